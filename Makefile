@@ -1,0 +1,97 @@
+# shiftdp. Needs Python 3.11 or newer, and make; everything else goes into .venv.
+#
+#   make demo      see what it does
+#   make test      all checks and all tests but the slow ones
+#   make test-all  the slow ones too
+#   make bench     benchmarks, side by side with other libraries (installs them)
+#   make format    put the code into shape
+#   make clean     remove what was generated (.venv included)
+
+PYTHON ?= python3
+JOBS   ?= auto
+
+BIN     := .venv/bin
+RUN     := $(BIN)/python
+PIP     := $(RUN) -m pip --disable-pip-version-check --quiet
+STAMP   := .venv/.installed-dev
+BENCHED := .venv/.installed-bench
+MARKS   :=
+
+heading = @printf '\n=== %s\n' '$(1)'
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-all bench format clean \
+	lint format-check types contract snippets doctests tests
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(STAMP)
+	@$(RUN) examples/demo.py
+
+test: lint format-check types contract snippets doctests tests
+	$(call heading,all passed)
+
+test-all: MARKS := -m ""
+test-all: test
+
+bench: $(BENCHED)
+	@set -e; for file in benchmarks/[!_]*.py; do \
+		printf '\n=== %s\n' "$$file"; $(RUN) "$$file"; \
+	done
+
+format: $(STAMP)
+	$(RUN) -m ruff check --fix-only .
+	$(RUN) -m ruff format .
+
+clean:
+	rm -rf .venv __pycache__ build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stages of `make test`, in its order.
+
+lint: $(STAMP)
+	$(call heading,lint)
+	@$(RUN) -m ruff check .
+
+format-check: $(STAMP)
+	$(call heading,format)
+	@$(RUN) -m ruff format --check .
+
+types: $(STAMP)
+	$(call heading,types)
+	@$(RUN) -m mypy
+
+contract: $(STAMP)
+	$(call heading,import contract)
+	@$(BIN)/lint-imports --no-logo
+
+snippets: $(STAMP)
+	$(call heading,snippets in README and docs)
+	@$(RUN) -m pytest -q README.md docs
+
+doctests: $(STAMP)
+	$(call heading,doctests in src)
+	@$(RUN) -m pytest -q src
+
+tests: $(STAMP)
+	$(call heading,unit and property tests)
+	@$(RUN) -m pytest -q -n $(JOBS) $(MARKS) tests
+
+# The environment: made once, brought up to date when pyproject.toml changes.
+
+$(STAMP): pyproject.toml
+	$(call heading,preparing .venv)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"shiftdp needs Python 3.11 or newer; this is " + sys.version.split()[0] + \
+		". Try: make PYTHON=python3.11 ...")'
+	@test -x $(RUN) || $(PYTHON) -m venv .venv
+	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(BENCHED): $(STAMP)
+	$(call heading,installing the peers for the benchmarks)
+	@$(PIP) install --editable '.[dev,bench]'
+	@touch $@

@@ -1,0 +1,131 @@
+"""Checks of what users pass in. Each returns the value in the form that the formulas want."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shiftdp._errors import InvalidInput
+
+__all__ = ["Array", "array_in", "choice", "count", "finite", "number_in"]
+
+Array = NDArray[np.float64]
+
+
+def number_in(
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """A real number in the interval from `low` to `high`; infinity only where `high` admits it.
+
+    >>> number_in("delta", 1e-5, 0, 1)
+    1e-05
+    >>> number_in("delta", 2, 0, 1)
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.InvalidInput: delta=2 lies outside [0, 1]; give a number in [0, 1]
+    """
+    interval = _interval(low, high, open_low, open_high)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
+            value = value.item()
+        else:
+            raise InvalidInput(name, value, "is not a real number", f"give a number in {interval}")
+    number = float(value)
+    if math.isnan(number):
+        raise InvalidInput(name, value, "is not a number", f"give a number in {interval}")
+    too_low = number < low or (open_low and number == low)
+    too_high = number > high or (open_high and number == high)
+    if too_low or too_high:
+        raise InvalidInput(name, value, f"lies outside {interval}", f"give a number in {interval}")
+    return number
+
+
+def finite(name: str, value: Any, low: float = -math.inf, *, open_low: bool = False) -> float:
+    """A finite real number, at least (or, with `open_low`, above) `low`."""
+    return number_in(
+        name, value, low, math.inf, open_low=open_low or low == -math.inf, open_high=True
+    )
+
+
+def count(name: str, value: Any, low: int = 0) -> int:
+    """A whole number >= `low`.
+
+    >>> count("steps", 10.0, 1)
+    10
+    """
+    remedy = f"give a whole number >= {low}"
+    if isinstance(value, bool) or not isinstance(value, (Real, np.integer)):
+        raise InvalidInput(name, value, "is not a whole number", remedy)
+    number = float(value)
+    if not math.isfinite(number) or number != math.floor(number):
+        raise InvalidInput(name, value, "is not a whole number", remedy)
+    whole = int(value)
+    if whole < low:
+        raise InvalidInput(name, value, f"is below {low}", remedy)
+    return whole
+
+
+def choice(name: str, value: Any, options: Iterable[str]) -> str:
+    """One of a few words.
+
+    >>> choice("order", "random", ("fixed", "shuffled_once"))
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.InvalidInput: order='random' is not known; choose 'fixed' or 'shuffled_once'
+    """
+    known = tuple(options)
+    if not isinstance(value, str) or value not in known:
+        remedy = "choose " + " or ".join(repr(word) for word in known)
+        raise InvalidInput(name, value, "is not known", remedy)
+    return value
+
+
+def array_in(
+    name: str,
+    values: ArrayLike,
+    low: float,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> Array:
+    """A non-empty float array with every entry in the interval.
+
+    >>> array_in("alpha", [0, 0.5, 1], 0, 1)
+    array([0. , 0.5, 1. ])
+    """
+    interval = _interval(low, high, open_low, open_high)
+    remedy = f"give numbers in {interval}"
+    try:
+        raw = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InvalidInput(name, values, "is not an array of numbers", remedy) from None
+    if raw.size == 0:
+        raise InvalidInput(name, values, "is empty", remedy)
+    if raw.dtype.kind not in "fiu":
+        raise InvalidInput(name, values, "is not an array of real numbers", remedy)
+    array = raw.astype(np.float64)
+    inside = (array > low) if open_low else (array >= low)
+    inside &= (array < high) if open_high else (array <= high)
+    if not np.all(inside):
+        worst = array.ravel()[int(np.argmin(inside))]
+        problem = "is not a number" if math.isnan(worst) else f"lies outside {interval}"
+        raise InvalidInput(name, float(worst), problem, remedy)
+    return array
+
+
+def _interval(low: float, high: float, open_low: bool, open_high: bool) -> str:
+    left = "(" if open_low or low == -math.inf else "["
+    right = ")" if open_high or high == math.inf else "]"
+    return f"{left}{low:g}, {high:g}{right}"

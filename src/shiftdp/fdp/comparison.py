@@ -1,0 +1,109 @@
+"""Is one tradeoff function above another everywhere, and if not, where?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._checks import Array, number_in
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+__all__ = ["Comparison", "dominates"]
+
+_START = 257
+_ROUNDS = 40
+_MOST_CELLS = 200_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answer to "is f >= g?".
+
+    `holds` is True when f >= g - tolerance is proved on all of [0, 1], False when f is below g at
+    `alpha` by `gap`, and None when neither could be shown.
+    """
+
+    holds: bool | None
+    tolerance: float
+    alpha: float | None = None
+    gap: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+
+def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9) -> Comparison:
+    """Whether f(alpha) >= g(alpha) - tolerance for all alpha: f is at least as private as g.
+
+    On a cell [a, b] the convex g lies below its chord, and f above each of its supporting lines
+    1 - delta_f(eps) - e^eps alpha. Cells where this proves nothing are halved.
+
+    >>> from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff
+    >>> bool(dominates(GaussianTradeoff(0.5), GaussianTradeoff(1.0)))
+    True
+    >>> verdict = dominates(GaussianTradeoff(1.0), ApproxDPTradeoff(1.0, 1e-5))
+    >>> verdict.holds, 0 < verdict.alpha < 1
+    (False, True)
+    """
+    tolerance = number_in("tolerance", tolerance, 0.0, 1.0)
+    left = _grid()
+    right = left[1:]
+    left = left[:-1]
+    for _ in range(_ROUNDS):
+        ends = np.unique(np.concatenate([left, right]))
+        below = g._beta(ends) - f._beta(ends)
+        at = int(np.argmax(below))
+        # either value is rounded down by some 1e-13
+        if below[at] > tolerance + 1e-12:
+            return _violation(f, g, float(ends[at]), tolerance)
+        unproved = ~_proved(f, g, left, right, tolerance)
+        if not unproved.any():
+            return Comparison(True, tolerance)
+        left, right = left[unproved], right[unproved]
+        middle = 0.5 * (left + right)
+        if np.any(middle <= left) or left.size > _MOST_CELLS:
+            break
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+    return Comparison(None, tolerance, float(left[0]))
+
+
+def _grid() -> Array:
+    """Points that crowd towards 0 and 1, where tradeoff curves bend."""
+    small = np.geomspace(1e-12, 0.5, _START // 2)
+    return np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
+
+
+def _proved(
+    f: TradeoffFunction, g: TradeoffFunction, left: Array, right: Array, tolerance: float
+) -> NDArray[np.bool_]:
+    """Cells where a supporting line of f clears the chord of g at both ends."""
+    high_left, high_right = g._beta(left) + 1e-13, g._beta(right) + 1e-13
+    f_left, f_right = f._beta(left), f._beta(right)
+    # f decreases: its value at the right end is a bound on the whole cell, enough near kinks
+    flat = f_right + tolerance >= high_left
+    with np.errstate(divide="ignore"):
+        slope = np.maximum((f_left - f_right) / (right - left), 1e-300)
+        epsilon = np.clip(np.log(slope), -700.0, 700.0)
+    height, gamma = 1.0 - f._delta(epsilon), np.exp(epsilon)
+    line = (height - gamma * left + tolerance >= high_left) & (
+        height - gamma * right + tolerance >= high_right
+    )
+    proved: NDArray[np.bool_] = flat | line
+    return proved
+
+
+def _violation(
+    f: TradeoffFunction, g: TradeoffFunction, alpha: float, tolerance: float
+) -> Comparison:
+    """The place near alpha where f is furthest below g."""
+    gap, width = 0.0, 0.25
+    for _ in range(30):
+        points = np.clip(alpha + width * np.linspace(-1.0, 1.0, 41), 0.0, 1.0)
+        below = g._beta(points) - f._beta(points)
+        at = int(np.argmax(below))
+        if below[at] > gap:
+            alpha, gap = float(points[at]), float(below[at])
+        width *= 0.5
+    return Comparison(False, tolerance, alpha, gap)

@@ -1,0 +1,108 @@
+"""Gaussian differential privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from shiftdp._checks import Array, number_in
+from shiftdp.fdp.gaussian_profile import (
+    RELATIVE_ERROR,
+    gaussian_delta,
+    gaussian_delta_array,
+    gaussian_epsilon,
+    gaussian_epsilon_array,
+    gaussian_mu,
+)
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+if TYPE_CHECKING:
+    from shiftdp.fdp.composition import Product
+
+__all__ = ["GaussianTradeoff"]
+
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True)
+class GaussianTradeoff(TradeoffFunction):
+    """G(mu) = T(N(0, 1), N(mu, 1)): alpha -> Phi(Phi^-1(1 - alpha) - mu). [BSA24, Def GDP]
+
+    `mu = 0` is perfect privacy, `mu = inf` none.
+
+    >>> f = GaussianTradeoff(1.0)
+    >>> round(f.epsilon(1e-5), 6), round(f.delta(1.0), 6), f.renyi(2.0)
+    (4.377178, 0.126937, 1.0)
+    >>> GaussianTradeoff(3.0).compose(GaussianTradeoff(4.0))
+    GaussianTradeoff(mu=5.0)
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", number_in("mu", self.mu, 0.0))
+
+    @classmethod
+    def from_budget(cls, epsilon: float, delta: float) -> GaussianTradeoff:
+        """The least private G(mu) that is (epsilon, delta)-DP; mu is rounded down.
+
+        >>> round(GaussianTradeoff.from_budget(1.0, 1e-5).mu, 6)
+        0.268051
+        """
+        epsilon = number_in("epsilon", epsilon, 0.0)
+        delta = number_in("delta", delta, 0.0, 1.0)
+        return cls(gaussian_mu(epsilon, delta) * (1.0 - RELATIVE_ERROR))
+
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    @property
+    def zcdp(self) -> float:
+        """rho with D_alpha <= rho alpha for every order: mu^2 / 2. [BSA24, Lemma fdptordp]"""
+        return self.mu * self.mu / 2.0
+
+    def _beta(self, alpha: Array) -> Array:
+        if self.mu == math.inf:
+            return np.zeros(alpha.shape)
+        with np.errstate(invalid="ignore"):
+            z = -scipy.special.ndtri(alpha)
+            x = z - self.mu
+            # the condition number of Phi at x, times the errors of z, x and Phi itself
+            error = 16 * _ULP * (1.0 + (1.0 + np.abs(x)) * (1.0 + np.abs(z) + self.mu))
+            value = scipy.special.ndtr(x) * (1.0 - error)
+        return np.where(alpha <= 0.0, 1.0, np.where(alpha >= 1.0, 0.0, value))
+
+    def _delta(self, epsilon: Array) -> Array:
+        if epsilon.size == 1:
+            delta = np.array([gaussian_delta(self.mu, float(epsilon[0]))])
+        else:
+            delta = gaussian_delta_array(np.asarray(self.mu), epsilon)
+        return delta * (1.0 + _log_delta_error(self.mu, epsilon))
+
+    def _epsilon(self, delta: Array) -> Array:
+        if delta.size == 1:
+            epsilon = np.array([gaussian_epsilon(self.mu, float(delta[0]))])
+        else:
+            epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
+        return epsilon * (1.0 + RELATIVE_ERROR)
+
+    def _log_moment(self, order: float) -> float:
+        return order * (order - 1.0) * self.mu * self.mu / 2.0
+
+    def _join(self, product: Product, k: int) -> None:
+        """G(mu_1) (x) G(mu_2) = G(sqrt(mu_1^2 + mu_2^2)). [BSA24, Lemma various (c)]"""
+        product.gaussian(self.mu, k)
+
+
+def _log_delta_error(mu: float, epsilon: Array) -> Array:
+    """How far log delta may be off: x^2/2 carries the rounding of x = eps/mu - mu/2."""
+    if mu in (0.0, math.inf):
+        return np.zeros(epsilon.shape)
+    u = np.minimum(np.abs(epsilon) / mu, 1e150)
+    x = u - 0.5 * mu
+    return 4 * _ULP * (4.0 + x * x + np.abs(x) * (u + 0.5 * mu) + 1e3 * (u > 20.0))

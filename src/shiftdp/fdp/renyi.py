@@ -1,0 +1,149 @@
+"""From Renyi and concentrated privacy to (epsilon, delta): the four formulas of [BSA24, app:rdp].
+
+Each takes a curve `rho(order)`, an upper bound on the Renyi divergence of that order. Any order
+gives a valid epsilon, so the search over orders cannot break the bound. For zCDP the curve is
+`order -> rho order`; G(mu) has rho = mu^2/2 [BSA24, Lemma fdptordp].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftdp._checks import finite, number_in
+from shiftdp._roots import least
+
+__all__ = [
+    "RenyiConversion",
+    "epsilon_asoodeh",
+    "epsilon_balle",
+    "epsilon_bun_steinke",
+    "epsilon_mironov",
+    "renyi_epsilon",
+    "zcdp_epsilon",
+]
+
+Curve = Callable[[float], float]
+
+_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True)
+class RenyiConversion:
+    """What each formula gives; `epsilon` is the least of them, which papers report as "RDP"."""
+
+    mironov: float
+    balle: float
+    asoodeh: float
+    bun_steinke: float | None
+
+    @property
+    def epsilon(self) -> float:
+        values = (self.mironov, self.balle, self.asoodeh, self.bun_steinke)
+        return min(value for value in values if value is not None)
+
+
+def epsilon_mironov(order: float, divergence: float, delta: float) -> float:
+    """rho + log(1/delta)/(order - 1). [Mir17, Prop 3]"""
+    return divergence - math.log(delta) / (order - 1.0)
+
+
+def epsilon_balle(order: float, divergence: float, delta: float) -> float:
+    """rho + log((order-1)/order) - (log delta + log order)/(order - 1). [BBG20, Thm 20]"""
+    gain = math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    return max(0.0, divergence + gain)
+
+
+def epsilon_asoodeh(order: float, divergence: float, delta: float) -> float:
+    """log(1 + (e^{(order-1) rho} - 1)/(order delta)) / (order - 1). [ALCKS21, Lemma 1]
+
+    With r = dQ/dP: r^a - 1 - a(r - 1) >= a (g^{a-1} - 1)(r - g)_+ for g = e^eps, by convexity;
+    taking expectations bounds delta by (e^{(a-1) rho} - 1) / (a (e^{(a-1) eps} - 1)).
+    """
+    exponent = (order - 1.0) * divergence
+    log_scale = -math.log(order) - math.log(delta)
+    if exponent > 500.0:
+        return (exponent + log_scale) / (order - 1.0) + 1e-15
+    return math.log1p(math.expm1(exponent) * math.exp(min(log_scale, 709.0))) / (order - 1.0)
+
+
+def epsilon_bun_steinke(rho: float, delta: float) -> float:
+    """For rho-zCDP: delta = exp(-(eps-rho)^2/(4 rho)) min{1, sqrt(pi rho), 1/x, 2/(x + ...)}.
+
+    [BS16, Lemma 3.5], with x = 1 + (eps-rho)/(2 rho): the tail bound, integrated, and the usual
+    bounds on the Mills ratio of the integral.
+    """
+    if rho == 0.0:
+        return 0.0
+
+    def log_delta(epsilon: float) -> float:
+        x = 1.0 + (epsilon - rho) / (2.0 * rho)
+        factor = min(
+            1.0,
+            math.sqrt(math.pi * rho),
+            1.0 / x,
+            2.0 / (x + math.sqrt(x * x + 4 / (math.pi * rho))),
+        )
+        return -((epsilon - rho) ** 2) / (4.0 * rho) + math.log(factor)
+
+    high = rho + 2.0 * math.sqrt(-rho * math.log(delta))
+    goal = math.log(delta)
+    found = least(
+        lambda e: np.array([log_delta(float(e[0])) <= goal]), np.array([rho]), np.array([high])
+    )
+    return float(found[0])
+
+
+def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
+    """The least epsilon over all orders, formula by formula.
+
+    >>> round(renyi_epsilon(lambda order: 0.5 * order, 1e-5).epsilon, 4)
+    4.7284
+    """
+    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    return RenyiConversion(
+        mironov=_best(epsilon_mironov, curve, delta),
+        balle=_best(epsilon_balle, curve, delta),
+        asoodeh=_best(epsilon_asoodeh, curve, delta),
+        bun_steinke=None,
+    )
+
+
+def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
+    """All four formulas for a mechanism with D_order <= rho order for every order > 1.
+
+    >>> round(zcdp_epsilon(0.5, 1e-5).bun_steinke, 4)
+    4.9273
+    """
+    rho = finite("rho", rho, 0.0)
+    by_order = renyi_epsilon(lambda order: rho * order, delta)
+    return RenyiConversion(
+        by_order.mironov, by_order.balle, by_order.asoodeh, epsilon_bun_steinke(rho, delta)
+    )
+
+
+def _best(formula: Callable[[float, float, float], float], curve: Curve, delta: float) -> float:
+    """The least value over orders: a scan, then golden section around its best point."""
+
+    def at(order: float) -> float:
+        value = formula(order, curve(order), delta)
+        return value if not math.isnan(value) else math.inf
+
+    values = [at(float(order)) for order in _ORDERS]
+    i = int(np.argmin(values))
+    low = math.log(_ORDERS[max(i - 1, 0)] - 1.0)
+    high = math.log(_ORDERS[min(i + 1, _ORDERS.size - 1)] - 1.0)
+    best = values[i]
+    for _ in range(60):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = at(1.0 + math.exp(left)), at(1.0 + math.exp(right))
+        best = min(best, at_left, at_right)
+        if at_left < at_right:
+            high = right
+        else:
+            low = left
+    return max(0.0, best)

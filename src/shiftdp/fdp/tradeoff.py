@@ -1,0 +1,174 @@
+"""What a tradeoff function is, and what can be asked of every one.
+
+`f = T(P, Q)` gives, for each false positive rate alpha of a test between P and Q, the least false
+negative rate f(alpha). It is convex, decreasing, and at most 1 - alpha [BSA24, Lemma fdpchar]. Its
+other face is the privacy profile
+
+    delta(eps) = sup_alpha 1 - f(alpha) - e^eps alpha = H_{exp(eps)}(Q || P),
+
+and each determines the other. A subclass states both in closed form, rounded to the private side:
+f down, delta and epsilon up. Everything else is derived here, once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shiftdp._checks import Array, array_in, count, number_in
+from shiftdp._errors import NoClosedForm
+from shiftdp._roots import bracket_up, least
+from shiftdp.fdp.duality import tradeoff_from_profile
+
+if TYPE_CHECKING:
+    from shiftdp.fdp.composition import Product
+
+__all__ = ["TradeoffFunction"]
+
+
+class TradeoffFunction(ABC):
+    """An immutable tradeoff function on [0, 1]; all methods are vectorised."""
+
+    # --- what a subclass says ---
+
+    @abstractmethod
+    def _delta(self, epsilon: Array) -> Array:
+        """delta(eps) for all real eps and both infinities, never too small."""
+
+    def _beta(self, alpha: Array) -> Array:
+        """f(alpha), never too large. By duality, unless a subclass knows better."""
+        return tradeoff_from_profile(self._delta, self.inverse()._delta, alpha)
+
+    def _epsilon(self, delta: Array) -> Array:
+        """The least eps >= 0 with delta(eps) <= delta, never too small."""
+
+        def enough(epsilon: Array) -> NDArray[np.bool_]:
+            return self._delta(epsilon) <= delta
+
+        high = bracket_up(enough, np.ones(delta.shape))
+        # bisect where there is something to find; delta(inf) > delta has no answer but infinity
+        finite = np.isfinite(high)
+        found = least(
+            lambda e: enough(np.where(finite, e, math.inf)) | ~finite,
+            np.zeros(delta.shape),
+            np.where(finite, high, 1.0),
+        )
+        return np.where(finite, found, math.inf)
+
+    @property
+    @abstractmethod
+    def symmetric(self) -> bool:
+        """Whether f is its own inverse: the two data sets may be exchanged."""
+
+    def inverse(self) -> TradeoffFunction:
+        """T(Q, P): the left-continuous inverse, inf {alpha : f(alpha) <= y}."""
+        if self.symmetric:
+            return self
+        raise NoClosedForm(f"{self} has no inverse in closed form")
+
+    def _log_moment(self, order: float) -> float:
+        """log E_P[(dQ/dP)^order] for order > 1, never too small."""
+        raise NoClosedForm(
+            f"{self} has no closed form for its Renyi divergence; ask for epsilon or delta instead"
+        )
+
+    def _join(self, product: Product, k: int) -> None:
+        """Enter a product k times: what this function is made of, or itself."""
+        product.factor(self, k)
+
+    # --- what users ask ---
+
+    @overload
+    def __call__(self, alpha: float) -> float: ...
+    @overload
+    def __call__(self, alpha: ArrayLike) -> float | Array: ...
+    def __call__(self, alpha: ArrayLike) -> float | Array:
+        """f(alpha): the least false negative rate at false positive rate alpha."""
+        points = array_in("alpha", alpha, 0.0, 1.0)
+        return _shaped(np.clip(self._beta(points.ravel()), 0.0, 1.0 - points.ravel()), points)
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: ArrayLike) -> float | Array: ...
+    def delta(self, epsilon: ArrayLike) -> float | Array:
+        """The least delta for which f is (eps, delta)-DP; eps may be negative."""
+        points = array_in("epsilon", epsilon, -math.inf)
+        return _shaped(np.clip(self._delta(points.ravel()), 0.0, 1.0), points)
+
+    @overload
+    def epsilon(self, delta: float) -> float: ...
+    @overload
+    def epsilon(self, delta: ArrayLike) -> float | Array: ...
+    def epsilon(self, delta: ArrayLike) -> float | Array:
+        """The least eps >= 0 for which f is (eps, delta)-DP; may be infinite."""
+        points = array_in("delta", delta, 0.0, 1.0)
+        return _shaped(np.where(points.ravel() >= 1.0, 0.0, self._epsilon(points.ravel())), points)
+
+    def renyi(self, order: float) -> float:
+        """The Renyi divergence D_order(Q || P), order > 1. [BSA24, app:rdp]"""
+        order = number_in("order", order, 1.0, open_low=True, open_high=True)
+        return self._log_moment(order) / (order - 1.0)
+
+    def advantage(self) -> float:
+        """Total variation: the most by which an attacker's TPR can exceed its FPR."""
+        return self.delta(0.0)
+
+    def tpr(self, fpr: float) -> float:
+        """The most true positives that an attacker can have at this false positive rate."""
+        return min(1.0, math.nextafter(1.0 - self(number_in("fpr", fpr, 0.0, 1.0)), 2.0))
+
+    def bayes_risk(self, prior: float) -> float:
+        """The least error of an attacker who holds the Q world to have probability `prior`.
+
+        min_alpha (1 - prior) alpha + prior f(alpha) = prior (1 - delta(log((1 - prior)/prior))).
+
+        >>> from shiftdp.fdp import GaussianTradeoff
+        >>> round(GaussianTradeoff(1.0).bayes_risk(0.5), 6)
+        0.308538
+        """
+        prior = number_in("prior", prior, 0.0, 1.0)
+        if prior in (0.0, 1.0):
+            return 0.0
+        # through the rarer world, so that the result keeps its digits
+        log_odds = math.log1p(-prior) - math.log(prior)
+        if log_odds >= 0:
+            return prior * (1.0 - self.delta(log_odds))
+        return (1.0 - prior) * (1.0 - self.inverse().delta(-log_odds))
+
+    def symmetrize(self) -> TradeoffFunction:
+        """max(f, f^-1), which f-DP implies, the two data sets being interchangeable.
+
+        [DRS22, Prop 2]
+        """
+        if self.symmetric:
+            return self
+        from shiftdp.fdp.envelope import Maximum
+
+        return Maximum((self, self.inverse()))
+
+    def subsample(self, p: float) -> TradeoffFunction:
+        """C_p(f): the same mechanism on a random share p of the records. [BSA24, Def cp]"""
+        from shiftdp.fdp.subsampling import subsample
+
+        return subsample(self, number_in("p", p, 0.0, 1.0))
+
+    def compose(self, *others: TradeoffFunction) -> TradeoffFunction:
+        """The product with other tradeoff functions: all of the mechanisms are released."""
+        from shiftdp.fdp.composition import compose
+
+        return compose((self, *others))
+
+    def power(self, k: int) -> TradeoffFunction:
+        """The k-fold product with itself."""
+        from shiftdp.fdp.composition import power
+
+        return power(self, count("k", k, 0))
+
+
+def _shaped(values: Array, like: Array) -> float | Array:
+    return float(values[0]) if like.ndim == 0 else values.reshape(like.shape)

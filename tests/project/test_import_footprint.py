@@ -1,0 +1,37 @@
+"""`import shiftdp` is light: NumPy, perhaps the root of SciPy, and nothing that is slow to load."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shiftdp
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"scipy.special", "scipy.optimize", "scipy.stats", "scipy.linalg", "scipy.sparse"}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """The modules that `import shiftdp` adds to a fresh interpreter."""
+    program = (
+        "import json, sys; before = set(sys.modules); import shiftdp; "
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+    return set(json.loads(output))
+
+
+def test_no_third_party_package_but_numpy_and_scipy(loaded: set[str]) -> None:
+    packages = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert packages - {"numpy", "scipy"} == {"shiftdp"}
+
+
+def test_slow_parts_of_scipy_wait_until_they_are_used(loaded: set[str]) -> None:
+    assert not loaded & HEAVY
+
+
+def test_the_tests_test_this_checkout() -> None:
+    assert Path(shiftdp.__file__).is_relative_to(ROOT / "src")
