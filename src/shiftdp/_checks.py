@@ -70,7 +70,7 @@ def count(name: str, value: Any, low: int = 0) -> int:
     number = float(value)
     if not math.isfinite(number) or number != math.floor(number):
         raise InvalidInput(name, value, "is not a whole number", remedy)
-    whole = int(value)
+    whole = int(value) if isinstance(value, (int, np.integer)) else int(number)
     if whole < low:
         raise InvalidInput(name, value, f"is below {low}", remedy)
     return whole

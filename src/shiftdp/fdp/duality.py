@@ -35,7 +35,7 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
     >>> from shiftdp.fdp.gaussian_profile import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
     >>> print(tradeoff_from_profile(profile, profile, np.array([0.1])).round(9))
-    [0.610856308]
+    [0.61085631]
     """
 
     # what is subtracted at the end makes up for the roundings before it

@@ -1,0 +1,112 @@
+"""Step schedules: all that the shifted-interpolation engine needs to know about a run.
+
+Step k maps `x` to `Proj(phi_k(x) + N(0, sd_k^2 I))`, where `phi_k` and the `phi'_k` of the adjacent
+data set are `c_k`-Lipschitz and at most `s_k` apart. All three numbers are in the units of the
+iterate: for noisy gradient descent `s_k = eta_k L / b_k` and `sd_k = eta_k sigma_k`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shiftdp._checks import Array, array_in, count, number_in
+from shiftdp._errors import InvalidInput
+
+__all__ = ["PeriodicSchedule", "Schedule"]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Any sequence of steps: one entry of each array a step.
+
+    >>> schedule = Schedule([0.9, 0.9], sensitivity=[1.0, 0.0], noise=[1.0, 1.0])
+    >>> schedule.steps
+    2
+    """
+
+    contraction: Array
+    sensitivity: Array
+    noise: Array
+    diameter: float = math.inf
+    steps: int = field(init=False)
+
+    def __init__(
+        self,
+        contraction: ArrayLike,
+        sensitivity: ArrayLike,
+        noise: ArrayLike,
+        diameter: float = math.inf,
+    ) -> None:
+        c = array_in("contraction", contraction, 0.0, open_high=True)
+        s = array_in("sensitivity", sensitivity, 0.0, open_high=True)
+        sd = array_in("noise", noise, 0.0, open_low=True, open_high=True)
+        if not (c.ndim == s.ndim == sd.ndim == 1 and c.size == s.size == sd.size):
+            raise InvalidInput(
+                "contraction, sensitivity, noise",
+                (c.shape, s.shape, sd.shape),
+                "have different shapes",
+                "give three one-dimensional arrays with one entry a step",
+            )
+        for array in (c, s, sd):
+            array.flags.writeable = False
+        object.__setattr__(self, "contraction", c)
+        object.__setattr__(self, "sensitivity", s)
+        object.__setattr__(self, "noise", sd)
+        object.__setattr__(
+            self, "diameter", number_in("diameter", diameter, 0.0, open_low=True)
+        )
+        object.__setattr__(self, "steps", c.size)
+
+
+@dataclass(frozen=True)
+class PeriodicSchedule:
+    """Equal steps, of which only every `period`-th one, from `first` on, touches the record.
+
+    Full batches are `period=1, first=1`; cyclic batches have the number of batches as period and
+    the position of the record's batch as `first`. Memory does not grow with `steps`.
+
+    >>> PeriodicSchedule(0.9, 1.0, 1.0, period=3, first=2, steps=7).expand().sensitivity
+    array([0., 1., 0., 0., 1., 0., 0.])
+    """
+
+    contraction: float
+    sensitivity: float
+    noise: float
+    period: int
+    first: int
+    steps: int
+    diameter: float = math.inf
+
+    def __post_init__(self) -> None:
+        number_in("contraction", self.contraction, 0.0, open_high=True)
+        number_in("sensitivity", self.sensitivity, 0.0, open_high=True)
+        number_in("noise", self.noise, 0.0, open_low=True, open_high=True)
+        number_in("diameter", self.diameter, 0.0, open_low=True)
+        count("period", self.period, 1)
+        count("first", self.first, 1)
+        count("steps", self.steps, 1)
+        if self.first > self.period:
+            raise InvalidInput(
+                "first", self.first, "lies beyond the period", f"give 1 to {self.period}"
+            )
+
+    @property
+    def visits(self) -> int:
+        """How many steps touch the record."""
+        return max(0, (self.steps - self.first) // self.period + 1)
+
+    @property
+    def last_visit(self) -> int:
+        """The last step (counted from 1) that touches the record; 0 if none does."""
+        return self.first + self.period * (self.visits - 1) if self.visits else 0
+
+    def expand(self) -> Schedule:
+        """The same schedule, step by step."""
+        s = np.zeros(self.steps)
+        s[self.first - 1 :: self.period] = self.sensitivity
+        ones = np.ones(self.steps)
+        return Schedule(self.contraction * ones, s, self.noise * ones, self.diameter)
