@@ -20,24 +20,42 @@ from shiftdp.fdp import (
     TradeoffFunction,
     dominates,
 )
+from shiftdp.last_iterate import (
+    Certificate,
+    ExponentialMechanism,
+    Geometry,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    certify,
+)
+from shiftdp.privacy import compare
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ApproxDPTradeoff",
+    "Certificate",
+    "ExponentialMechanism",
     "GaussianTradeoff",
+    "Geometry",
     "Identity",
     "InvalidInput",
+    "LangevinMC",
     "LaplaceTradeoff",
     "Maximum",
     "Minimum",
     "Mixture",
     "NoClosedForm",
+    "NoisyCGD",
+    "NoisyGD",
     "PiecewiseLinear",
     "ShiftdpError",
     "TradeoffFunction",
     "Uncertified",
     "UnmetHypothesis",
     "VerificationFailed",
+    "certify",
+    "compare",
     "dominates",
 ]

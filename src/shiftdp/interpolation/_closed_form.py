@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftdp._checks import Array, count, number_in
-from shiftdp._errors import UnmetHypothesis
+from shiftdp._checks import Array, array_in, count, number_in
+from shiftdp._errors import InvalidInput, UnmetHypothesis
 
 __all__ = [
     "best_window",
@@ -19,6 +19,7 @@ __all__ = [
     "long_enough",
     "one_minus_power",
     "one_minus_powers",
+    "per_step",
     "signal",
     "stationary_factor",
 ]
@@ -38,7 +39,7 @@ def best_window(sensitivity: float, diameter: float, longest: float) -> int:
         raise UnmetHypothesis("diameter", D, f"is infinitely many steps of {s}", "lower it")
     K = max(1, math.floor(ratio))
     # Convex in K, so the best whole number is beside D / s: K if D^2 / s^2 <= K (K + 1).
-    return K if ratio * ratio <= K * (K + 1.0) or K + 1 > longest else K + 1
+    return K if ratio * ratio <= K * (K + 1.0) or longest <= K else K + 1
 
 
 def stationary_factor(decay: float, steps: float) -> float:
@@ -98,7 +99,7 @@ def contractive(contraction: float) -> float:
 def bounded(diameter: float) -> float:
     """A finite diameter."""
     D = number_in("diameter", diameter, 0.0, open_low=True)
-    if D == math.inf:
+    if math.isinf(D):
         raise UnmetHypothesis(
             "diameter", D, "is infinite: there is no projection", "give the constraint's diameter"
         )
@@ -122,3 +123,13 @@ def one_minus_powers(c: float, exponents: ArrayLike) -> Array:
     if c == 0.0:
         return np.where(k > 0, 1.0, 0.0)
     return np.asarray(-np.expm1(k * math.log(c)), dtype=np.float64)
+
+
+def per_step(name: str, values: ArrayLike, steps: int, *, open_low: bool = False) -> Array:
+    """One finite number >= 0 for each step, from one for all or one each."""
+    array = array_in(name, values, 0.0, open_low=open_low, open_high=True)
+    if array.ndim > 1 or array.size not in (1, steps):
+        raise InvalidInput(
+            name, array.shape, f"does not fit {steps} steps", "give one number or one a step"
+        )
+    return np.broadcast_to(array, (steps,))

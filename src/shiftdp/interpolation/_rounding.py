@@ -1,4 +1,4 @@
-"""Rounding on the safe side, and the rational reading of decimal inputs.
+"""Rounding on the safe side.
 
 A closed form below is evaluated with a few dozen correctly rounded operations on well-conditioned
 terms, so its relative error stays under 2^-47. Upper bounds are inflated and lower bounds deflated
@@ -7,11 +7,7 @@ by that much: the float that comes out is then a bound itself, not only close to
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from shiftdp._checks import finite
-
-__all__ = ["decimal_fraction", "round_down", "round_up"]
+__all__ = ["round_down", "round_up"]
 
 _MARGIN = 2.0**-47
 
@@ -28,14 +24,3 @@ def round_down(value: float, operations: int = 0) -> float:
     True
     """
     return max(0.0, value * (1.0 - _MARGIN - operations * 2.0**-51))
-
-
-def decimal_fraction(name: str, value: float | str | Fraction) -> Fraction:
-    """The rational number that a user wrote: 0.04 means 4/100, not its nearest binary float.
-
-    >>> decimal_fraction("learning_rate", 0.04)
-    Fraction(1, 25)
-    """
-    if isinstance(value, (Fraction, str)):
-        return Fraction(value)
-    return Fraction(repr(finite(name, value)))

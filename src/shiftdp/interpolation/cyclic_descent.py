@@ -1,14 +1,12 @@
 """NoisyCGD: the paper's closed forms for cyclic batches, l of them in each of E epochs.
 
 In the units of the iterate: `s = eta L / b`, `sd = eta sigma`. The bounds hold for the record at
-any position; its place in the epoch is used only by the explicit shifts.
+any position; its place in the epoch is used only by the explicit shifts. The paper's l is `ell`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -25,16 +23,14 @@ from shiftdp.interpolation._closed_form import (
     one_minus_powers,
     signal,
 )
-from shiftdp.interpolation._rounding import decimal_fraction, round_down, round_up
+from shiftdp.interpolation._rounding import round_down, round_up
 from shiftdp.interpolation.explicit_shifts import ExplicitShifts
 from shiftdp.interpolation.gradient_descent import gd
 
 __all__ = [
-    "EpochThresholds",
     "mgd",
     "mgd_proj",
     "mgd_proj_best",
-    "mgd_proj_crossing",
     "mgd_proj_shifts",
     "mgd_proj_window",
     "mgd_quadratic",
@@ -72,10 +68,10 @@ def mgd_sc(
     """
     c = contractive(contraction)
     s, sd = signal(sensitivity, noise)
-    l, E = count("batches", batches, 1), horizon("epochs", epochs)
+    ell, E = count("batches", batches, 1), horizon("epochs", epochs)
     if s == 0.0:
         return 0.0
-    return round_up(s / sd * math.sqrt(1.0 + _earlier_epochs(c, l, E)))
+    return round_up(s / sd * math.sqrt(1.0 + _earlier_epochs(c, ell, E)))
 
 
 def mgd_proj_window(
@@ -92,8 +88,8 @@ def mgd_proj_window(
     """
     s, sd = signal(sensitivity, noise)
     D = bounded(diameter)
-    l, K = count("batches", batches, 1), count("window", window, 1)
-    return round_up(math.hypot(s, (D + s * K) / math.sqrt(l * K)) / sd)
+    ell, K = count("batches", batches, 1), count("window", window, 1)
+    return round_up(math.hypot(s, (D + s * K) / math.sqrt(ell * K)) / sd)
 
 
 def mgd_proj_best(
@@ -128,12 +124,12 @@ def mgd_proj(
     """
     s, sd = signal(sensitivity, noise)
     D = bounded(diameter)
-    l = count("batches", batches, 1)
+    ell = count("batches", batches, 1)
     if s == 0.0:
         return 0.0
     K = ceiling(D, s)
     long_enough("epochs", epochs, K)
-    return round_up(math.sqrt(s * s + (3.0 * s * D + s * s * K) / l) / sd)
+    return round_up(math.sqrt(s * s + (3.0 * s * D + s * s * K) / ell) / sd)
 
 
 def mgd_quadratic(
@@ -153,71 +149,18 @@ def mgd_quadratic(
     """
     q = number_in("slope", slope, -1.0, 1.0)
     s, sd = signal(sensitivity, noise)
-    l, E = count("batches", batches, 1), count("epochs", epochs, 1)
+    ell, E = count("batches", batches, 1), count("epochs", epochs, 1)
     if q == 1.0:
-        return round_down(s / sd * math.sqrt(E / l))
+        return round_down(s / sd * math.sqrt(E / ell))
     # 1 - q^k without cancellation: |q|^k has the sign of q for odd k.
-    one_minus_l, one_minus_all = _one_minus_signed(q, l), _one_minus_signed(q, l * E)
+    one_minus_l, one_minus_all = _one_minus_signed(q, ell), _one_minus_signed(q, ell * E)
     if q == -1.0:
         # Even l: as q = 1. Odd l: consecutive visits cancel, one is left over if E is odd.
-        visits = E if l % 2 == 0 else E % 2
-        return round_down(s / sd * visits / math.sqrt(l * E))
+        visits = E if ell % 2 == 0 else E % 2
+        return round_down(s / sd * visits / math.sqrt(ell * E))
     shift = one_minus_all / one_minus_l
-    spread = one_minus_power(1.0 - abs(q), 2 * l * E) / ((1.0 - abs(q)) * (1.0 + abs(q)))
+    spread = one_minus_power(1.0 - abs(q), 2 * ell * E) / ((1.0 - abs(q)) * (1.0 + abs(q)))
     return round_down(s / sd * shift / math.sqrt(spread))
-
-
-@dataclass(frozen=True)
-class EpochThresholds:
-    """From which epoch on the level mu* of mgd-proj is worth having.
-
-    Args:
-        composition: first E at which composition (Thm mgd) reaches mu*.
-        from_the_start: first E at which the best earlier bound does, Theorem B1 from the start:
-            (s / sd) sqrt(1 + (E-1)/l).
-        closed_form: least E that Thm mgd-proj itself admits, ceil(D b / (eta L)).
-        printed: E* in the paper's tables, ceil((R / l) (3 + (L/b)^2)) with R = D b / (eta L): a
-            product where the formula has a sum. Kept to compare with print, true of nothing.
-    """
-
-    composition: int
-    from_the_start: int
-    closed_form: int
-    printed: int
-
-
-def mgd_proj_crossing(
-    diameter: float | Fraction,
-    sensitivity: float | Fraction,
-    learning_rate: float | Fraction,
-    batches: int,
-) -> EpochThresholds:
-    """The epochs at which mgd-proj starts to matter, in rational arithmetic (most are ties).
-
-    With R = D b/(eta L): composition `ceil(1 + (3R + ceil R)/l)`, from the start
-    `ceil(1 + 3R + ceil R)`, which is 1 + 4 D b/(eta L) for whole R.
-
-    Args:
-        diameter: D.
-        sensitivity: L / b.
-        learning_rate: eta.
-        batches: l.
-
-    >>> mgd_proj_crossing(1, 0.25, 0.04, batches=10)
-    EpochThresholds(composition=41, from_the_start=401, closed_form=100, printed=31)
-    """
-    r = decimal_fraction("sensitivity", sensitivity)
-    R = decimal_fraction("diameter", diameter) / (
-        r * decimal_fraction("learning_rate", learning_rate)
-    )
-    l = count("batches", batches, 1)
-    K = math.ceil(R)
-    return EpochThresholds(
-        composition=math.ceil(1 + (3 * R + K) / l),
-        from_the_start=math.ceil(1 + 3 * R + K),
-        closed_form=K,
-        printed=math.ceil(R / l * (3 + r * r)),
-    )
 
 
 def mgd_sc_shifts(
@@ -234,25 +177,25 @@ def mgd_sc_shifts(
     """
     c = contractive(contraction)
     s, _ = signal(sensitivity, 1.0)
-    l, E, j = _position(batches, epochs, position)
-    t, span = l * E, l * (E - 1)
+    ell, E, j = _position(batches, epochs, position)
+    t, span = ell * E, ell * (E - 1)
     a, z = np.zeros(t), np.zeros(t + 1)
     a[span + j - 1] = s
     if span and c > 0.0:
         i = np.arange(1, span + 1)  # k = j - 1 + i, i-th step from the first visit on
-        visits, since = (i - 1) // l + 1, (i - 1) % l
+        visits, since = (i - 1) // ell + 1, (i - 1) % ell
         if c == 1.0:
-            shift, left = np.full(span, 1.0 / l), visits - i / l
+            shift, left = np.full(span, 1.0 / ell), visits - i / ell
         else:
-            whole = one_minus_power(1.0 - c, l) * (2.0 - one_minus_power(1.0 - c, span))
-            shift = c ** (span - i + l - 1.0) * (1.0 - c) * (1.0 + c) / whole
-            brought = c**since * one_minus_powers(c, l * visits) / one_minus_power(1.0 - c, l)
-            left = brought - c ** (span - i + l - 1.0) * one_minus_powers(c, 2 * i) / whole
+            whole = one_minus_power(1.0 - c, ell) * (2.0 - one_minus_power(1.0 - c, span))
+            shift = c ** (span - i + ell - 1.0) * (1.0 - c) * (1.0 + c) / whole
+            brought = c**since * one_minus_powers(c, ell * visits) / one_minus_power(1.0 - c, ell)
+            left = brought - c ** (span - i + ell - 1.0) * one_minus_powers(c, 2 * i) / whole
         a[j - 1 : j - 1 + span] = shift * s
         left[-1] = 0.0
         z[j : j + span] = np.maximum(left, 0.0) * s
     elif span:
-        z[j : j + span : l] = s  # c = 0: no shift is needed, the next step forgets the distance
+        z[j : j + span : ell] = s  # c = 0: no shift is needed, the next step forgets the distance
     return ExplicitShifts(0, a, z)
 
 
@@ -270,34 +213,34 @@ def mgd_proj_shifts(
     """
     s, _ = signal(sensitivity, 1.0)
     D = bounded(diameter)
-    l, E, j = _position(batches, epochs, position)
+    ell, E, j = _position(batches, epochs, position)
     K = count("window", window, 1)
     if K > E - 1:
         raise UnmetHypothesis(
             "window",
             K,
-            f"starts before the run: tau* = {j - 1 + l * (E - 1 - K)}",
+            f"starts before the run: tau* = {j - 1 + ell * (E - 1 - K)}",
             "take window <= epochs - 1; for window = epochs the shifts of mgd-sc are better",
         )
-    start = j + l * (E - K - 1) - 1
-    i = np.arange(l * K + 1)
-    shift = (D + s * K) / (l * K)
-    a, z = np.zeros(l * E - start), np.zeros(l * E - start + 1)
-    a[: l * K], a[l * K] = shift, s
-    z[: l * K + 1] = np.maximum(D + s * -(-i // l) - i * shift, 0.0)
-    z[l * K] = 0.0
+    start = j + ell * (E - K - 1) - 1
+    i = np.arange(ell * K + 1)
+    shift = (D + s * K) / (ell * K)
+    a, z = np.zeros(ell * E - start), np.zeros(ell * E - start + 1)
+    a[: ell * K], a[ell * K] = shift, s
+    z[: ell * K + 1] = np.maximum(D + s * -(-i // ell) - i * shift, 0.0)
+    z[ell * K] = 0.0
     return ExplicitShifts(start, a, z)
 
 
-def _earlier_epochs(c: float, l: int, E: float) -> float:
+def _earlier_epochs(c: float, ell: int, E: float) -> float:
     """`c^{2l-2} (1-c^2)/(1-c^l)^2 (1-c^{l(E-1)})/(1+c^{l(E-1)})`: what E - 1 epochs add to 1."""
     if c == 1.0:
-        return (E - 1.0) / l
+        return (E - 1.0) / ell
     if c == 0.0:
         return 0.0
     decay = 1.0 - c
-    gap, before = one_minus_power(decay, l), one_minus_power(decay, l * (E - 1.0))
-    faded = math.exp((2 * l - 2) * math.log(c))
+    gap, before = one_minus_power(decay, ell), one_minus_power(decay, ell * (E - 1.0))
+    faded = math.exp((2 * ell - 2) * math.log(c))
     return faded * (decay * (1.0 + c) / gap / gap) * (before / (2.0 - before))
 
 
@@ -307,8 +250,8 @@ def _one_minus_signed(q: float, k: int) -> float:
 
 
 def _position(batches: int, epochs: int, position: int) -> tuple[int, int, int]:
-    l, E = count("batches", batches, 1), count("epochs", epochs, 1)
+    ell, E = count("batches", batches, 1), count("epochs", epochs, 1)
     j = count("position", position, 1)
-    if j > l:
-        raise InvalidInput("position", j, "lies beyond the epoch", f"give 1 to {l}")
-    return l, E, j
+    if j > ell:
+        raise InvalidInput("position", j, "lies beyond the epoch", f"give 1 to {ell}")
+    return ell, E, j

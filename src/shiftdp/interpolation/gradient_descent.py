@@ -8,7 +8,6 @@ A contraction is taken at its word: a caller who computes it must round it up.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -25,14 +24,13 @@ from shiftdp.interpolation._closed_form import (
     signal,
     stationary_factor,
 )
-from shiftdp.interpolation._rounding import decimal_fraction, round_up
+from shiftdp.interpolation._rounding import round_up
 from shiftdp.interpolation.explicit_shifts import ExplicitShifts
 
 __all__ = [
     "gd",
     "gd_proj",
     "gd_proj_best",
-    "gd_proj_crossing",
     "gd_proj_shifts",
     "gd_proj_window",
     "gd_sc",
@@ -91,7 +89,7 @@ def gd_proj_window(sensitivity: float, noise: float, diameter: float, window: in
 
 
 def gd_proj_best(sensitivity: float, noise: float, diameter: float, steps: float) -> float:
-    """[BSA24, Thm cni-proj] The least of `gd_proj_window` over whole 1 <= K <= t; needs no t >= D/s.
+    """[BSA24, Thm cni-proj] The least of `gd_proj_window` over whole 1 <= K <= t, at any t.
 
     >>> gd_proj_best(1.0, 1.0, 2.1, 100) ** 2 / gd_proj(1.0, 1.0, 2.1, 100) ** 2 < 0.91
     True
@@ -126,28 +124,6 @@ def gd_proj(sensitivity: float, noise: float, diameter: float, steps: float) -> 
     return round_up(math.sqrt(3.0 * s * D + s * s * K) / sd)
 
 
-def gd_proj_crossing(
-    diameter: float | Fraction, sensitivity: float | Fraction, learning_rate: float | Fraction
-) -> int:
-    """The first t at which composition reaches the level of gd-proj: t* = ceil(3 R + ceil(R)).
-
-    `R = D n / (eta L)`, in rational arithmetic, because the paper's settings are exact ties.
-
-    Args:
-        diameter: D.
-        sensitivity: L / n.
-        learning_rate: eta.
-
-    >>> gd_proj_crossing(1, 0.25, 0.2)
-    80
-    """
-    R = decimal_fraction("diameter", diameter) / (
-        decimal_fraction("sensitivity", sensitivity)
-        * decimal_fraction("learning_rate", learning_rate)
-    )
-    return math.ceil(3 * R + math.ceil(R))
-
-
 def gd_sc_shifts(contraction: float, sensitivity: float, steps: int) -> ExplicitShifts:
     """[BSA24, Lemma gd-sc-opt] The shifts that attain gd-sc, from tau = 0.
 
@@ -161,16 +137,14 @@ def gd_sc_shifts(contraction: float, sensitivity: float, steps: int) -> Explicit
     t = count("steps", steps, 1)
     if c == 1.0:
         return ExplicitShifts(0, np.full(t, s), np.zeros(t + 1))
-    k = np.arange(t + 1)
+    k = np.arange(t + 1, dtype=np.float64)
     whole = 2.0 - float(one_minus_powers(c, t))
-    a = (1.0 - one_minus_powers(c, t - k[1:])) * (1.0 + c) / whole * s
+    a = np.power(c, t - k[1:]) * ((1.0 + c) / whole * s)
     z = one_minus_powers(c, k) * one_minus_powers(c, t - k) / (whole * (1.0 - c)) * s
     return ExplicitShifts(0, a, z)
 
 
-def gd_proj_shifts(
-    sensitivity: float, diameter: float, steps: int, window: int
-) -> ExplicitShifts:
+def gd_proj_shifts(sensitivity: float, diameter: float, steps: int, window: int) -> ExplicitShifts:
     """[BSA24, Lemma gd-proj-opt] a_k = s + R, z_k = R (t - k), R = D / (t - tau), K = t - tau.
 
     >>> gd_proj_shifts(1.0, 3.0, steps=10, window=3).z

@@ -35,10 +35,10 @@ def renyi_cyclic(
     """
     c = _strictly(contraction)
     s, sd = signal(sensitivity, noise)
-    l, E = count("batches", batches, 1), horizon("epochs", epochs)
+    ell, E = count("batches", batches, 1), horizon("epochs", epochs)
     decay = 1.0 - c
-    gap, before = one_minus_power(decay, l), one_minus_power(decay, l * (E - 1.0))
-    earlier = math.exp((l - 2) * math.log(c)) * decay * (1.0 + c) / gap / gap * before
+    gap, before = one_minus_power(decay, ell), one_minus_power(decay, ell * (E - 1.0))
+    earlier = math.exp((ell - 2) * math.log(c)) * decay * (1.0 + c) / gap / gap * before
     return round_up((s / sd) ** 2 / 2.0 * (1.0 + earlier))
 
 

@@ -61,6 +61,11 @@ class Schedule:
         )
         object.__setattr__(self, "steps", c.size)
 
+    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
+        """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1."""
+        part = slice(begin, end)
+        return self.contraction[part], self.sensitivity[part], self.noise[part]
+
 
 @dataclass(frozen=True)
 class PeriodicSchedule:
@@ -104,9 +109,17 @@ class PeriodicSchedule:
         """The last step (counted from 1) that touches the record; 0 if none does."""
         return self.first + self.period * (self.visits - 1) if self.visits else 0
 
+    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
+        """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1.
+
+        >>> PeriodicSchedule(0.9, 1.0, 1.0, period=3, first=2, steps=7).window(3, 6)[1]
+        array([0., 1., 0.])
+        """
+        size = end - begin
+        s = np.zeros(size)
+        s[(self.first - 1 - begin) % self.period :: self.period] = self.sensitivity
+        return np.full(size, float(self.contraction)), s, np.full(size, float(self.noise))
+
     def expand(self) -> Schedule:
         """The same schedule, step by step."""
-        s = np.zeros(self.steps)
-        s[self.first - 1 :: self.period] = self.sensitivity
-        ones = np.ones(self.steps)
-        return Schedule(self.contraction * ones, s, self.noise * ones, self.diameter)
+        return Schedule(*self.window(0, self.steps), self.diameter)

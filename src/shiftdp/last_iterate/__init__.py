@@ -1,0 +1,18 @@
+"""What is run, what is assumed, which theorem applies: from a run to a certificate."""
+
+from shiftdp.last_iterate.assumptions import Assumption
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.certify import certify
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD
+
+__all__ = [
+    "Assumption",
+    "Certificate",
+    "ExponentialMechanism",
+    "Geometry",
+    "LangevinMC",
+    "NoisyCGD",
+    "NoisyGD",
+    "certify",
+]

@@ -1,0 +1,221 @@
+"""Theorem B1 for equal steps of which every `period`-th touches the record, at a cost free of t.
+
+Notation: l the period, j the first visit, K the last one, n the number of visits, `e = t - K` the
+tail. `w_k = c^(t-k)`, clock `V_k` and obstacle `O_k` as in `shiftdp.interpolation.shifts`. Between
+visits the obstacle is flat, so the greatest convex minorant can only bend at the points `Q`
+reached just *before* a visit, and at the end.
+
+**c <= 1, from the start.** From one Q to the next the obstacle rises by a factor `c^-l` more each
+time and the clock advances by `c^-2l` more, so the slopes between successive Q do not increase:
+the Q form a concave chain, whose minorant is the chord from the first Q (just before step j) to
+the last (just before step K). It remains to join the piece from there to the end: two blocks
+`[j, K-1]` and `[K, t]` if the first slope is at most the second, one block `[j, t]` otherwise:
+`mu^2 = O1^2/V1 + O2^2/V2` or `(O1 + O2)^2/(V1 + V2)`. For j = l this is mgd-sc, for l = 1 gd-sc.
+
+**c <= 1, starting from distance D at tau.** Only visits can be best starts (a step without a visit
+takes a distance D to at most D): `tau = K - i l`, and `tau = K` if e > 0. Put `d = D/s`.
+For i >= 1 the minorant goes from the start to the last Q and then to the end, or straight to the
+end, whichever the slopes say; it might also touch the *first* Q after tau, but not if D > s (the
+slope to it exceeds that of the chain), and for D <= s that only happens where `i = 1` is at least as
+good (the energy is a constant plus that of a run from the start, which grows with i).
+Write `f1(i)` for the energy via the last Q, `f2(i)` for the chord to the end. With
+`y = c^(i l - 1)` and `y = c^(i l + e)` respectively, both are of the form
+`(A - B y)^2 / (1 - y^2)`, `B = s/(1-c^l) - D`, which for 0 < B < A falls in y up to `y = B/A` and
+rises beyond; if B <= 0 the start is no gain, since the distance never exceeds D. So f1 and f2 have
+one minimum each, at `i1 = (2 - l + q)/l` and `i2 = (q - 2e)/l`, where `c^q = 1 - d (1 - c^l)`
+(c = 1: `q = d l`). `f1 - f2` is a positive multiple of the squared difference of the two slopes, so
+where the slopes cross, f1 and f2 touch: the energy E(i), as a function of real i, has a continuous
+derivative, whose sign at a crossing is that of `i - i1` *and* that of `i - i2`. Hence i1 and i2 lie
+between the same two crossings, E has one minimum, at i1 or i2, and the best integer is next to one
+of them.
+
+**c > 1.** The chain is convex, so from the start every visit begins a block of its own. Starting
+from D at tau, d' steps before the next visit, the jump absorbs m(d') periods, which does not
+depend on how many follow; each period that is not absorbed costs the same energy once more. So a
+best start has at most `m(d') + 1` visits after it, and m is largest at d' = 1: the exact engine runs
+on that window alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import Indices, Shifts, best_shifts, optimal_shifts
+
+__all__ = ["optimal_shifts_periodic"]
+
+# The closed forms have positive terms only and err by less than 2^-46; exponents of at most 745 that
+# are rounded once add 2^-43. The rest of the margin is for the rounding of whoever verifies.
+_MARGIN = 1e-12
+# The same for each step of a tail, through which a checker rounds the distance up.
+_MARGIN_STEP = 2.0**-50
+# Steps that the exact engine is given at most, for c > 1. Beyond, a valid start is still found.
+_WINDOW = 1 << 22
+
+
+class _Block(NamedTuple):
+    first: int
+    last: int
+    peak: int
+    amount: float
+
+
+class _Plan(NamedTuple):
+    """A start with its blocks; the energy is mu^2."""
+
+    energy: float
+    tau: int
+    start: float
+    blocks: tuple[_Block, ...]
+
+
+def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
+    """The same as `optimal_shifts(schedule.expand())`, at a cost that does not grow with t.
+
+    [Theorem B1; contains BSA24, Thm gd-sc, gd-proj, mgd-sc, mgd-proj]
+
+    >>> a_million_epochs = PeriodicSchedule(0.9, 1.0, 1.0, period=40, first=40, steps=40 * 10**6)
+    >>> round(optimal_shifts_periodic(a_million_epochs).mu, 6)
+    1.000026
+    """
+    c, t, n = float(schedule.contraction), int(schedule.steps), schedule.visits
+    if n == 0 or schedule.sensitivity == 0.0:
+        return _as_shifts(_Plan(0.0, 0, 0.0, (_Block(1, t, t, 0.0),)), 1.0, 0.0)
+    if c > 1.0:
+        return _expanding(schedule)
+    if c == 0.0:
+        # The last step forgets everything before it.
+        s = float(schedule.sensitivity) if schedule.last_visit == t else 0.0
+        head = (_Block(1, t - 1, t - 1, 0.0),) if t > 1 else ()
+        plan = _Plan((s / schedule.noise) ** 2, 0, 0.0, (*head, _Block(t, t, t, s)))
+        return _as_shifts(plan, 1.0, _MARGIN)
+    return _contracting(schedule)
+
+
+def _contracting(schedule: PeriodicSchedule) -> Shifts:
+    """0 < c <= 1: the closed forms of the module's docstring, in units of the noise."""
+    c, l, n, K = float(schedule.contraction), int(schedule.period), schedule.visits, 0
+    K, t, j = schedule.last_visit, int(schedule.steps), int(schedule.first)
+    sd = float(schedule.noise)
+    s, D = schedule.sensitivity / sd, schedule.diameter / sd
+    tail = t - K
+    log_c = math.log(c)
+    kappa = c ** (tail + 1)
+    O2, V2 = s * c**tail, _sum(2.0 * log_c, tail + 1)
+
+    def plan(tau: int, start: float, jump: float, visits: int) -> _Plan:
+        """Steps tau+1..K-1 with `jump` and `visits`, in units of w at K-1, then K..t."""
+        steps = K - 1 - tau
+        O1 = jump + s * c ** (l - 1) * _sum(l * log_c, visits)
+        V1 = _sum(2.0 * log_c, steps)
+        if steps == 0 and jump == 0.0:
+            return _Plan(O2 * O2 / V2, tau, start, (_Block(K, t, t, O2 / V2),))
+        if O1 * V2 <= O2 * kappa * V1:
+            blocks = (_Block(tau + 1, K - 1, K - 1, O1 / V1), _Block(K, t, t, O2 / V2))
+            return _Plan(O1 * O1 / V1 + O2 * O2 / V2, tau, start, blocks)
+        O, V = O1 * kappa + O2, V1 * kappa * kappa + V2
+        return _Plan(O * O / V, tau, start, (_Block(tau + 1, t, t, O / V),))
+
+    best = plan(j - 1, 0.0, 0.0, n - 1)
+    if j > 1:
+        best = best._replace(blocks=(_Block(1, j - 1, j - 1, 0.0), *best.blocks))
+    best = best._replace(tau=0)
+    d = D / s
+    gain = -math.expm1(l * log_c)  # 1 - c^l
+    if d * gain < 1.0:
+        if tail:
+            O, V = D * c**tail, _sum(2.0 * log_c, tail)
+            last = _Plan(O * O / V, K, D, (_Block(K + 1, t, t, O / V),))
+            best = min(best, last, key=_energy)
+        if n > 1:
+            q = d * l if c == 1.0 else math.log1p(-d * gain) / log_c
+            for middle in ((2 - l + q) / l, (q - 2 * tail) / l):
+                i = math.floor(min(max(middle, 1.0), n - 1.0))
+                for periods in (i, min(i + 1, n - 1)):
+                    jump = D * c ** (periods * l - 1)
+                    start = plan(K - periods * l, D, jump, periods - 1)
+                    best = min(best, start, key=_energy)
+    if best.start:
+        best = best._replace(start=float(schedule.diameter))
+    return _as_shifts(best, sd, _MARGIN + tail * _MARGIN_STEP)
+
+
+def _expanding(schedule: PeriodicSchedule) -> Shifts:
+    """c > 1."""
+    c, l, n = float(schedule.contraction), int(schedule.period), schedule.visits
+    t, tail = int(schedule.steps), int(schedule.steps) - schedule.last_visit
+    sd = float(schedule.noise)
+    s, D = schedule.sensitivity / sd, schedule.diameter / sd
+    log_c = math.log(c)
+    V1, V2 = _sum(-2.0 * log_c, l), _sum(-2.0 * log_c, tail + 1)
+    whole = math.sqrt(((n - 1) / V1 + 1.0 / V2)) * s * (1.0 + _MARGIN)
+    if D < math.inf:
+        # Starting just before a visit: is period number q (from 0) absorbed by the jump?
+        def absorbed(q: int) -> bool:
+            pushed = D + s / c * _sum(-l * log_c, q)
+            return pushed * V1 * math.exp(-(1 + q * l) * log_c) >= s * _sum(
+                -2.0 * log_c, q * l
+            ) / (c * c)
+
+        low, high = 0, 1
+        while high < n and absorbed(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if absorbed(middle) else (low, middle)
+        size = (high + 2) * l + tail
+        if size >= t and t <= _WINDOW:
+            return optimal_shifts(schedule.expand())
+        offset = t - min(size, _WINDOW, t - 1)
+        end = Schedule(*schedule.window(offset, t), schedule.diameter)
+        shifts = best_shifts(end, from_the_start=False)
+        if shifts.mu < whole:
+            return Shifts(
+                shifts.tau + offset,
+                shifts.start,
+                _frozen(shifts.first + offset),
+                _frozen(shifts.last + offset),
+                _frozen(shifts.peak + offset),
+                shifts.amount,
+                shifts.mu,
+            )
+    first = schedule.first + l * np.arange(n, dtype=np.int64)
+    amount = np.full(n, schedule.sensitivity / V1)
+    amount[-1] = schedule.sensitivity / V2
+    last = np.append(first[1:] - 1, t)
+    peak = first
+    if schedule.first > 1:
+        idle = schedule.first - 1
+        first, last, peak = (np.append(k, x) for k, x in ((1, first), (idle, last), (idle, peak)))
+        amount = np.append(0.0, amount)
+    amount.flags.writeable = False
+    return Shifts(0, 0.0, _frozen(first), _frozen(last), _frozen(peak), amount, whole)
+
+
+def _sum(log_q: float, n: int) -> float:
+    """`1 + q + ... + q^(n-1)` for `log q <= 0`, without cancellation."""
+    return math.expm1(n * log_q) / math.expm1(log_q) if log_q else float(n)
+
+
+def _energy(plan: _Plan) -> float:
+    return plan.energy
+
+
+def _frozen(values: Indices) -> Indices:
+    array = np.array(values, dtype=np.int64)
+    array.flags.writeable = False
+    return array
+
+
+def _as_shifts(plan: _Plan, unit: float, margin: float) -> Shifts:
+    mu = math.sqrt(plan.energy) * (1.0 + margin)
+    if margin:
+        mu += 2.0**-500  # where powers of c underflow
+    amount = np.array([block.amount * unit for block in plan.blocks])
+    amount.flags.writeable = False
+    first, last, peak = (_frozen(np.array([b[i] for b in plan.blocks])) for i in range(3))
+    return Shifts(plan.tau, plan.start, first, last, peak, amount, mu)

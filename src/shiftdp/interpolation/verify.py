@@ -1,0 +1,346 @@
+"""The independent check of a certificate: what mu do these shifts prove? Cost O(t).
+
+Nothing here is shared with the solver, and nothing here trusts it. The argument has two parts.
+
+**Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t` be
+*any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the two last
+iterates are `G(mu)`-indistinguishable with `mu^2 = sum (a_k / sd_k)^2`. *Proof.* Where
+`c_k z_{k-1} + s_k >= z_k` this is Theorem shift with `lambda_k = a_k / (c_k z_{k-1} + s_k)`;
+elsewhere `lambda_k = 0` and `z_k` is a larger, hence still valid, bound on the distance. ∎
+So the floats `z_k` that the recursion of a certificate yields need not be accurate: they *are* the
+certificate, exactly as they stand, and only `a_k` has to be rounded in the safe direction.
+
+**Rounding.** With `u = 2^-53`, `c_k z_{k-1} + s_k - z_k` is written without error as a sum
+`r + e + f + g` by Dekker's product and Knuth's sums, where `|e| + |f| + |g| <= 3 u b`,
+`b = c_k z_{k-1} + z_k + s_k`. Adding up the small terms errs by less than `16 u^2 b`; the code adds
+`64 u^2 b`, and `2^-1070` for products that underflow. Every later operation (sum, quotient,
+square, `math.fsum`, root) errs by a factor of at least `1 - u` and is paid for with a factor
+`1 + 4 u` or more. An overflow gives infinity or "not a number", reported as `mu = inf`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._checks import Array
+from shiftdp._errors import VerificationFailed
+
+__all__ = ["proved_mu", "verify"]
+
+# Steps handled at once: enough to hide the cost of NumPy calls, few enough to stay in cache.
+_WINDOW = 1 << 14
+# A shift below this fraction of the distance drowns in the rounding of the distance.
+_FAINT = 2.0**-40
+# How far the shift recorded for a block may be from the one its recursion ends with, against mu.
+_AGREEMENT = 1e-5
+
+
+class _Steps(Protocol):
+    """What is asked of a schedule: its length, the diameter, and any stretch of steps."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def diameter(self) -> float: ...
+    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]: ...
+
+
+class _Claim(Protocol):
+    """What is asked of a certificate: see `shiftdp.interpolation.shifts.Shifts`."""
+
+    @property
+    def tau(self) -> int: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def first(self) -> NDArray[np.int64]: ...
+    @property
+    def last(self) -> NDArray[np.int64]: ...
+    @property
+    def peak(self) -> NDArray[np.int64]: ...
+    @property
+    def amount(self) -> Array: ...
+    @property
+    def mu(self) -> float: ...
+
+
+def proved_mu(schedule: _Steps, shifts: _Claim) -> float:
+    """The mu that Theorem shift proves with these start, blocks and amounts, rounded up.
+
+    It is a rigorous upper bound whatever the amounts are: poor ones only make it large. Raises
+    `VerificationFailed` if the blocks do not cover the steps after `tau`, or if `start` is not a
+    proved bound on the distance of the two runs at `tau`. [BSA24, Thm shift]
+
+    >>> from shiftdp.interpolation.schedule import Schedule
+    >>> from shiftdp.interpolation.shifts import optimal_shifts
+    >>> schedule = Schedule([1.0, 1.0], [3.0, 0.0], [1.0, 1.0])
+    >>> round(proved_mu(schedule, optimal_shifts(schedule)), 9)     # 3 / sqrt(2)
+    2.121320344
+    """
+    return _prove(schedule, shifts)[0]
+
+
+def verify(schedule: _Steps, shifts: _Claim) -> float:
+    """Check a certificate from scratch; returns the mu proved, which is at most `shifts.mu`.
+
+    Raises `VerificationFailed` if the stated mu is below what the shifts prove (no tolerance: the
+    solver rounds its mu up far enough), or if an amount is not the shift that its block ends with.
+    """
+    mu, gap = _prove(schedule, shifts)
+    if not mu <= shifts.mu:
+        raise VerificationFailed(
+            f"the shifts prove mu={mu!r}, more than the stated mu={shifts.mu!r}; "
+            "the certificate was altered or belongs to another schedule"
+        )
+    if not gap <= _AGREEMENT * mu:
+        raise VerificationFailed(
+            f"a block does not end where its amount says (off by {gap!r} against mu={mu!r}); "
+            "the amounts were altered or belong to another schedule"
+        )
+    return mu
+
+
+def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
+    """The proved mu, and the largest gap (over the noise) between an amount and the shift used."""
+    _check_blocks(schedule, shifts)
+    _check_start(schedule, shifts)
+    plan = _Plan(schedule, shifts)
+    behind = _distances_backwards(plan)
+    z = shifts.start if plan.begin == shifts.tau else 0.0  # c = 0 forgets the distance
+    energies: list[float] = []
+    gap = 0.0
+    for lo, hi in plan.windows():
+        c, s, sd = schedule.window(lo, hi)
+        part = plan.part(lo, hi, sd)
+        ahead = _distances_forwards(z, c, s, part.a, part.closes)
+        if behind is not None:
+            # z_k was found from the right if step k + 1 lies behind the peak of its block.
+            ahead = np.where(part.next_behind, behind[lo - plan.begin : hi - plan.begin], ahead)
+        before = np.concatenate(([z], ahead[:-1]))
+        a = _shift_above(c, s, before, ahead)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            energies.append(_sum((a / sd) ** 2))
+            off = np.abs(a - part.a) / sd
+        checked = off[part.peaks]
+        if checked.size:
+            gap = max(gap, float(np.max(checked)))
+        z = float(ahead[-1])
+    energy = _sum(np.array(energies))
+    if not energy < math.inf:
+        return math.inf, gap
+    if energy > 0.0:
+        # The second term pays for squares that underflow.
+        energy = energy * (1.0 + 2.0**-48) + schedule.steps * 2.0**-1070
+    return math.sqrt(energy) * (1.0 + 2.0**-51), gap
+
+
+def _sum(terms: Array) -> float:
+    """The sum with one rounding; infinity if it overflows."""
+    try:
+        return math.fsum(terms.tolist())
+    except OverflowError:
+        return math.inf
+
+
+def _check_blocks(schedule: _Steps, shifts: _Claim) -> None:
+    first, last, peak, amount = shifts.first, shifts.last, shifts.peak, shifts.amount
+    sizes = {first.size, last.size, peak.size, amount.size}
+    if not 0 <= shifts.tau < schedule.steps or len(sizes) != 1 or not first.size:
+        raise VerificationFailed(f"tau={shifts.tau} or the number of blocks is out of range")
+    covered = (
+        first[0] == shifts.tau + 1
+        and last[-1] == schedule.steps
+        and np.all(first[1:] == last[:-1] + 1)
+        and np.all((first <= peak) & (peak <= last))
+    )
+    if not covered:
+        raise VerificationFailed(
+            f"the blocks do not cover the steps {shifts.tau + 1} to {schedule.steps}"
+        )
+    if not np.all((amount >= 0.0) & (amount < math.inf)):
+        raise VerificationFailed("an amount is negative or not finite")
+
+
+def _check_start(schedule: _Steps, shifts: _Claim) -> None:
+    """`start` must bound the distance at `tau`: 0 at the start, D always, or the free recursion."""
+    tau, start = shifts.tau, shifts.start
+    if math.isnan(start) or start < 0.0:
+        raise VerificationFailed(f"start={start!r} is not a distance")
+    if tau == 0 or start >= schedule.diameter:
+        return
+    z = 0.0
+    for lo in range(0, tau, _WINDOW):
+        c, s, _ = schedule.window(lo, min(lo + _WINDOW, tau))
+        for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
+            # Three roundings against a factor 1 + 8u; the last term pays for underflow.
+            z = (ck * z + sk) * (1.0 + 2.0**-50) + 2.0**-1073 if ck else sk
+    if not start >= z:
+        raise VerificationFailed(
+            f"start={start!r} is not a bound on the distance at tau={tau}, which may reach {z!r}"
+        )
+
+
+class _Part:
+    """The certificate on one window of steps, one entry a step (`peaks`: positions)."""
+
+    __slots__ = ("a", "closes", "next_behind", "peaks")
+
+    def __init__(
+        self,
+        a: Array,
+        closes: NDArray[np.bool_],
+        next_behind: NDArray[np.bool_],
+        peaks: NDArray[np.intp],
+    ) -> None:
+        self.a, self.closes, self.next_behind, self.peaks = a, closes, next_behind, peaks
+
+
+class _Plan:
+    """Where each window of the run stands in the blocks, and the shifts it is asked to make.
+
+    In a block `a_k / sd_k^2` falls by `c_k` from step k to k - 1. The sums of `log c` are kept per
+    window (`base`) and within it, so that long runs do not wash out their differences. Steps up to
+    the last one with c = 0 are forgotten.
+    """
+
+    def __init__(self, schedule: _Steps, shifts: _Claim) -> None:
+        self.shifts, self.steps = shifts, schedule.steps
+        self.begin = shifts.tau
+        blocks = shifts.first.size
+        self.log_c: list[Array] = []
+        self.at_peak, self.sd_peak = np.zeros(blocks), np.ones(blocks)
+        self.base = np.zeros((self.steps - self.begin - 1) // _WINDOW + 2)
+        self.grid = self.begin
+        for number, lo in enumerate(range(self.begin, self.steps, _WINDOW)):
+            hi = min(lo + _WINDOW, self.steps)
+            c, _, sd = schedule.window(lo, hi)
+            zeros = np.flatnonzero(c == 0.0)
+            if zeros.size:
+                self.begin = lo + int(zeros[-1])
+            sums = self._local_sums(c)
+            self.base[number + 1] = self.base[number] + sums[-1]
+            inside = slice(*np.searchsorted(shifts.peak, (lo + 1, hi + 1)))
+            at = shifts.peak[inside] - (lo + 1)
+            self.at_peak[inside], self.sd_peak[inside] = sums[at], sd[at]
+        self.window = schedule.window
+
+    @staticmethod
+    def _local_sums(c: Array) -> Array:
+        return np.cumsum(np.log(np.where(c > 0.0, c, 1.0)))
+
+    def windows(self) -> Iterator[tuple[int, int]]:
+        """The windows of steps `lo + 1` to `hi`, from the first step that counts on."""
+        first = self.grid + (self.begin - self.grid) // _WINDOW * _WINDOW
+        for lo in range(first, self.steps, _WINDOW):
+            yield max(lo, self.begin), min(lo + _WINDOW, self.steps)
+
+    def part(self, lo: int, hi: int, sd: Array) -> _Part:
+        shifts = self.shifts
+        k = np.arange(lo + 1, hi + 1)
+        block = np.searchsorted(shifts.last, k)
+        number = (lo - self.grid) // _WINDOW
+        whole = self.grid + number * _WINDOW
+        sums = self._local_sums(self.window(whole, hi)[0])[lo - whole :]
+        amount, peak = shifts.amount[block], shifts.peak[block]
+        other = (peak - 1 - self.grid) // _WINDOW
+        fall = self.at_peak[block] - sums + (self.base[other] - self.base[number])
+        with np.errstate(over="ignore", under="ignore"):
+            a = amount * np.exp(fall + 2.0 * np.log(sd / self.sd_peak[block]))
+        # A block that shifts at all ends at distance 0, and so does the run.
+        last = k == shifts.last[block]
+        closes = (last & (amount > 0.0)) | (k == self.steps)
+        next_behind = (k >= peak) & ~last & (amount > 0.0)
+        peaks = np.flatnonzero((k == peak) & (amount > 0.0))
+        return _Part(a, closes, next_behind, peaks)
+
+
+def _distances_forwards(
+    z: float, c: Array, s: Array, a: Array, closes: NDArray[np.bool_]
+) -> Array:
+    """`z_k = c_k z_{k-1} + s_k - a_k`, at least 0, and 0 where a block closes."""
+    out = []
+    rows: Iterable[tuple[float, float, float, bool]] = zip(
+        c.tolist(), s.tolist(), a.tolist(), closes.tolist(), strict=True
+    )
+    for ck, sk, ak, close in rows:
+        if close:
+            z = 0.0
+        else:
+            x = ck * z + sk
+            z = x - ak
+            if ak < x * _FAINT:
+                # Rounded to nearest, every other step would show a spurious shift of u z.
+                z *= 1.0 + 2.0**-51
+            elif z < 0.0:
+                z = 0.0
+        out.append(z)
+    return np.array(out)
+
+
+def _distances_backwards(plan: _Plan) -> Array | None:
+    """`z_{k-1} = (z_k + a_k - s_k) / c_k` behind the peak of a block, where c > 1 as a rule.
+
+    There the forward recursion would amplify rounding errors. One number a step is stored; None if
+    every block peaks at its end, as it does for contractions with constant noise.
+    """
+    shifts = plan.shifts
+    if not np.any((shifts.peak < shifts.last) & (shifts.amount > 0.0)):
+        return None
+    behind = np.zeros(plan.steps - plan.begin)
+    z = 0.0
+    for lo, hi in reversed(list(plan.windows())):
+        some = slice(
+            int(np.searchsorted(shifts.last, lo + 1)),
+            int(np.searchsorted(shifts.first, hi, side="right")),
+        )
+        if not np.any(shifts.peak[some] < np.minimum(shifts.last[some], hi + 1)):
+            z = 0.0  # no step here lies behind a peak
+            continue
+        c, s, sd = plan.window(lo, hi)
+        part = plan.part(lo, hi, sd)
+        out = []
+        rows: Iterable[tuple[float, float, float]]
+        # Step k + 1 leads from z_{k+1} to z_k, which is kept if `next_behind` holds at k.
+        rows = zip(c[::-1].tolist(), s[::-1].tolist(), part.a[::-1].tolist(), strict=True)
+        for (ck, sk, ak), keep in zip(rows, part.next_behind[::-1].tolist(), strict=True):
+            if not keep:
+                z = 0.0
+            out.append(z)
+            z = z + ak - sk
+            z = z / ck if z > 0.0 and ck > 0.0 else 0.0
+        behind[lo - plan.begin : hi - plan.begin] = out[::-1]
+    return behind
+
+
+def _shift_above(c: Array, s: Array, before: Array, after: Array) -> Array:
+    """At least `max(0, c z_{k-1} + s - z_k)`, and barely more: see the top of the module."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        p = c * before
+        c_high, c_low = _split(c)
+        z_high, z_low = _split(before)
+        e = ((c_high * z_high - p) + c_high * z_low + c_low * z_high) + c_low * z_low
+        q, f = _two_sum(p, -after)
+        r, g = _two_sum(q, s)
+        b = p + s + after
+        margin = 2.0**-100 * b + np.where(b > 0.0, 2.0**-1070, 0.0)
+        a: Array = np.maximum(0.0, r + (((e + f) + g) + margin)) * (1.0 + 2.0**-51)
+    return a
+
+
+def _split(x: Array) -> tuple[Array, Array]:
+    """Veltkamp: two halves of at most 26 bits whose sum is x."""
+    scaled = 134217729.0 * x
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """Knuth: the rounded sum and its exact error."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)

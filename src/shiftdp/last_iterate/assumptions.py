@@ -1,0 +1,134 @@
+"""Hypotheses as objects: a certificate lists those it rests on, and a failed one is named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import Order, PerStep
+
+__all__ = [
+    "Assumption",
+    "adjacency",
+    "batch_order",
+    "constraint",
+    "gaussian_noise",
+    "hidden_iterates",
+    "require_contractive",
+    "require_equal_steps",
+    "sensitivity",
+    "smooth_losses",
+]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One hypothesis of the theorem that was used, with the values it was used with."""
+
+    name: str
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.statement}"
+
+
+def hidden_iterates() -> Assumption:
+    return Assumption(
+        "hidden iterates",
+        "only the last iterate is released; no earlier one leaves the process, and none of the "
+        "parameters were chosen by looking at the data",
+    )
+
+
+def gaussian_noise() -> Assumption:
+    return Assumption(
+        "noise",
+        "each step adds fresh Gaussian noise, of the stated deviation on the mean gradient, and "
+        "both runs start alike",
+    )
+
+
+def adjacency(geometry: Geometry) -> Assumption:
+    if geometry.adjacency == "replace_one":
+        return Assumption("adjacency", "replace_one: neighbours differ in one record, n is public")
+    return Assumption(
+        "adjacency",
+        "zero_out: the loss of one record is replaced by nothing, but the regulariser stays; n is "
+        "public",
+    )
+
+
+def sensitivity(geometry: Geometry) -> Assumption:
+    pair = "two records" if geometry.adjacency == "replace_one" else "one record and nothing"
+    return Assumption(
+        "sensitivity",
+        f"the gradients of {pair} at one point are at most {geometry.sensitivity:g} apart",
+    )
+
+
+def smooth_losses(geometry: Geometry) -> Assumption:
+    m, M = geometry.strong_convexity, geometry.smoothness
+    if m > 0:
+        kind = f"{m:g}-strongly convex"
+    elif m == 0:
+        kind = "convex"
+    else:
+        kind = f"weakly convex (curvature at least {m:g})"
+    return Assumption("losses", f"each loss is {kind} and {M:g}-smooth")
+
+
+def constraint(geometry: Geometry) -> Assumption:
+    return Assumption(
+        "constraint",
+        f"each iterate is projected onto a convex set of diameter {geometry.diameter:g}",
+    )
+
+
+def batch_order(order: Order, batches: int) -> Assumption:
+    statements = {
+        "fixed": "batches are used in an order that does not depend on the data",
+        "shuffled_once": "records are dealt into batches by one uniform permutation, independent "
+        "of the data, chosen by nobody and not published before the run",
+        "reshuffled": "records are dealt into batches by a fresh uniform permutation each epoch, "
+        "independent of the data, chosen by nobody and not published before the run",
+    }
+    if batches == 1:
+        return Assumption("batches", "every step uses all records")
+    return Assumption("batches", statements[order])
+
+
+def require_contractive(learning_rate: PerStep, geometry: Geometry) -> None:
+    """eta <= 2/M for each step of a convex problem, which makes it contractive.
+
+    >>> require_contractive(0.07, Geometry(strong_convexity=0, smoothness=32.502, sensitivity=1))
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.UnmetHypothesis: learning_rate=0.07 exceeds 2/smoothness=0.0615347: the step \
+is not contractive; lower it to 0.0615347, or ask for bounds="composition", which does not need it
+    """
+    largest = learning_rate if isinstance(learning_rate, float) else max(learning_rate)
+    if math.isinf(geometry.smoothness) or not geometry.convex:
+        return
+    if largest * geometry.smoothness > 2.0 * (1 + 2.0**-51):
+        limit = 2.0 / geometry.smoothness
+        raise UnmetHypothesis(
+            "learning_rate",
+            largest,
+            f"exceeds 2/smoothness={limit:.6g}: the step is not contractive",
+            f'lower it to {limit:.6g}, or ask for bounds="composition", which does not need it',
+        )
+
+
+def require_equal_steps(learning_rate: PerStep, noise: PerStep) -> tuple[float, float]:
+    """The paper's closed forms are for constant step size and noise."""
+    for name, value in (("learning_rate", learning_rate), ("noise", noise)):
+        if not isinstance(value, float):
+            raise UnmetHypothesis(
+                name,
+                f"<{len(value)} entries>",
+                "changes from step to step, and this closed form is for equal steps",
+                "use Theorem B1, which holds for any schedule",
+            )
+    return float(learning_rate), float(noise)  # type: ignore[arg-type]

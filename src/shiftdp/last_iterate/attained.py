@@ -1,0 +1,67 @@
+"""What some instance of the class attains: the other side of a certificate. Theorem B5."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from shiftdp.interpolation.lower_bound import (
+    lower_mu,
+    lower_mu_periodic,
+    no_lower_bound,
+    slope_floor,
+)
+from shiftdp.interpolation.schedule import PeriodicSchedule
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.outcomes import BatchRun, outcomes, schedule_of
+from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, Run
+
+__all__ = ["attained_mu"]
+
+
+def attained_mu(run: Run, geometry: Geometry) -> float | None:
+    """The largest mu that losses of this class are known to attain, rounded down, or None."""
+    return _ATTAINED[type(run)](run, geometry)
+
+
+def _descent(run: BatchRun, geometry: Geometry) -> float | None:
+    m, M = geometry.strong_convexity, geometry.smoothness
+    if math.isinf(m) or math.isinf(M) or (run.order != "fixed" and run.batches > 1):
+        return None
+    if no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
+        return None
+    best = 0.0
+    for case in outcomes(run, geometry):
+        if case.visits.pattern != "every":
+            return None
+        schedule = schedule_of(run, geometry, case.visits, attained=True)
+        floor = slope_floor(run.learning_rate, m, M)
+        if isinstance(schedule, PeriodicSchedule):
+            bound = lower_mu_periodic(schedule, float(floor))
+        else:
+            bound = lower_mu(schedule, floor)
+        if bound is not None:
+            best = max(best, bound.mu)
+    return best
+
+
+def _langevin(run: LangevinMC, geometry: Geometry) -> float | None:
+    if math.isinf(run.steps):
+        return None
+    return _descent(run.as_descent(int(run.steps)), geometry)
+
+
+def _exponential(run: ExponentialMechanism, geometry: Geometry) -> float | None:
+    """L / sqrt(m) is attained by two Gaussians. [BSA24, Remark Tightness]"""
+    if geometry.bounded or not geometry.strong_convexity > 0:
+        return None
+    return geometry.sensitivity / math.sqrt(geometry.strong_convexity) * (1.0 - 2.0**-50)
+
+
+_ATTAINED: dict[type, Callable[[Any, Geometry], float | None]] = {
+    NoisyGD: _descent,
+    NoisyCGD: _descent,
+    LangevinMC: _langevin,
+    ExponentialMechanism: _exponential,
+}

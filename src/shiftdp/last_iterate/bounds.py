@@ -1,0 +1,381 @@
+"""Which theorem applies to which run: every bound as a rule with its hypotheses.
+
+A rule looks at a run and a geometry and either returns a `Bound` or raises `UnmetHypothesis`, which
+names what is missing. `certify` tries all rules of the families it was asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, TradeoffFunction
+from shiftdp.interpolation import cyclic_descent, gradient_descent, langevin
+from shiftdp.interpolation.periodic import optimal_shifts_periodic
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import Shifts, optimal_shifts
+from shiftdp.last_iterate import assumptions as given
+from shiftdp.last_iterate.assumptions import Assumption
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.outcomes import BatchRun, Visits, outcomes, schedule_of
+from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD
+
+__all__ = ["Bound", "Family", "Proof", "Rule", "composition_mu", "proofs_of", "rules_for", "solve"]
+
+Family = Literal["composition", "paper", "ours"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Shifts that prove the bound for one outcome, to be checked by anyone in O(t)."""
+
+    visits: Visits
+    weight: float
+    shifts: Shifts
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved lower bound on the tradeoff function of a run."""
+
+    name: str
+    family: Family
+    f: TradeoffFunction
+    assumptions: tuple[Assumption, ...]
+    proofs: tuple[Proof, ...] = ()
+
+    @property
+    def mu(self) -> float | None:
+        """The GDP parameter, where the bound is Gaussian."""
+        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A theorem, and how to apply it."""
+
+    name: str
+    family: Family
+    apply: Callable[[Any, Geometry], Bound]
+
+
+def rules_for(run: object) -> tuple[Rule, ...]:
+    """The rules that speak about this kind of run."""
+    return RULES[type(run)]
+
+
+# --- noisy gradient descent with full or cyclic batches ---
+
+
+def solve(schedule: Schedule | PeriodicSchedule) -> Shifts:
+    """Theorem B1 for any schedule."""
+    if isinstance(schedule, PeriodicSchedule):
+        return optimal_shifts_periodic(schedule)
+    return optimal_shifts(schedule)
+
+
+def proofs_of(run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
+    """The best shifts for each outcome that matters."""
+    return tuple(
+        Proof(case.visits, case.weight, solve(schedule_of(run, geometry, case.visits)))
+        for case in outcomes(run, geometry)
+    )
+
+
+def composition_mu(run: BatchRun, geometry: Geometry) -> float:
+    """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
+
+    It holds for any schedule and any losses: every iterate could be published. In each epoch of a
+    reshuffled run the worst position is taken.
+    """
+    batches, steps = run.batches, run.steps
+    sizes = np.full(batches, float(run.size_of(1)))
+    sizes[-1] = run.size_of(batches)
+    if isinstance(run.noise, float):
+        whole, last = divmod(steps, batches)
+        counts = np.where(np.arange(batches) < last, whole + 1, whole)
+        if run.order == "reshuffled":
+            seen = sizes[:last].min() ** -2.0 if last else 0.0
+            worst = whole * sizes.min() ** -2.0 + seen
+        else:
+            worst = float(np.max(counts * sizes**-2.0))
+        square = worst / run.noise**2
+    else:
+        precision = (np.resize(sizes, steps) * np.asarray(run.noise)) ** -2.0
+        padded = np.zeros(-(-steps // batches) * batches)
+        padded[:steps] = precision
+        epochs = padded.reshape(-1, batches)
+        each = epochs.max(axis=1) if run.order == "reshuffled" else epochs.sum(axis=0)
+        square = float(each.sum() if run.order == "reshuffled" else each.max())
+    return geometry.sensitivity * math.sqrt(square) * (1 + 1e-12)
+
+
+def _common(run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
+    return (
+        given.sensitivity(geometry),
+        given.adjacency(geometry),
+        given.batch_order(run.order, run.batches),
+        given.gaussian_noise(),
+        given.hidden_iterates(),
+    )
+
+
+def _composition(run: BatchRun, geometry: Geometry) -> Bound:
+    name = "Thm gd (composition)" if run.batches == 1 else "Thm mgd (composition)"
+    f = GaussianTradeoff(composition_mu(run, geometry))
+    return Bound(name, "composition", f, _common(run, geometry))
+
+
+def _shifted(run: BatchRun, geometry: Geometry) -> Bound:
+    """Theorem B1, and Theorem B4 where the order is random."""
+    _require_smooth(geometry)
+    given.require_contractive(run.learning_rate, geometry)
+    proofs = proofs_of(run, geometry)
+    extra = [given.smooth_losses(geometry)]
+    if geometry.bounded:
+        extra.append(given.constraint(geometry))
+    if run.order == "fixed" or len(proofs) == 1:
+        f: TradeoffFunction = GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
+        name = "Theorem B1"
+    else:
+        parts = [GaussianTradeoff(proof.shifts.mu) for proof in proofs]
+        f = Mixture(parts, [proof.weight for proof in proofs])
+        name = "Theorem B4"
+    return Bound(name, "ours", f, (*extra, *_common(run, geometry)), proofs)
+
+
+@dataclass(frozen=True)
+class _EqualSteps:
+    """A run in the form that the paper's closed forms want."""
+
+    c: float
+    s: float
+    sd: float
+    batches: int
+    epochs: int
+
+
+def _equal_steps(run: BatchRun, geometry: Geometry) -> _EqualSteps:
+    eta, sigma = given.require_equal_steps(run.learning_rate, run.noise)
+    _require_smooth(geometry)
+    if not geometry.convex:
+        raise UnmetHypothesis(
+            "strong_convexity",
+            geometry.strong_convexity,
+            "is negative, and this closed form is for convex losses",
+            "use Theorem B1, which holds for weakly convex losses",
+        )
+    given.require_contractive(eta, geometry)
+    epochs, rest = divmod(run.steps, run.batches)
+    if rest:
+        raise UnmetHypothesis(
+            "steps", run.steps, "ends inside an epoch", f"give a multiple of {run.batches}"
+        )
+    if run.size_of(run.batches) != run.size_of(1):
+        raise UnmetHypothesis(
+            "batch_size", run.size_of(1), f"does not divide n={run.n}", "give a divisor of n"
+        )
+    if run.order == "reshuffled" and run.batches > 1:
+        raise UnmetHypothesis(
+            "order", run.order, "is not cyclic: batches change each epoch", "use Theorem B4"
+        )
+    c = geometry.contraction(eta)
+    s = eta * geometry.sensitivity / run.size_of(1) * (1 + 2.0**-50)
+    return _EqualSteps(c, s, eta * sigma, run.batches, epochs)
+
+
+def _strongly_convex(run: BatchRun, geometry: Geometry) -> Bound:
+    steps = _equal_steps(run, geometry)
+    if not steps.c < 1.0:
+        raise UnmetHypothesis(
+            "strong_convexity",
+            geometry.strong_convexity,
+            f"with this learning rate gives contraction {steps.c:g}, not below 1",
+            "add a ridge, or lower the learning rate below 2/smoothness",
+        )
+    if steps.batches == 1:
+        name, mu = "Thm gd-sc", gradient_descent.gd_sc(steps.c, steps.s, steps.sd, steps.epochs)
+    else:
+        name = "Thm mgd-sc"
+        mu = cyclic_descent.mgd_sc(steps.c, steps.s, steps.sd, steps.batches, steps.epochs)
+    hypotheses = (given.smooth_losses(geometry), *_common(run, geometry))
+    return Bound(name, "paper", GaussianTradeoff(mu), hypotheses)
+
+
+def _constrained(run: BatchRun, geometry: Geometry) -> Bound:
+    steps = _equal_steps(run, geometry)
+    if not geometry.bounded:
+        raise UnmetHypothesis(
+            "diameter", geometry.diameter, "is infinite", "project onto a bounded set"
+        )
+    if steps.batches == 1:
+        name = "Thm gd-proj"
+        mu = gradient_descent.gd_proj_best(steps.s, steps.sd, geometry.diameter, steps.epochs)
+    else:
+        name = "Thm mgd-proj"
+        mu = cyclic_descent.mgd_proj_best(
+            steps.s, steps.sd, geometry.diameter, steps.batches, steps.epochs
+        )
+    hypotheses = (
+        given.smooth_losses(geometry),
+        given.constraint(geometry),
+        *_common(run, geometry),
+    )
+    return Bound(name, "paper", GaussianTradeoff(mu), hypotheses)
+
+
+def _require_smooth(geometry: Geometry) -> None:
+    for name in ("smoothness", "strong_convexity"):
+        value = getattr(geometry, name)
+        if math.isinf(value):
+            raise UnmetHypothesis(
+                name,
+                value,
+                "is not finite: nothing is known of how far a step moves two points apart",
+                "give it, or rely on composition",
+            )
+
+
+# --- Langevin Monte Carlo and the exponential mechanism ---
+
+
+def _langevin(
+    rule: Callable[[BatchRun, Geometry], Bound],
+) -> Callable[[LangevinMC, Geometry], Bound]:
+    """A rule of noisy gradient descent, on the run that LMC is. [BSA24, Prop lmc]"""
+
+    def apply(run: LangevinMC, geometry: Geometry) -> Bound:
+        if math.isinf(run.steps):
+            raise UnmetHypothesis(
+                "steps", run.steps, "is infinite", "give a number of steps for this bound"
+            )
+        return rule(run.as_descent(int(run.steps)), geometry)
+
+    return apply
+
+
+def _stationary_sc(run: LangevinMC, geometry: Geometry) -> Bound:
+    """[BSA24, Prop lmc and Cor expmechsc], for finite or infinite time."""
+    mu = langevin.lmc(
+        geometry.strong_convexity,
+        geometry.smoothness,
+        geometry.sensitivity,
+        run.learning_rate,
+        run.steps,
+    )
+    name = "Cor expmechsc" if math.isinf(run.steps) else "Prop lmc"
+    return Bound(name, "paper", GaussianTradeoff(mu), _sampling(geometry))
+
+
+def _stationary_convex(run: LangevinMC, geometry: Geometry) -> Bound:
+    """[BSA24, Cor expmechconvex]: the sensitivity here is twice its Lipschitz constant."""
+    _require_convex_body(geometry)
+    given.require_contractive(run.learning_rate, geometry)
+    mu = langevin.lmc_stationary_convex_best(
+        geometry.sensitivity / 2.0, geometry.diameter, geometry.smoothness, run.learning_rate
+    )
+    return Bound("Cor expmechconvex", "paper", GaussianTradeoff(mu), _sampling(geometry))
+
+
+def _exponential_sc(run: ExponentialMechanism, geometry: Geometry) -> Bound:
+    if not geometry.strong_convexity > 0:
+        raise UnmetHypothesis(
+            "strong_convexity",
+            geometry.strong_convexity,
+            "is not positive",
+            "add a ridge, or give a bounded domain",
+        )
+    mu = langevin.exponential_mechanism_sc(geometry.strong_convexity, geometry.sensitivity)
+    return Bound("Cor expmechsc", "paper", GaussianTradeoff(mu), _sampling(geometry))
+
+
+def _exponential_convex(run: ExponentialMechanism, geometry: Geometry) -> Bound:
+    _require_convex_body(geometry)
+    mu = langevin.exponential_mechanism_convex(geometry.sensitivity / 2.0, geometry.diameter)
+    return Bound("Cor expmechconvex", "paper", GaussianTradeoff(mu), _sampling(geometry))
+
+
+def _exponential_pure(run: ExponentialMechanism, geometry: Geometry) -> Bound:
+    """[MT07] F - F' varies by at most L D on the domain, so the densities differ by e^{LD}."""
+    if not geometry.bounded:
+        raise UnmetHypothesis("diameter", geometry.diameter, "is infinite", "give a bounded domain")
+    epsilon = langevin.exponential_mechanism_pure_epsilon(
+        geometry.sensitivity / 2.0, geometry.diameter
+    )
+    return Bound("pure DP", "composition", ApproxDPTradeoff(epsilon), _sampling(geometry))
+
+
+def _exponential_all(run: ExponentialMechanism, geometry: Geometry) -> Bound:
+    """All that is known at once: the pointwise maximum of the bounds."""
+    pure = _exponential_pure(run, geometry)
+    gaussian = min(
+        _applicable((_exponential_sc, _exponential_convex), run, geometry),
+        key=lambda bound: bound.mu or 0.0,
+    )
+    f = Maximum((gaussian.f, pure.f))
+    return Bound(f"{gaussian.name} and pure DP", "ours", f, gaussian.assumptions)
+
+
+def _applicable(
+    rules: Iterable[Callable[[Any, Geometry], Bound]], run: object, geometry: Geometry
+) -> list[Bound]:
+    found: list[Bound] = []
+    refusal: UnmetHypothesis | None = None
+    for rule in rules:
+        try:
+            found.append(rule(run, geometry))
+        except UnmetHypothesis as unmet:
+            refusal = unmet
+    if not found and refusal is not None:
+        raise refusal
+    return found
+
+
+def _require_convex_body(geometry: Geometry) -> None:
+    if not geometry.convex:
+        raise UnmetHypothesis(
+            "strong_convexity", geometry.strong_convexity, "is negative", "give convex F and F'"
+        )
+    if not geometry.bounded:
+        raise UnmetHypothesis("diameter", geometry.diameter, "is infinite", "give a bounded domain")
+
+
+def _sampling(geometry: Geometry) -> tuple[Assumption, ...]:
+    extra = (given.constraint(geometry),) if geometry.bounded else ()
+    return (
+        given.smooth_losses(geometry),
+        Assumption(
+            "sensitivity", f"F - F' is {geometry.sensitivity:g}-Lipschitz for neighbouring data"
+        ),
+        *extra,
+        given.hidden_iterates(),
+    )
+
+
+_DESCENT = (
+    Rule("composition", "composition", _composition),
+    Rule("strongly convex", "paper", _strongly_convex),
+    Rule("constrained", "paper", _constrained),
+    Rule("shifted interpolation", "ours", _shifted),
+)
+
+RULES: dict[type, tuple[Rule, ...]] = {
+    NoisyGD: _DESCENT,
+    NoisyCGD: _DESCENT,
+    LangevinMC: (
+        *(Rule(rule.name, rule.family, _langevin(rule.apply)) for rule in _DESCENT),
+        Rule("strongly log-concave", "paper", _stationary_sc),
+        Rule("log-concave on a body", "paper", _stationary_convex),
+    ),
+    ExponentialMechanism: (
+        Rule("pure DP", "composition", _exponential_pure),
+        Rule("strongly log-concave", "paper", _exponential_sc),
+        Rule("log-concave on a body", "paper", _exponential_convex),
+        Rule("all together", "ours", _exponential_all),
+    ),
+}

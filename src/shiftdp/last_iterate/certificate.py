@@ -1,0 +1,149 @@
+"""The certificate: what was run, what is assumed, which theorem applies, and what it proves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from numpy.typing import ArrayLike
+
+from shiftdp._checks import Array, array_in, number_in
+from shiftdp._kinds import CERTIFIED, Kind
+from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
+from shiftdp.last_iterate.assumptions import Assumption
+from shiftdp.last_iterate.bounds import Proof
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import Run
+
+__all__ = ["Certificate"]
+
+# mu of a closed form carries its rounding upwards; this is how much lower it may truly be
+_SPREAD = 4e-12
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proved privacy guarantee of one run. Every number it returns is an upper bound on the leak.
+
+    Make one with `certify`; take one apart with `to_json`, `statement` and `verify`.
+    """
+
+    run: Run
+    geometry: Geometry
+    bound: str
+    f: TradeoffFunction = field(repr=False)
+    assumptions: tuple[Assumption, ...] = field(repr=False)
+    proofs: tuple[Proof, ...] = field(repr=False, default=())
+
+    @property
+    def kind(self) -> Kind:
+        return CERTIFIED
+
+    @property
+    def mu(self) -> float | None:
+        """The GDP parameter, or None where the bound is not Gaussian."""
+        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon that is proved at this delta."""
+        delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+        return self.f.epsilon(delta)
+
+    def epsilon_interval(self, delta: float) -> tuple[float, float]:
+        """The numerical error of `epsilon`: the exact value of this bound lies in between."""
+        high = self.epsilon(delta)
+        return min(high, _shrunk(self.f).epsilon(delta) * (1.0 - 2e-12)), high
+
+    def delta(self, epsilon: float) -> float:
+        """The least delta that is proved at this epsilon."""
+        return self.f.delta(number_in("epsilon", epsilon, 0.0))
+
+    def tradeoff(self, alpha: ArrayLike) -> float | Array:
+        """f(alpha): the least false negative rate of any test at false positive rate alpha."""
+        return self.f(array_in("alpha", alpha, 0.0, 1.0))
+
+    def renyi(self, order: float) -> float:
+        """An upper bound on the Renyi divergence of this order."""
+        return self.f.renyi(order)
+
+    def advantage(self) -> float:
+        """The most by which an attacker's true positive rate can exceed the false positive rate."""
+        return self.f.advantage()
+
+    def tpr(self, fpr: float) -> float:
+        """The most true positives that an attacker can have at this false positive rate."""
+        return self.f.tpr(fpr)
+
+    @property
+    def lower_mu(self) -> float | None:
+        """The largest mu that some losses of the class are known to attain, or None. Theorem B5."""
+        from shiftdp.last_iterate.attained import attained_mu
+
+        return attained_mu(self.run, self.geometry)
+
+    def by_position(self) -> dict[int, float]:
+        """mu for a record in each batch of the epoch: early ones are better protected.
+
+        >>> from shiftdp import Geometry, NoisyCGD, certify
+        >>> run = NoisyCGD(n=300, batch_size=100, epochs=5, learning_rate=0.1, noise=1.0)
+        >>> cert = certify(run, Geometry(strong_convexity=1, smoothness=10, sensitivity=50))
+        >>> {j: round(mu, 3) for j, mu in cert.by_position().items()}
+        {1: 0.365, 2: 0.418, 3: 0.541}
+        """
+        from shiftdp.last_iterate.certify import mu_by_position
+
+        return mu_by_position(self.run, self.geometry)
+
+    def verify(self) -> None:
+        """Check the proof without the solver, in O(t); raises `VerificationFailed`."""
+        from shiftdp.last_iterate.verification import verify_certificate
+
+        verify_certificate(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Everything that somebody else needs to check the guarantee."""
+        from shiftdp.last_iterate.serialisation import dumps
+
+        return dumps(self, indent)
+
+    @staticmethod
+    def from_json(text: str) -> Certificate:
+        """The certificate that `to_json` wrote. It is not trusted: `verify` it."""
+        from shiftdp.last_iterate.serialisation import loads
+
+        return loads(text)
+
+    def statement(self, delta: float = 1e-5) -> str:
+        """The guarantee in words."""
+        epsilon = self.epsilon(delta)
+        lines = [
+            f"{type(self.run).__name__}: ({epsilon:.4g}, {delta:g})-differential privacy "
+            f"of the last iterate [{self.kind} bound]",
+            f"  theorem      {self.bound}"
+            + (f", mu = {self.mu:.6g}" if self.mu is not None else ", not Gaussian"),
+            f"  run          {_parameters(self.run)}",
+            f"  attacker     at most {self.tpr(0.01):.2%} true positives at 1% false positives; "
+            f"advantage at most {self.advantage():.2%}",
+            "  provided that",
+        ]
+        return "\n".join([*lines, *(f"    - {item}" for item in self.assumptions)])
+
+    def __str__(self) -> str:
+        return self.statement()
+
+
+def _shrunk(f: TradeoffFunction) -> TradeoffFunction:
+    """The same bound with its numerical inflation taken away."""
+    if isinstance(f, GaussianTradeoff):
+        return GaussianTradeoff(f.mu * (1.0 - _SPREAD)) if math.isfinite(f.mu) else f
+    if isinstance(f, Mixture):
+        return Mixture(map(_shrunk, f.components), f.weights)
+    return f
+
+
+def _parameters(run: Run) -> str:
+    shown = []
+    for name, value in vars(run).items():
+        text = f"<{len(value)} values>" if isinstance(value, tuple) else value
+        shown.append(f"{name}={text}")
+    return ", ".join(shown) or "one draw"

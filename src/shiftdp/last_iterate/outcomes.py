@@ -1,0 +1,215 @@
+"""When the batch of one record comes up: the schedules that a run may mean for it.
+
+A record sits in one batch of each epoch. In a fixed order its position is anybody's guess, so the
+worst one counts; in a random order positions have probabilities (Theorem B4).
+
+*Moving a visit to a later step never helps privacy.* If a record visited at step k with
+sensitivity s_k is visited at k' > k instead, with any `s' >= s_k prod_{k<j<=k'} c_j`, then mu does
+not fall. *Proof.* Follow the shifts a' that are optimal for the later visit as far as possible,
+`a_j = min(a'_j, c_j z_{j-1} + s_j)`. The excess of z over z' is `s_k prod c` before k' and at most
+0 from there on, so a is feasible at no larger cost. This holds for any c and with a projection. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, Protocol
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import Order, PerStep
+
+__all__ = ["BatchRun", "Outcome", "Visits", "outcomes", "schedule_of"]
+
+_UP, _DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
+_MOST_GROUPS = 512
+_MOST_WORK = 50_000_000  # steps times positions that are evaluated one by one
+_WINDOW = 200_000
+
+
+class BatchRun(Protocol):
+    """What NoisyGD and NoisyCGD have in common."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def learning_rate(self) -> PerStep: ...
+    @property
+    def noise(self) -> PerStep: ...
+    @property
+    def order(self) -> Order: ...
+    @property
+    def batches(self) -> int: ...
+    def size_of(self, position: int) -> int: ...
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Where a record is visited.
+
+    `every`: at `position` in each epoch. `final`: at `position` in the last epoch (0: not at all),
+    and before it once at the end of each epoch, strongly enough to dominate every position.
+    `worst`: such a dominating visit at the end of every epoch.
+    """
+
+    pattern: Literal["every", "final", "worst"]
+    position: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One possibility for a record, with its probability (1 where the worst one counts)."""
+
+    visits: Visits
+    weight: float
+
+
+def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
+    """What may happen to a record: candidates for the worst (fixed), or all cases (random order).
+
+    The weights of a random order add up to 1.
+    """
+    if run.order == "fixed":
+        return [Outcome(visits, 1.0) for visits in _candidates(run, geometry)]
+    sizes = [run.size_of(j) / run.n for j in range(1, run.batches + 1)]
+    if run.order == "shuffled_once":
+        groups = _groups(run, geometry)
+        return [Outcome(Visits("every", g[-1]), math.fsum(sizes[j - 1] for j in g)) for g in groups]
+    last = run.steps % run.batches
+    if last == 0:
+        return [Outcome(Visits("final", j), w) for j, w in enumerate(sizes, 1)]
+    seen = [Outcome(Visits("final", j), sizes[j - 1]) for j in range(1, last + 1)]
+    return [*seen, Outcome(Visits("final", 0), math.fsum(sizes[last:]))]
+
+
+def schedule_of(
+    run: BatchRun, geometry: Geometry, visits: Visits, *, attained: bool = False
+) -> Schedule | PeriodicSchedule:
+    """The steps as this record sees them, in the units of the iterate.
+
+    Contraction and sensitivity are rounded up, or down for what instances attain.
+    """
+    if visits.pattern != "every":
+        return _dominated(run, geometry, visits)
+    j = visits.position
+    if isinstance(run.learning_rate, float) and isinstance(run.noise, float):
+        eta = run.learning_rate
+        return PeriodicSchedule(
+            contraction=geometry.steepest(eta) if attained else geometry.contraction(eta),
+            sensitivity=eta * geometry.sensitivity / run.size_of(j) * (_DOWN if attained else _UP),
+            noise=eta * run.noise,
+            period=run.batches,
+            first=j,
+            steps=run.steps,
+            diameter=geometry.diameter,
+        )
+    c, s, sd = _arrays(run, geometry, run.steps, attained)
+    visited = np.zeros(run.steps)
+    visited[j - 1 :: run.batches] = s[j - 1 :: run.batches]
+    return Schedule(c, visited, sd, geometry.diameter)
+
+
+def _arrays(
+    run: BatchRun, geometry: Geometry, steps: int, attained: bool = False
+) -> tuple[Array, Array, Array]:
+    """c_k, the sensitivity that a visit at step k would have, and the noise, step by step."""
+    eta = np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), steps)
+    rates, where = np.unique(eta, return_inverse=True)
+    slope = geometry.steepest if attained else geometry.contraction
+    c = np.array([slope(float(rate)) for rate in rates])[where]
+    size = np.full(run.batches, float(run.size_of(1)))
+    size[-1] = run.size_of(run.batches)
+    s = eta * geometry.sensitivity / np.resize(size, steps) * (_DOWN if attained else _UP)
+    return c, s, eta * np.asarray(run.noise, dtype=np.float64)
+
+
+def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
+    """Whether a visit may always be moved to the next step: s_{k+1} >= c_{k+1} s_k throughout."""
+    if isinstance(run.learning_rate, float):
+        return geometry.contraction(run.learning_rate) <= 1.0
+    c, _, _ = _arrays(run, geometry, run.steps)
+    # full batches only: the last batch may be smaller, which makes its visits worse still
+    eta = np.asarray(run.learning_rate)
+    return bool(np.all(eta[1:] >= c[1:] * eta[:-1]))
+
+
+def _candidates(run: BatchRun, geometry: Geometry) -> list[Visits]:
+    """Positions of which one is the worst.
+
+    Where later is worse this is the last one, or, if the last epoch is unfinished, the one that was
+    visited last: against it, each visit of a later position has moved forward, and one is missing.
+    """
+    last = run.steps % run.batches
+    if _later_is_worse(run, geometry):
+        return [Visits("every", j) for j in sorted({last, run.batches} - {0})]
+    constant = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
+    if constant or run.batches * run.steps <= _MOST_WORK:
+        return [Visits("every", j) for j in range(1, run.batches + 1)]
+    return [Visits("worst")]  # too many to try one by one
+
+
+def _groups(run: BatchRun, geometry: Geometry) -> list[range]:
+    """Positions that share a bound, that of their last one; at most some hundred groups."""
+    batches, last = run.batches, run.steps % run.batches
+    if batches <= _MOST_GROUPS or not _later_is_worse(run, geometry):
+        return [range(j, j + 1) for j in range(1, batches + 1)]
+    # positions up to `last` have one visit more: no group may reach across
+    evenly = (round(batches * i / _MOST_GROUPS) for i in range(_MOST_GROUPS + 1))
+    return [range(a + 1, b + 1) for a, b in pairwise(sorted({last, *evenly}))]
+
+
+def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule:
+    """One visit at the end of each epoch that stands for any; in the last one, as `visits` says."""
+    batches = run.batches
+    whole, last = divmod(run.steps, batches)
+    dominated = whole if last else whole - 1
+    skipped, distance = _forgotten(run, geometry, dominated)
+    c, s, sd = _arrays(run, geometry, run.steps - skipped * batches)
+    visited = np.zeros(c.size)
+    earlier = (dominated - skipped) * batches
+    if earlier:
+        epochs = (dominated - skipped, batches)
+        strongest = _strongest(c[:earlier].reshape(epochs), s[:earlier].reshape(epochs))
+        visited[batches - 1 : earlier : batches] = strongest
+    if visits.pattern == "worst":
+        visited[-1] += _strongest(c[None, earlier:], s[None, earlier:])[0]
+    elif visits.position:
+        visited[earlier + visits.position - 1] += s[earlier + visits.position - 1]
+    visited[0] += c[0] * distance * _UP
+    return Schedule(c, visited, sd, geometry.diameter)
+
+
+def _strongest(c: Array, s: Array) -> Array:
+    """max_k s_k prod_{k<j<=l} c_j in each row (epoch), rounded up."""
+    best = s[:, 0]
+    for k in range(1, c.shape[1]):
+        best = np.maximum(best * c[:, k] * _UP, s[:, k])
+    return best
+
+
+def _forgotten(run: BatchRun, geometry: Geometry, epochs: int) -> tuple[int, float]:
+    """How many epochs may be left out, and how far apart the two runs can be after them.
+
+    Only for equal steps in very long runs: starting late from a coupling bound is valid.
+    """
+    keep = max(1, _WINDOW // run.batches)
+    constant = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
+    if not constant or epochs <= keep:
+        return 0, 0.0
+    c, s, _ = _arrays(run, geometry, run.batches)
+    visit = float(_strongest(c[None, :], s[None, :])[0])
+    skipped = epochs - keep
+    log_ratio = run.batches * math.log(c[0]) if c[0] > 0 else -math.inf
+    if log_ratio < 0:
+        distance = visit * -math.expm1(skipped * log_ratio) / -math.expm1(log_ratio)
+    else:
+        distance = visit * skipped if log_ratio == 0 else math.inf
+    distance = min(distance * (1 + 1e-9), geometry.diameter)
+    return (skipped, distance) if distance < math.inf else (0, 0.0)

@@ -1,0 +1,214 @@
+"""What is run: frozen descriptions, checked when they are made, that compute nothing.
+
+One step is `X <- Proj(X - eta (mean gradient over the batch + Z))` with `Z ~ N(0, noise^2 I)`: the
+noise is on the *mean* gradient. (A noise multiplier in the sense of Opacus is
+`noise * batch_size / G`.) Only the last iterate is released.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from shiftdp._checks import array_in, choice, count, finite
+from shiftdp._errors import InvalidInput
+
+__all__ = ["ExponentialMechanism", "LangevinMC", "NoisyCGD", "NoisyGD", "Order", "PerStep", "Run"]
+
+PerStep = float | tuple[float, ...]
+"""One number for all steps, or one a step."""
+
+Order = Literal["fixed", "shuffled_once", "reshuffled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGD:
+    """Full batches: every step uses every record.
+
+    >>> NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0).batches
+    1
+    """
+
+    n: int
+    steps: int
+    learning_rate: PerStep
+    noise: PerStep
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        steps: int,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+    ) -> None:
+        t = count("steps", steps, 1)
+        _set(
+            self,
+            n=count("n", n, 1),
+            steps=t,
+            learning_rate=_per_step("learning_rate", learning_rate, t),
+            noise=_per_step("noise", noise, t),
+        )
+
+    @property
+    def order(self) -> Order:
+        return "fixed"
+
+    @property
+    def batches(self) -> int:
+        return 1
+
+    def size_of(self, position: int) -> int:
+        return self.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyCGD:
+    """Cyclic batches: the records are cut into batches once, which are used in turn.
+
+    Args:
+        epochs: how often all records are used; a fraction of an epoch must be a whole number of
+            steps. Give `steps` instead for a run that stops inside an epoch.
+        order: `fixed` is any order that does not depend on the data; `shuffled_once` and
+            `reshuffled` are drawn uniformly and independently of the data, before the first epoch
+            or before each, and chosen by nobody (a published or fixed seed makes it `fixed`).
+
+    If `batch_size` does not divide `n` the last batch is smaller; its mean is over its own size.
+
+    >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
+    >>> run.batches, run.steps, run.size_of(3)
+    (3, 6, 2)
+    """
+
+    n: int
+    batch_size: int
+    steps: int
+    learning_rate: PerStep
+    noise: PerStep
+    order: Order = "fixed"
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        batch_size: int,
+        epochs: float | None = None,
+        steps: int | None = None,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+        order: Order = "fixed",
+    ) -> None:
+        records = count("n", n, 1)
+        size = count("batch_size", batch_size, 1)
+        if size > records:
+            raise InvalidInput(
+                "batch_size", size, f"exceeds n={records}", f"give at most {records}"
+            )
+        t = _steps(epochs, steps, -(-records // size))
+        _set(
+            self,
+            n=records,
+            batch_size=size,
+            steps=t,
+            learning_rate=_per_step("learning_rate", learning_rate, t),
+            noise=_per_step("noise", noise, t),
+            order=choice("order", order, get_args(Order)),
+        )
+
+    @property
+    def batches(self) -> int:
+        """l, the number of batches an epoch."""
+        return -(-self.n // self.batch_size)
+
+    @property
+    def epochs(self) -> float:
+        whole, rest = divmod(self.steps, self.batches)
+        return whole if rest == 0 else self.steps / self.batches
+
+    def size_of(self, position: int) -> int:
+        """How many records the batch at this position (1 to l) has."""
+        full = position < self.batches
+        return self.batch_size if full else self.n - self.batch_size * (self.batches - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LangevinMC:
+    """Langevin Monte Carlo, X <- X - eta grad F(X) + N(0, 2 eta I). [BSA24, Prop lmc]
+
+    `steps` may be infinite: the stationary law of the chain.
+
+    >>> LangevinMC(steps=100, learning_rate=0.02).noise
+    10.0
+    """
+
+    steps: float
+    learning_rate: float
+
+    def __init__(self, *, steps: float, learning_rate: float) -> None:
+        endless = steps == math.inf
+        _set(
+            self,
+            steps=math.inf if endless else count("steps", steps, 1),
+            learning_rate=finite("learning_rate", learning_rate, 0.0, open_low=True),
+        )
+
+    @property
+    def noise(self) -> float:
+        """sigma of the equivalent noisy gradient descent: eta sigma = sqrt(2 eta)."""
+        return math.sqrt(2.0 / self.learning_rate)
+
+    def as_descent(self, steps: int) -> NoisyGD:
+        """The first `steps` steps as noisy gradient descent on one record. [BSA24, Prop lmc]"""
+        return NoisyGD(n=1, steps=steps, learning_rate=self.learning_rate, noise=self.noise)
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism:
+    """One draw from the density proportional to exp(-F) on the constraint set."""
+
+
+Run = NoisyGD | NoisyCGD | LangevinMC | ExponentialMechanism
+
+
+def _set(target: Any, **fields: object) -> None:
+    for name, value in fields.items():
+        object.__setattr__(target, name, value)
+
+
+def _steps(epochs: float | None, steps: int | None, batches: int) -> int:
+    if (epochs is None) == (steps is None):
+        raise InvalidInput(
+            "epochs, steps", (epochs, steps), "are not one length", "give exactly one of the two"
+        )
+    if steps is not None:
+        return count("steps", steps, 1)
+    if isinstance(epochs, (int, np.integer)):
+        return count("epochs", epochs, 1) * batches
+    t = finite("epochs", epochs, 0.0, open_low=True) * batches
+    if abs(t - round(t)) > 1e-9 * t:
+        raise InvalidInput(
+            "epochs",
+            epochs,
+            f"is not a whole number of steps at {batches} batches an epoch",
+            f"give steps={max(1, round(t))} instead",
+        )
+    return count("epochs", round(t), 1)
+
+
+def _per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
+    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") and np.ndim(value) > 0):
+        return finite(name, value, 0.0, open_low=True)
+    values = array_in(name, value, 0.0, open_low=True, open_high=True)
+    if values.shape != (steps,):
+        raise InvalidInput(
+            name,
+            f"<{values.size} entries>",
+            f"does not have one entry a step ({steps})",
+            f"give a number, or {steps} of them",
+        )
+    return tuple(values.tolist())

@@ -1,0 +1,136 @@
+"""The same run under every accountant: what others would charge, and how much room is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shiftdp._checks import number_in
+from shiftdp._errors import UnmetHypothesis
+from shiftdp._kinds import Kind
+from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
+from shiftdp.interpolation.renyi_baseline import renyi_cyclic, renyi_full_batch
+from shiftdp.last_iterate.attained import attained_mu
+from shiftdp.last_iterate.certify import certify, evaluate
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Run
+
+__all__ = ["Row", "Table", "compare"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One bound on the run; `epsilon` and `mu` are None where it does not apply, see `note`."""
+
+    name: str
+    bound: str
+    epsilon: float | None
+    mu: float | None
+    kind: Kind | str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows from the loosest idea to the best bound, then what is known to be unavoidable."""
+
+    delta: float
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        head = ("", f"epsilon (delta={self.delta:g})", "mu", "theorem")
+        body = [
+            (row.name, _number(row.epsilon), _number(row.mu), row.bound or row.note)
+            for row in self.rows
+        ]
+        widths = [max(len(line[i]) for line in (head, *body)) for i in range(4)]
+        lines = [
+            f"{name:<{widths[0]}}  {eps:>{widths[1]}}  {mu:>{widths[2]}}  {text}".rstrip()
+            for name, eps, mu, text in (head, *body)
+        ]
+        lines.insert(1, "-" * max(map(len, lines)))
+        return "\n".join(lines)
+
+
+def compare(run: Run, geometry: Geometry, delta: float) -> Table:
+    """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
+
+    >>> from shiftdp.last_iterate import NoisyCGD
+    >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+    >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+    >>> table = compare(run, geometry, delta=1e-5)
+    >>> [round(row.epsilon, 2) for row in table]
+    [30.51, 5.82, 4.34, 4.34, 4.34]
+    """
+    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    best = certify(run, geometry)
+    rows = [
+        _family("composition", run, geometry, delta),
+        _prior(run, geometry, delta),
+        _family("paper", run, geometry, delta),
+        Row("best", best.bound, best.epsilon(delta), best.mu, best.kind),
+    ]
+    lower = attained_mu(run, geometry)
+    if lower is None:
+        rows.append(Row("lower bound", "", None, None, "attained", "not known for this class"))
+    else:
+        # rounded down: no bound of this class can be below it
+        epsilon = GaussianTradeoff(lower).epsilon(delta) * (1.0 - 1e-12)
+        rows.append(Row("lower bound", "Theorem B5", epsilon, lower, "attained"))
+    return Table(delta, tuple(rows))
+
+
+def _family(family: str, run: Run, geometry: Geometry, delta: float) -> Row:
+    """The best bound of one family alone."""
+    found = [bound for bound in evaluate(run, geometry).found if bound.family == family]
+    if not found:
+        return Row(family, "", None, None, "certified", "no theorem applies")
+    best = min(found, key=lambda bound: bound.f.epsilon(delta))
+    return Row(family, best.name, best.f.epsilon(delta), best.mu, "certified")
+
+
+def _prior(run: Run, geometry: Geometry, delta: float) -> Row:
+    """[YS22], converted by all four formulas."""
+    try:
+        rho = _prior_rho(run, geometry)
+    except UnmetHypothesis as unmet:
+        return Row("prior Renyi", "", None, None, "certified", str(unmet))
+    name = "[YS22, Thm D.6]" if isinstance(run, NoisyGD) else "[YS22, Thm 3.3]"
+    return Row("prior Renyi", name, zcdp_epsilon(rho, delta).epsilon, None, "certified")
+
+
+def _prior_rho(run: Run, geometry: Geometry) -> float:
+    if not isinstance(run, (NoisyGD, NoisyCGD)):
+        raise UnmetHypothesis("run", type(run).__name__, "is not covered by [YS22]", "use the rest")
+    if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
+        raise UnmetHypothesis("learning_rate", "<many>", "is not constant", "use Theorem B1")
+    eta, sd = run.learning_rate, run.learning_rate * run.noise
+    c = geometry.contraction(eta)
+    if isinstance(run, NoisyGD):
+        return renyi_full_batch(
+            c,
+            eta * geometry.sensitivity / run.n,
+            sd,
+            run.steps,
+            learning_rate=eta,
+            strong_convexity=geometry.strong_convexity,
+        )
+    if run.order == "reshuffled" or run.steps % run.batches or run.n % run.batch_size:
+        raise UnmetHypothesis(
+            "run", run, "is not cyclic, in whole epochs of equal batches", "use Theorem B1 or B4"
+        )
+    s = eta * geometry.sensitivity / run.batch_size
+    return renyi_cyclic(c, s, sd, run.batches, run.steps // run.batches)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
