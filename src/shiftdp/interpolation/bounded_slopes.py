@@ -116,37 +116,23 @@ def unconstrained_ends(
     return ends
 
 
-def walk_back(
-    ends: list[float], floor: list[float], ceiling: list[float]
-) -> tuple[list[float], bool]:
-    """The slopes of the projection from the ends, and whether some floor holds one up.
+def walk_back(ends: list[float], floor: list[float], ceiling: list[float]) -> list[float]:
+    """The slopes of the projection, from the ends.
 
-    `w_t = x_t`, then `w_{k-1} = x_{k-1}` brought into `[f_k w_k, c_k w_k]`. The first slope, which
-    multiplies the starting point only, is set to its ceiling. If no floor is active, the floors
-    may be dropped and the fit is the isotonic one.
+    `w_t = x_t`, then `w_{k-1} = x_{k-1}` brought into `[f_k w_k, c_k w_k]`. Slopes on which nothing
+    depends (the first one, and those before a weight 0) are set to their ceilings.
 
-    >>> walk_back([2.0, 1.0], [0.0, 0.9], [1.0, 1.0])
-    ([1.0, 1.0], False)
+    >>> walk_back([2.0, 1.0, 4.0], [0.0, 0.0, 0.5], [1.0, 1.0, 1.0])
+    [1.0, 1.0, 0.5]
     """
-    # A slope short of its floor by less than this is a tie broken by rounding.
-    tie = 1.0 - 1e-11
     slopes = list(ceiling)
-    raised = False
     w = ends[-1]
     for k in range(len(ends) - 1, 0, -1):
         if w == 0.0:
             break
-        c, f, x = ceiling[k], floor[k], ends[k - 1]
-        if x >= c * w:
-            slope = c
-        elif x <= f * w:
-            slope = f
-            raised = raised or x < f * w * tie
-        else:
-            slope = x / w
-        slopes[k] = slope
-        w *= slope
-    return slopes, raised
+        slopes[k] = min(ceiling[k], max(floor[k], ends[k - 1] / w))
+        w *= slopes[k]
+    return slopes
 
 
 def _leftwards(

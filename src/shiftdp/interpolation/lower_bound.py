@@ -42,8 +42,8 @@ class LowerBound:
     Args:
         mu: no member of the family G(mu') with mu' < mu holds for the whole class.
         exact: whether Theorem B1 gives the same number, up to rounding.
-        slopes: c' of the last `len(slopes)` steps. Before them it is c, except up to the first
-            visit, where it is the floor.
+        slopes: c' of the last `len(slopes)` steps. Before them it is c (of equal steps, the floor
+            up to the first visit).
     """
 
     mu: float
@@ -183,7 +183,7 @@ def _optimise(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, floa
     """
     if not gain.any():
         return c, 0.0, False
-    slopes, _ = _project(c, np.zeros_like(f), gain, cost)
+    slopes = _project(c, np.zeros_like(f), gain, cost)
     # A slope short of its floor by less than this is a tie broken by rounding.
     raised = bool(np.any(slopes[1:] < f[1:] * (1.0 - 1e-11)))
     slopes = np.maximum(slopes, f)
@@ -196,18 +196,17 @@ def _optimise(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, floa
             folded_gain, folded_cost = gain[late:].copy(), cost[late:].copy()
             folded_gain[0] = float(np.sum(w * gain[: late + 1]))
             folded_cost[0] = float(np.sum(w * w * cost[: late + 1]))
-            found, _ = _project(c[late:], f[late:], folded_gain, folded_cost)
+            found = _project(c[late:], f[late:], folded_gain, folded_cost)
             candidates.append(np.concatenate((slopes[: late + 1], found[1:])))
     values = [_quotient(candidate, gain, cost) for candidate in candidates]
     best = int(np.argmax(values))
     return candidates[best], values[best], raised
 
 
-def _project(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, bool]:
+def _project(c: Array, f: Array, gain: Array, cost: Array) -> Array:
     floors, ceilings = f.tolist(), c.tolist()
     ends = unconstrained_ends(floors, ceilings, gain.tolist(), cost.tolist())
-    found, raised = walk_back(ends, floors, ceilings)
-    return np.clip(found, f, c), raised
+    return np.array(walk_back(ends, floors, ceilings))
 
 
 def _affordable(floor: float) -> int:
@@ -215,7 +214,8 @@ def _affordable(floor: float) -> int:
 
     And the less there is to gain.
     """
-    return int(_LONGEST_WITH_FLOORS / (1.0 + 0.05 / math.sqrt(max(1.0 - floor, 1e-12))))
+    price = 1.0 + 0.05 / math.sqrt(max(1.0 - floor, 1e-12))
+    return max(1_000, int(_LONGEST_WITH_FLOORS / price))
 
 
 def _quotient(slopes: Array, gain: Array, cost: Array) -> float:

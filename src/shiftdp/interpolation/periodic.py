@@ -16,8 +16,8 @@ the last (just before step K). It remains to join the piece from there to the en
 takes a distance D to at most D): `tau = K - i l`, and `tau = K` if e > 0. Put `d = D/s`.
 For i >= 1 the minorant goes from the start to the last Q and then to the end, or straight to the
 end, whichever the slopes say; it might also touch the *first* Q after tau, but not if D > s (the
-slope to it exceeds that of the chain), and for D <= s that only happens where `i = 1` is at least as
-good (the energy is a constant plus that of a run from the start, which grows with i).
+slope to it exceeds that of the chain), and for D <= s that only happens where `i = 1` is at least
+as good (the energy is a constant plus that of a run from the start, which grows with i).
 Write `f1(i)` for the energy via the last Q, `f2(i)` for the chord to the end. With
 `y = c^(i l - 1)` and `y = c^(i l + e)` respectively, both are of the form
 `(A - B y)^2 / (1 - y^2)`, `B = s/(1-c^l) - D`, which for 0 < B < A falls in y up to `y = B/A` and
@@ -32,8 +32,8 @@ of them.
 **c > 1.** The chain is convex, so from the start every visit begins a block of its own. Starting
 from D at tau, d' steps before the next visit, the jump absorbs m(d') periods, which does not
 depend on how many follow; each period that is not absorbed costs the same energy once more. So a
-best start has at most `m(d') + 1` visits after it, and m is largest at d' = 1: the exact engine runs
-on that window alone.
+best start has at most `m(d') + 1` visits after it, and m is largest at d' = 1: the exact engine
+runs on that window alone.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Indices, Shifts, best_shifts, optimal_shifts
+from shiftdp.interpolation.shifts import Shifts, best_shifts, frozen_shifts, optimal_shifts
 
 __all__ = ["optimal_shifts_periodic"]
 
-# The closed forms have positive terms only and err by less than 2^-46; exponents of at most 745 that
-# are rounded once add 2^-43. The rest of the margin is for the rounding of whoever verifies.
+# The closed forms have positive terms only, a few dozen operations each: they err by under 2^-46,
+# or 2^-42 with a power function that rounds its exponent (at most 745). The rest of the margin is
+# for the rounding of whoever verifies.
 _MARGIN = 1e-12
 # The same for each step of a tail, through which a checker rounds the distance up.
 _MARGIN_STEP = 2.0**-50
@@ -91,14 +92,15 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
         # The last step forgets everything before it.
         s = float(schedule.sensitivity) if schedule.last_visit == t else 0.0
         head = (_Block(1, t - 1, t - 1, 0.0),) if t > 1 else ()
-        plan = _Plan((s / schedule.noise) ** 2, 0, 0.0, (*head, _Block(t, t, t, s)))
+        ratio = s / float(schedule.noise)
+        plan = _Plan(ratio * ratio, 0, 0.0, (*head, _Block(t, t, t, s)))
         return _as_shifts(plan, 1.0, _MARGIN)
     return _contracting(schedule)
 
 
 def _contracting(schedule: PeriodicSchedule) -> Shifts:
     """0 < c <= 1: the closed forms of the module's docstring, in units of the noise."""
-    c, l, n, K = float(schedule.contraction), int(schedule.period), schedule.visits, 0
+    c, ell, n = float(schedule.contraction), int(schedule.period), schedule.visits
     K, t, j = schedule.last_visit, int(schedule.steps), int(schedule.first)
     sd = float(schedule.noise)
     s, D = schedule.sensitivity / sd, schedule.diameter / sd
@@ -110,34 +112,35 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
     def plan(tau: int, start: float, jump: float, visits: int) -> _Plan:
         """Steps tau+1..K-1 with `jump` and `visits`, in units of w at K-1, then K..t."""
         steps = K - 1 - tau
-        O1 = jump + s * c ** (l - 1) * _sum(l * log_c, visits)
+        O1 = jump + s * c ** (ell - 1) * _sum(ell * log_c, visits)
         V1 = _sum(2.0 * log_c, steps)
         if steps == 0 and jump == 0.0:
             return _Plan(O2 * O2 / V2, tau, start, (_Block(K, t, t, O2 / V2),))
-        if O1 * V2 <= O2 * kappa * V1:
+        slope1, slope2 = O1 * V2, O2 * kappa * V1  # times V1 V2 kappa
+        if slope1 <= slope2:
             blocks = (_Block(tau + 1, K - 1, K - 1, O1 / V1), _Block(K, t, t, O2 / V2))
             return _Plan(O1 * O1 / V1 + O2 * O2 / V2, tau, start, blocks)
-        O, V = O1 * kappa + O2, V1 * kappa * kappa + V2
-        return _Plan(O * O / V, tau, start, (_Block(tau + 1, t, t, O / V),))
+        O12, V12 = O1 * kappa + O2, V1 * kappa * kappa + V2
+        return _Plan(O12 * O12 / V12, tau, start, (_Block(tau + 1, t, t, O12 / V12),))
 
     best = plan(j - 1, 0.0, 0.0, n - 1)
     if j > 1:
         best = best._replace(blocks=(_Block(1, j - 1, j - 1, 0.0), *best.blocks))
     best = best._replace(tau=0)
     d = D / s
-    gain = -math.expm1(l * log_c)  # 1 - c^l
+    gain = -math.expm1(ell * log_c)  # 1 - c^ell
     if d * gain < 1.0:
         if tail:
-            O, V = D * c**tail, _sum(2.0 * log_c, tail)
-            last = _Plan(O * O / V, K, D, (_Block(K + 1, t, t, O / V),))
+            O3, V3 = D * c**tail, _sum(2.0 * log_c, tail)
+            last = _Plan(O3 * O3 / V3, K, D, (_Block(K + 1, t, t, O3 / V3),))
             best = min(best, last, key=_energy)
         if n > 1:
-            q = d * l if c == 1.0 else math.log1p(-d * gain) / log_c
-            for middle in ((2 - l + q) / l, (q - 2 * tail) / l):
+            q = d * ell if c == 1.0 else math.log1p(-d * gain) / log_c
+            for middle in ((2 - ell + q) / ell, (q - 2 * tail) / ell):
                 i = math.floor(min(max(middle, 1.0), n - 1.0))
                 for periods in (i, min(i + 1, n - 1)):
-                    jump = D * c ** (periods * l - 1)
-                    start = plan(K - periods * l, D, jump, periods - 1)
+                    jump = D * c ** (periods * ell - 1)
+                    start = plan(K - periods * ell, D, jump, periods - 1)
                     best = min(best, start, key=_energy)
     if best.start:
         best = best._replace(start=float(schedule.diameter))
@@ -146,20 +149,19 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
 
 def _expanding(schedule: PeriodicSchedule) -> Shifts:
     """c > 1."""
-    c, l, n = float(schedule.contraction), int(schedule.period), schedule.visits
+    c, ell, n = float(schedule.contraction), int(schedule.period), schedule.visits
     t, tail = int(schedule.steps), int(schedule.steps) - schedule.last_visit
     sd = float(schedule.noise)
     s, D = schedule.sensitivity / sd, schedule.diameter / sd
     log_c = math.log(c)
-    V1, V2 = _sum(-2.0 * log_c, l), _sum(-2.0 * log_c, tail + 1)
-    whole = math.sqrt(((n - 1) / V1 + 1.0 / V2)) * s * (1.0 + _MARGIN)
-    if D < math.inf:
+    V1, V2 = _sum(-2.0 * log_c, ell), _sum(-2.0 * log_c, tail + 1)
+    whole = math.sqrt((n - 1) / V1 + 1.0 / V2) * s * (1.0 + _MARGIN)
+    if math.isfinite(D):
         # Starting just before a visit: is period number q (from 0) absorbed by the jump?
         def absorbed(q: int) -> bool:
-            pushed = D + s / c * _sum(-l * log_c, q)
-            return pushed * V1 * math.exp(-(1 + q * l) * log_c) >= s * _sum(
-                -2.0 * log_c, q * l
-            ) / (c * c)
+            pushed = D + s / c * _sum(-ell * log_c, q)
+            clock = _sum(-2.0 * log_c, q * ell) / (c * c)
+            return pushed * V1 * math.exp(-(1 + q * ell) * log_c) >= s * clock
 
         low, high = 0, 1
         while high < n and absorbed(high):
@@ -167,33 +169,29 @@ def _expanding(schedule: PeriodicSchedule) -> Shifts:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if absorbed(middle) else (low, middle)
-        size = (high + 2) * l + tail
+        size = (high + 2) * ell + tail
         if size >= t and t <= _WINDOW:
             return optimal_shifts(schedule.expand())
         offset = t - min(size, _WINDOW, t - 1)
         end = Schedule(*schedule.window(offset, t), schedule.diameter)
         shifts = best_shifts(end, from_the_start=False)
         if shifts.mu < whole:
-            return Shifts(
-                shifts.tau + offset,
-                shifts.start,
-                _frozen(shifts.first + offset),
-                _frozen(shifts.last + offset),
-                _frozen(shifts.peak + offset),
-                shifts.amount,
-                shifts.mu,
+            blocks = (shifts.first + offset, shifts.last + offset, shifts.peak + offset)
+            return frozen_shifts(
+                shifts.tau + offset, shifts.start, blocks, shifts.amount, shifts.mu
             )
-    first = schedule.first + l * np.arange(n, dtype=np.int64)
+    first = schedule.first + ell * np.arange(n, dtype=np.int64)
     amount = np.full(n, schedule.sensitivity / V1)
     amount[-1] = schedule.sensitivity / V2
     last = np.append(first[1:] - 1, t)
     peak = first
     if schedule.first > 1:
         idle = schedule.first - 1
-        first, last, peak = (np.append(k, x) for k, x in ((1, first), (idle, last), (idle, peak)))
-        amount = np.append(0.0, amount)
-    amount.flags.writeable = False
-    return Shifts(0, 0.0, _frozen(first), _frozen(last), _frozen(peak), amount, whole)
+        first, last, peak, amount = (
+            np.append(head, x)
+            for head, x in ((1, first), (idle, last), (idle, peak), (0.0, amount))
+        )
+    return frozen_shifts(0, 0.0, (first, last, peak), amount, whole)
 
 
 def _sum(log_q: float, n: int) -> float:
@@ -205,17 +203,9 @@ def _energy(plan: _Plan) -> float:
     return plan.energy
 
 
-def _frozen(values: Indices) -> Indices:
-    array = np.array(values, dtype=np.int64)
-    array.flags.writeable = False
-    return array
-
-
 def _as_shifts(plan: _Plan, unit: float, margin: float) -> Shifts:
-    mu = math.sqrt(plan.energy) * (1.0 + margin)
+    mu = math.sqrt(plan.energy) * (1.0 + margin) if plan.energy < math.inf else math.inf
     if margin:
         mu += 2.0**-500  # where powers of c underflow
-    amount = np.array([block.amount * unit for block in plan.blocks])
-    amount.flags.writeable = False
-    first, last, peak = (_frozen(np.array([b[i] for b in plan.blocks])) for i in range(3))
-    return Shifts(plan.tau, plan.start, first, last, peak, amount, mu)
+    first, last, peak, amount = zip(*plan.blocks, strict=True)
+    return frozen_shifts(plan.tau, plan.start, (first, last, peak), [unit * a for a in amount], mu)

@@ -56,9 +56,7 @@ class Schedule:
         object.__setattr__(self, "contraction", c)
         object.__setattr__(self, "sensitivity", s)
         object.__setattr__(self, "noise", sd)
-        object.__setattr__(
-            self, "diameter", number_in("diameter", diameter, 0.0, open_low=True)
-        )
+        object.__setattr__(self, "diameter", number_in("diameter", diameter, 0.0, open_low=True))
         object.__setattr__(self, "steps", c.size)
 
     def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:

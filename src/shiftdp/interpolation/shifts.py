@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
@@ -124,10 +124,11 @@ class Shifts:
         if missing:
             remedy = "give what Shifts.to_dict returns"
             raise InvalidInput("data", sorted(data), f"lacks {', '.join(missing)}", remedy)
-        return _shifts(
+        first, last, peak = (array_in(x, data[x], 1.0, 2.0**53) for x in ("first", "last", "peak"))
+        return frozen_shifts(
             count("tau", data["tau"]),
             number_in("start", data["start"], 0.0),
-            *(array_in(name, data[name], 1.0, 2.0**53) for name in ("first", "last", "peak")),
+            (first, last, peak),
             array_in("amount", data["amount"], 0.0, open_high=True),
             number_in("mu", data["mu"], 0.0),
         )
@@ -142,7 +143,7 @@ def optimal_shifts(schedule: Schedule) -> Shifts:
     together cost O(t log t). `mu` is what `shiftdp.interpolation.verify.proved_mu` proves with the
     shifts found, rounded up, so it does not lean on the arithmetic here.
 
-    >>> round(optimal_shifts(Schedule([1.0] * 4, [1.0, 0.0] * 2, [1.0] * 4)).mu**2, 9)
+    >>> round(optimal_shifts(Schedule([1.0] * 4, [1.0, 0.0] * 2, [1.0] * 4)).mu, 9)
     1.0
     >>> round(optimal_shifts(Schedule([1.0] * 99, [1.0] * 99, [1.0] * 99, diameter=4.0)).mu, 9)
     4.0
@@ -157,21 +158,36 @@ def best_shifts(schedule: Schedule, *, from_the_start: bool) -> Shifts:
     """
     if from_the_start and not np.any(schedule.sensitivity > 0.0):
         t = schedule.steps
-        return _shifts(0, 0.0, [1], [t], [t], [0.0], 0.0)
+        return frozen_shifts(0, 0.0, ([1], [t], [t]), [0.0], 0.0)
     clock = _clock(schedule)
-    index = _best_start(clock, from_the_start)
-    shifts = _shifts_from(clock, index)
-    return replace(shifts, mu=proved_mu(schedule, shifts) * _MARGIN)
+    shifts = _shifts_from(clock, _best_start(clock, from_the_start))
+    mu = proved_mu(schedule, shifts)
+    if mu == math.inf and from_the_start:
+        # Distances beyond the range of floats on the way: take back every visit at once instead.
+        shifts = _composition(schedule)
+        mu = proved_mu(schedule, shifts)
+    return replace(shifts, mu=mu * _MARGIN)
 
 
-def _shifts(
-    tau: int, start: float, first: Any, last: Any, peak: Any, amount: Any, mu: float
+def _composition(schedule: Schedule) -> Shifts:
+    """`a_k = s_k`: each step a block of its own, the distance always 0."""
+    k = np.arange(1, schedule.steps + 1)
+    return frozen_shifts(0, 0.0, (k, k, k), schedule.sensitivity, math.inf)
+
+
+def frozen_shifts(
+    tau: int,
+    start: float,
+    blocks: tuple[ArrayLike, ArrayLike, ArrayLike],
+    amount: ArrayLike,
+    mu: float,
 ) -> Shifts:
-    arrays = [np.array(x, dtype=np.int64) for x in (first, last, peak)]
+    """Shifts with arrays of their own that cannot be written to; `blocks`: first, last, peak."""
+    first, last, peak = (np.array(x, dtype=np.int64) for x in blocks)
     a = np.array(amount, dtype=np.float64)
-    for array in (*arrays, a):
+    for array in (first, last, peak, a):
         array.flags.writeable = False
-    return Shifts(tau, start, *arrays, a, mu)
+    return Shifts(tau, start, first, last, peak, a, mu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +279,7 @@ def _best_start(clock: _Clock, from_the_start: bool) -> int:
     cannot exclude, against the exact energy of the most promising start, is left to a scan.
     """
     n, D = clock.p.size, clock.diameter
-    if D == math.inf:
+    if math.isinf(D):
         return -1
     worth = np.empty(n, dtype=np.bool_)
     worth[0] = not from_the_start or clock.lead > 0
@@ -361,16 +377,16 @@ def _shifts_from(clock: _Clock, index: int) -> Shifts:
             pushes[0] += math.exp2(clock.log_before - highest[0])
         amount = np.add.reduceat(pushes, blocks) / np.add.reduceat(v, blocks) * sd_peak
     tau = clock.lead + begin
-    arrays = [x + (tau + 1) for x in (blocks, ends, peak)]
+    first, last, peak = blocks + (tau + 1), ends + (tau + 1), peak + (tau + 1)
     amount *= clock.scale
-    if index < 0 and clock.lead > 0:
-        lead = clock.lead
-        arrays = [np.concatenate(([k], x)) for k, x in zip((1, lead, lead), arrays, strict=True)]
-        amount = np.concatenate(([0.0], amount))
-    if index < 0:
-        return _shifts(0, 0.0, *arrays, amount, math.inf)
-    start = clock.diameter * clock.scale
-    return _shifts(tau, start, *arrays, amount, math.inf)
+    if index >= 0:
+        start = clock.diameter * clock.scale
+        return frozen_shifts(tau, start, (first, last, peak), amount, math.inf)
+    if tau > 0:
+        first, last, peak, amount = (
+            np.append(head, x) for head, x in ((1, first), (tau, last), (tau, peak), (0.0, amount))
+        )
+    return frozen_shifts(0, 0.0, (first, last, peak), amount, math.inf)
 
 
 class _Hull:
@@ -409,9 +425,7 @@ class _Hull:
                 p2, v2, unit2 = ps.pop(), vs.pop(), units.pop()
                 if unit2 > unit:  # the heavier unit is kept: the lighter one may underflow
                     p, p2, v, v2, unit, factor = p2, p, v2, v, unit2, 1.0 / factor
-                    p, v = p + p2 / factor, v + v2 / factor**2
-                else:
-                    p, v = p + p2 / factor, v + v2 / factor**2
+                p, v = p + p2 / factor, v + v2 / factor**2
             self.first.pop()
             self.energy.pop()
             self.sum_p.pop()
@@ -439,6 +453,8 @@ class _Hull:
         while True:
             if unit != self.unit[top]:
                 factor = _power(unit - self.unit[top])
+                if v > 0.0 and not q * vs[top] >= ps[top] * v * factor:
+                    return q * q / v + self.energy[top]  # before v leaves the range of floats
                 q, v, unit = q * factor, v * factor * factor, self.unit[top]
             # A few blocks one by one, which is exact and often enough.
             m = top

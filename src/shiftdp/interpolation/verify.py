@@ -2,9 +2,9 @@
 
 Nothing here is shared with the solver, and nothing here trusts it. The argument has two parts.
 
-**Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t` be
-*any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the two last
-iterates are `G(mu)`-indistinguishable with `mu^2 = sum (a_k / sd_k)^2`. *Proof.* Where
+**Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t`
+be *any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the last
+iterates satisfy `T(X_t, X'_t) >= G(mu)` with `mu^2 = sum (a_k / sd_k)^2`. *Proof.* Where
 `c_k z_{k-1} + s_k >= z_k` this is Theorem shift with `lambda_k = a_k / (c_k z_{k-1} + s_k)`;
 elsewhere `lambda_k = 0` and `z_k` is a larger, hence still valid, bound on the distance. ∎
 So the floats `z_k` that the recursion of a certificate yields need not be accurate: they *are* the
@@ -79,7 +79,7 @@ def proved_mu(schedule: _Steps, shifts: _Claim) -> float:
     >>> from shiftdp.interpolation.schedule import Schedule
     >>> from shiftdp.interpolation.shifts import optimal_shifts
     >>> schedule = Schedule([1.0, 1.0], [3.0, 0.0], [1.0, 1.0])
-    >>> round(proved_mu(schedule, optimal_shifts(schedule)), 9)     # 3 / sqrt(2)
+    >>> round(proved_mu(schedule, optimal_shifts(schedule)), 9)  # 3 / sqrt(2)
     2.121320344
     """
     return _prove(schedule, shifts)[0]
@@ -109,11 +109,16 @@ def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
     """The proved mu, and the largest gap (over the noise) between an amount and the shift used."""
     _check_blocks(schedule, shifts)
     _check_start(schedule, shifts)
-    plan = _Plan(schedule, shifts)
+    begin, z = shifts.tau, shifts.start
+    if shifts.amount[0] == 0.0 and shifts.amount.size > 1:
+        begin = int(shifts.last[0])
+        z = _unshifted(schedule, shifts.tau, begin, z)
+    plan = _Plan(schedule, shifts, begin)
     behind = _distances_backwards(plan)
-    z = shifts.start if plan.begin == shifts.tau else 0.0  # c = 0 forgets the distance
+    if plan.begin > begin:
+        z = 0.0  # c = 0 forgets the distance
     energies: list[float] = []
-    gap = 0.0
+    gap, moved = 0.0, False
     for lo, hi in plan.windows():
         c, s, sd = schedule.window(lo, hi)
         part = plan.part(lo, hi, sd)
@@ -126,6 +131,7 @@ def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             energies.append(_sum((a / sd) ** 2))
             off = np.abs(a - part.a) / sd
+        moved = moved or bool(np.any(a > 0.0))
         checked = off[part.peaks]
         if checked.size:
             gap = max(gap, float(np.max(checked)))
@@ -133,8 +139,8 @@ def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
     energy = _sum(np.array(energies))
     if not energy < math.inf:
         return math.inf, gap
-    if energy > 0.0:
-        # The second term pays for squares that underflow.
+    if moved:
+        # The second term pays for quotients and squares that underflow, even if all of them do.
         energy = energy * (1.0 + 2.0**-48) + schedule.steps * 2.0**-1070
     return math.sqrt(energy) * (1.0 + 2.0**-51), gap
 
@@ -173,16 +179,24 @@ def _check_start(schedule: _Steps, shifts: _Claim) -> None:
         raise VerificationFailed(f"start={start!r} is not a distance")
     if tau == 0 or start >= schedule.diameter:
         return
-    z = 0.0
-    for lo in range(0, tau, _WINDOW):
-        c, s, _ = schedule.window(lo, min(lo + _WINDOW, tau))
-        for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
-            # Three roundings against a factor 1 + 8u; the last term pays for underflow.
-            z = (ck * z + sk) * (1.0 + 2.0**-50) + 2.0**-1073 if ck else sk
+    z = _unshifted(schedule, 0, tau, 0.0)
     if not start >= z:
         raise VerificationFailed(
             f"start={start!r} is not a bound on the distance at tau={tau}, which may reach {z!r}"
         )
+
+
+def _unshifted(schedule: _Steps, begin: int, end: int, z: float) -> float:
+    """A bound on the distance after step `end`, from z after step `begin`, without any shift."""
+    for lo in range(begin, end, _WINDOW):
+        c, s, _ = schedule.window(lo, min(lo + _WINDOW, end))
+        for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
+            if z and ck:
+                # Three roundings against a factor 1 + 8u; the last term pays for underflow.
+                z = (ck * z + sk) * (1.0 + 2.0**-50) + 2.0**-1073
+            else:
+                z = sk
+    return z
 
 
 class _Part:
@@ -208,9 +222,9 @@ class _Plan:
     the last one with c = 0 are forgotten.
     """
 
-    def __init__(self, schedule: _Steps, shifts: _Claim) -> None:
+    def __init__(self, schedule: _Steps, shifts: _Claim, begin: int) -> None:
         self.shifts, self.steps = shifts, schedule.steps
-        self.begin = shifts.tau
+        self.begin = begin
         blocks = shifts.first.size
         self.log_c: list[Array] = []
         self.at_peak, self.sd_peak = np.zeros(blocks), np.ones(blocks)
@@ -224,7 +238,7 @@ class _Plan:
                 self.begin = lo + int(zeros[-1])
             sums = self._local_sums(c)
             self.base[number + 1] = self.base[number] + sums[-1]
-            inside = slice(*np.searchsorted(shifts.peak, (lo + 1, hi + 1)))
+            inside = slice(*np.searchsorted(shifts.peak, (lo + 1, hi + 1)).tolist())
             at = shifts.peak[inside] - (lo + 1)
             self.at_peak[inside], self.sd_peak[inside] = sums[at], sd[at]
         self.window = schedule.window
@@ -249,8 +263,9 @@ class _Plan:
         amount, peak = shifts.amount[block], shifts.peak[block]
         other = (peak - 1 - self.grid) // _WINDOW
         fall = self.at_peak[block] - sums + (self.base[other] - self.base[number])
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             a = amount * np.exp(fall + 2.0 * np.log(sd / self.sd_peak[block]))
+            a = np.where(amount > 0.0, a, 0.0)
         # A block that shifts at all ends at distance 0, and so does the run.
         last = k == shifts.last[block]
         closes = (last & (amount > 0.0)) | (k == self.steps)
@@ -259,9 +274,7 @@ class _Plan:
         return _Part(a, closes, next_behind, peaks)
 
 
-def _distances_forwards(
-    z: float, c: Array, s: Array, a: Array, closes: NDArray[np.bool_]
-) -> Array:
+def _distances_forwards(z: float, c: Array, s: Array, a: Array, closes: NDArray[np.bool_]) -> Array:
     """`z_k = c_k z_{k-1} + s_k - a_k`, at least 0, and 0 where a block closes."""
     out = []
     rows: Iterable[tuple[float, float, float, bool]] = zip(

@@ -1,0 +1,338 @@
+"""Theorem B1 against solvers that know nothing of isotonic regression, and against closed forms."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import Shifts, _Hull, best_shifts, optimal_shifts
+from shiftdp.interpolation.verify import proved_mu, verify
+
+Array = NDArray[np.float64]
+EXACT = 2e-12  # the stated mu is at most this much above the optimum
+
+
+def random_schedule(rng: np.random.Generator, steps: int, c_max: float = 1.5) -> Schedule:
+    """All that B1 allows: c from 0 up, idle steps, unequal noise, with and without a diameter."""
+    c = rng.uniform(0.0, c_max, steps)
+    match rng.integers(4):
+        case 0:
+            c = np.ones(steps)
+        case 1:
+            c = np.minimum(c, 1.0)
+        case 2:
+            c[rng.random(steps) < 0.1] = 0.0
+    s = rng.uniform(0.0, 1.0, steps) * (rng.random(steps) < 0.6)
+    sd = rng.uniform(0.2, 2.0, steps)
+    D = math.inf if rng.random() < 0.4 else float(rng.uniform(0.05, 5.0))
+    return Schedule(c, s, sd, D)
+
+
+def least_squares_mu(schedule: Schedule, tau: int, start: float) -> float:
+    """min |a / sd| subject to z >= 0, z_t = 0, by nonnegative least squares on the dual.
+
+    The last distance is z_t = e - M x with x = a / sd, and every z_k >= 0 reads N x <= h. The dual
+    of min |x|^2/2 s.t. N x <= h, M x = e is max of -|N' y - M' m|^2/2 - h y + e m over y >= 0: an
+    NNLS after writing it as the distance of a point to a cone (Lawson and Hanson, chapter 23).
+    """
+    c, s, sd = schedule.window(tau, schedule.steps)
+    n = c.size
+    rows, h = np.zeros((n, n)), np.zeros(n)
+    row, reach = np.zeros(n), start
+    for k in range(n):
+        row = c[k] * row
+        row[k] = sd[k]
+        reach = c[k] * reach + s[k]
+        rows[k], h[k] = row, reach
+    # Least distance programming: min |x| s.t. G x >= g with G = [-N; M], g = [-h; e]. Taking
+    # z_t <= 0 for z_t = 0 changes nothing: more shift than needed only costs.
+    G, g = np.vstack([-rows[:-1], rows[-1:]]), np.concatenate([-h[:-1], h[-1:]])
+    scale = np.max(np.abs(g)) or 1.0
+    E, f = np.vstack([G.T, g[None, :] / scale]), np.zeros(n + 1)
+    f[-1] = 1.0
+    u, _ = scipy.optimize.nnls(E, f, maxiter=1000 * n)
+    r = E @ u - f
+    if abs(r[-1]) < 1e-14:
+        return 0.0
+    return float(np.linalg.norm(-r[:-1] / r[-1])) * scale
+
+
+def brute_force_mu(schedule: Schedule) -> float:
+    """Every start with the best distance known there, each solved by least squares."""
+    best, free = math.inf, 0.0
+    for tau in range(schedule.steps):
+        start = min(schedule.diameter, free)
+        best = min(best, least_squares_mu(schedule, tau, start))
+        free = schedule.contraction[tau] * free + schedule.sensitivity[tau]
+    return best
+
+
+def hull_energy(p: Array, v: Array) -> float:
+    """Energy of the greatest convex minorant by its definition: follow the smallest slope."""
+    obstacle, clock = np.append(0.0, np.cumsum(p)), np.append(0.0, np.cumsum(v))
+    k, energy = 0, 0.0
+    while k < p.size:
+        slopes = (obstacle[k + 1 :] - obstacle[k]) / (clock[k + 1 :] - clock[k])
+        ahead = int(np.flatnonzero(slopes == slopes.min())[-1]) + 1
+        energy += float(slopes.min()) ** 2 * (clock[k + ahead] - clock[k])
+        k += ahead
+    return energy
+
+
+def every_start_mu(schedule: Schedule) -> float:
+    """min over tau by the definition of the minorant, for c > 0."""
+    c, s, sd = schedule.window(0, schedule.steps)
+    w = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
+    best, free = math.inf, 0.0
+    for tau in range(schedule.steps):
+        p = (w * s)[tau:]
+        p[0] += w[tau] * c[tau] * min(schedule.diameter, free)
+        best = min(best, hull_energy(p, (w[tau:] * sd[tau:]) ** 2))
+        free = c[tau] * free + s[tau]
+    return math.sqrt(best)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9))
+@settings(max_examples=1000)
+def test_no_convex_solver_finds_less(seed: int, steps: int) -> None:
+    schedule = random_schedule(np.random.default_rng(seed), steps)
+    mu = optimal_shifts(schedule).mu
+    assert mu == pytest.approx(brute_force_mu(schedule), rel=1e-8, abs=1e-10)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60))
+@settings(max_examples=1000)
+def test_the_minorant_of_every_start(seed: int, steps: int) -> None:
+    schedule = random_schedule(np.random.default_rng(seed), steps, c_max=1.2)
+    assume(schedule.contraction.min() > 0.02)
+    mu, best = optimal_shifts(schedule).mu, every_start_mu(schedule)
+    assert best * (1.0 - 1e-13) <= mu <= best * (1.0 + EXACT) + 1e-13
+
+
+@pytest.mark.parametrize("c_max", [1.02, 1.001])
+def test_long_arbitrary_schedules(c_max: float) -> None:
+    rng = np.random.default_rng(5)
+    for D in (3.0, 30.0, 300.0, math.inf):
+        t = 1500
+        s = rng.uniform(0.0, 1.0, t) * (rng.random(t) < 0.3)
+        c, sd = rng.uniform(2.0 - c_max - 1e-3, c_max, t), rng.uniform(0.5, 2.0, t)
+        schedule = Schedule(c, s, sd, D)
+        assert optimal_shifts(schedule).mu == pytest.approx(every_start_mu(schedule), rel=EXACT)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40))
+@settings(max_examples=300)
+def test_narrow_and_wide_weights_take_the_same_decision(seed: int, steps: int) -> None:
+    # An idle prefix with c > 1 moves the weights out of the range of floats, and nothing else.
+    schedule = random_schedule(np.random.default_rng(seed), steps)
+    idle = 3000
+    longer = Schedule(
+        np.append(np.full(idle, 1.4), schedule.contraction),
+        np.append(np.zeros(idle), schedule.sensitivity),
+        np.append(np.ones(idle), schedule.noise),
+        schedule.diameter,
+    )
+    mu, again = optimal_shifts(schedule).mu, optimal_shifts(longer).mu
+    assert again <= mu * (1.0 + EXACT) + 1e-150
+    if math.isinf(schedule.diameter):
+        assert again == pytest.approx(mu, rel=EXACT, abs=1e-150)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 80), st.floats(-3.0, 3.0), st.booleans())
+@settings(max_examples=500)
+def test_a_jump_absorbs_the_right_blocks(seed: int, n: int, size: float, units: bool) -> None:
+    # Slopes that grow make many blocks; units change what is stored, not what is meant.
+    rng = np.random.default_rng(seed)
+    v = rng.uniform(0.5, 2.0, n)
+    p = v * np.sort(rng.uniform(0.0, 10.0, n)) * rng.uniform(0.9, 1.1, n)
+    unit = np.sort(rng.integers(-3, 4, n)) if units else np.zeros(n, dtype=np.int64)
+    hull = _Hull()
+    for k in range(n - 1, -1, -1):
+        hull.prepend(k, p[k] / 2.0 ** unit[k], v[k] / 4.0 ** unit[k], int(unit[k]))
+    assert hull.energy[-1] == pytest.approx(hull_energy(p, v), rel=1e-12)
+    jump = 10.0**size
+    energy = hull.touch(jump / 2.0 ** unit[0], int(unit[0]))
+    p[0] += jump
+    assert energy == pytest.approx(hull_energy(p, v), rel=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40))
+@settings(max_examples=300)
+def test_never_below_the_law_of_the_linear_recursion(seed: int, steps: int) -> None:
+    # x -> c x + s + noise has this exact mu, without a projection.
+    schedule = random_schedule(np.random.default_rng(seed), steps)
+    c, s, sd = schedule.window(0, steps)
+    w = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
+    exact = float(np.sum(w * s) / np.sqrt(np.sum((w * sd) ** 2)))
+    assert optimal_shifts(Schedule(c, s, sd)).mu >= exact * (1.0 - 1e-14)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 25))
+@settings(max_examples=300)
+def test_monotone_in_every_parameter(seed: int, steps: int) -> None:
+    rng = np.random.default_rng(seed)
+    schedule = random_schedule(rng, steps)
+    c, s, sd = schedule.window(0, steps)
+    mu, D = optimal_shifts(schedule).mu, schedule.diameter
+    more = rng.uniform(1.0, 2.0, steps) ** (rng.random(steps) < 0.3)
+    for worse in (
+        Schedule(c * more, s, sd, D),
+        Schedule(c, s * more, sd, D),
+        Schedule(c, s, sd / more, D),
+        Schedule(c, s, sd, D * 1.3),
+    ):
+        assert optimal_shifts(worse).mu >= mu * (1.0 - EXACT)
+    # In other units the same run leaks the same.
+    assert optimal_shifts(Schedule(c, 3e7 * s, 3e7 * sd, 3e7 * D)).mu == pytest.approx(
+        mu, rel=EXACT, abs=1e-150
+    )
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30))
+@settings(max_examples=300)
+def test_expanded_shifts_satisfy_the_theorem(seed: int, steps: int) -> None:
+    schedule = random_schedule(np.random.default_rng(seed), steps)
+    shifts = optimal_shifts(schedule)
+    a, z, lam = shifts.expand(schedule)
+    c, s, sd = schedule.window(shifts.tau, steps)
+    reach = c * np.append(shifts.start, z[:-1]) + s
+    assert np.all(a >= 0.0)
+    assert np.all(z >= 0.0)
+    assert z[-1] == 0.0
+    assert np.all((lam >= 0.0) & (lam <= 1.0))
+    np.testing.assert_allclose(a + z, reach, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(lam * reach, a, rtol=1e-9, atol=1e-12)
+    assert math.sqrt(np.sum((a / sd) ** 2)) == pytest.approx(shifts.mu, rel=1e-10, abs=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 20))
+@settings(max_examples=200)
+def test_json_round_trip(seed: int, steps: int) -> None:
+    schedule = random_schedule(np.random.default_rng(seed), steps)
+    shifts = optimal_shifts(schedule)
+    again = Shifts.from_dict(json.loads(json.dumps(shifts.to_dict())))
+    assert again.to_dict() == shifts.to_dict()
+    assert verify(schedule, again) <= shifts.mu
+
+
+def test_incomplete_data_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="lacks amount, mu"):
+        Shifts.from_dict({"tau": 0, "start": 0.0, "first": [1], "last": [1], "peak": [1]})
+
+
+class TestClosedForms:
+    """[BSA24]: Lemmas gd-sc-opt, gd-proj-opt, mgd-sc-opt and mgd-proj-opt, on long runs."""
+
+    @pytest.mark.parametrize("c", [0.3, 0.9, 0.999, 0.99999])
+    @pytest.mark.parametrize("t", [1, 2, 100, 20_000])
+    def test_gd_sc(self, c: float, t: int) -> None:
+        ones = np.ones(t)
+        exact = math.sqrt((1 - c**t) / (1 + c**t) * (1 + c) / (1 - c)) * 1.7 / 0.6
+        schedule = Schedule(c * ones, 1.7 * ones, 0.6 * ones)
+        assert optimal_shifts(schedule).mu == pytest.approx(exact, rel=1e-11)
+
+    @pytest.mark.parametrize("ratio", [1, 7, 100, 4000])
+    def test_gd_proj(self, ratio: int) -> None:
+        # t - tau = D/s is whole, so the ceiling costs nothing.
+        ones, s = np.ones(20_000), 0.25
+        schedule = Schedule(ones, s * ones, 2.0 * ones, diameter=ratio * s)
+        shifts = optimal_shifts(schedule)
+        assert schedule.steps - shifts.tau == ratio
+        assert shifts.mu == pytest.approx(math.sqrt(4.0 * s * s * ratio) / 2.0, rel=EXACT)
+
+    @pytest.mark.parametrize("c", [0.9, 0.9999])
+    @pytest.mark.parametrize(("period", "epochs"), [(2, 1), (2, 500), (40, 100), (7, 3)])
+    def test_mgd_sc(self, c: float, period: int, epochs: int) -> None:
+        steps = period * epochs
+        schedule = PeriodicSchedule(c, 2.0 / 3.0, 1.0, period, period, steps).expand()
+        far = c ** (period * (epochs - 1))
+        rest = c ** (2 * period - 2) * (1 - c * c) / (1 - c**period) ** 2 * (1 - far) / (1 + far)
+        exact = math.sqrt(1.0 + rest) * 2.0 / 3.0
+        assert optimal_shifts(schedule).mu == pytest.approx(exact, rel=1e-11)
+
+    def test_mgd_proj_is_never_better(self) -> None:
+        period, epochs, s, D = 10, 60, 0.4, 8.0
+        for j in range(1, period + 1):
+            schedule = PeriodicSchedule(1.0, s, 1.0, period, j, period * epochs, D).expand()
+            mu = optimal_shifts(schedule).mu
+            for used in range(1, epochs):
+                paper = math.sqrt(s * s + (D + s * used) ** 2 / (period * used))
+                assert mu <= paper * (1.0 + EXACT)
+
+
+class TestEdges:
+    def test_idle_runs_leak_nothing(self) -> None:
+        shifts = optimal_shifts(Schedule([1.0, 2.0], [0.0, 0.0], [1.0, 1.0], 3.0))
+        assert shifts.mu == 0.0
+
+    def test_zero_contraction_forgets(self) -> None:
+        rng = np.random.default_rng(0)
+        c, s, sd = rng.uniform(0.5, 1.2, 50), rng.uniform(0, 1, 50), rng.uniform(0.5, 2, 50)
+        c[30] = 0.0
+        s[:30] *= 1e200
+        end = Schedule(c[30:], s[30:], sd[30:])
+        assert optimal_shifts(Schedule(c, s, sd)).mu == pytest.approx(optimal_shifts(end).mu, 1e-12)
+
+    @pytest.mark.parametrize("D", [math.inf, 5.0])
+    def test_weights_far_below_underflow(self, D: float) -> None:
+        t = 300_000
+        ones = np.ones(t)
+        long, short = (Schedule(0.9 * ones[:k], ones[:k], ones[:k], D) for k in (t, 2000))
+        shifts = optimal_shifts(long)
+        assert shifts.mu == pytest.approx(optimal_shifts(short).mu, rel=EXACT)
+        if math.isinf(D):
+            assert shifts.mu == pytest.approx(math.sqrt(19.0), rel=EXACT)
+
+    @pytest.mark.parametrize(("c", "t"), [(1.38, 10_000), (1.001, 100_000)])
+    def test_weights_far_above_overflow(self, c: float, t: int) -> None:
+        ones = np.ones(t)
+        # y increases, so every step is a block of its own: composition.
+        assert optimal_shifts(Schedule(c * ones, ones, ones)).mu == pytest.approx(math.sqrt(t))
+        near = 600
+        bounded = optimal_shifts(Schedule(c * ones, ones, ones, 10.0)).mu
+        end = Schedule(c * ones[:near], ones[:near], ones[:near], 10.0)
+        assert bounded == pytest.approx(best_shifts(end, from_the_start=False).mu, rel=EXACT)
+
+    def test_one_visit_and_then_expansion(self) -> None:
+        # One block over weights from 1 to 1.38^-5000: sum a_k c^-k = s, a_k falling like c^-k.
+        c, t = 1.38, 5000
+        s = np.zeros(t)
+        s[0] = 1.0
+        shifts = optimal_shifts(Schedule(np.full(t, c), s, np.ones(t)))
+        assert shifts.mu == pytest.approx(math.sqrt(1.0 - c**-2.0), rel=EXACT)
+
+    @pytest.mark.parametrize("depth", [10, 300, 600, 900])
+    def test_weights_that_dip_between_two_heavy_ends(self, depth: int) -> None:
+        # w is 1 at the end, 1/2 at the start and 2^-depth between: one block that spans the dip.
+        c = np.append(np.full(depth, 2.0), np.full(depth, 0.5))
+        s = np.zeros(2 * depth)
+        s[0] = 1.0
+        mu = optimal_shifts(Schedule(c, s, np.ones(2 * depth))).mu
+        assert mu == pytest.approx(0.5 / math.sqrt(5.0 / 3.0 - 4.0**-depth * 5 / 3), rel=EXACT)
+
+    def test_distances_beyond_floats_fall_back_to_composition(self) -> None:
+        c = np.append(np.full(2000, 2.0), np.full(2000, 0.5))
+        s = np.zeros(4000)
+        s[[0, 3000]] = 3.0, 4.0
+        assert optimal_shifts(Schedule(c, s, np.ones(4000))).mu == pytest.approx(5.0, rel=EXACT)
+
+    def test_tiny_and_huge_units(self) -> None:
+        for unit in (1e-120, 1e120):
+            schedule = Schedule([0.9] * 5, [unit] * 5, [unit] * 5, 2.0 * unit)
+            same = Schedule([0.9] * 5, [1.0] * 5, [1.0] * 5, 2.0)
+            mu = optimal_shifts(same).mu
+            assert optimal_shifts(schedule).mu == pytest.approx(mu, rel=EXACT)
+
+    def test_the_end_of_a_run_knows_only_the_diameter(self) -> None:
+        end = Schedule([1.0, 1.0], [0.0, 0.0], [1.0, 1.0], 3.0)
+        shifts = best_shifts(end, from_the_start=False)
+        assert (shifts.tau, shifts.start) == (0, 3.0)
+        assert shifts.mu == pytest.approx(3.0 / math.sqrt(2.0), rel=EXACT)
+        assert proved_mu(end, shifts) <= shifts.mu
