@@ -41,7 +41,10 @@ def number_in(
             value = value.item()
         else:
             raise InvalidInput(name, value, "is not a real number", f"give a number in {interval}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction that no float can hold
+        number = math.inf if value > 0 else -math.inf
     if math.isnan(number):
         raise InvalidInput(name, value, "is not a number", f"give a number in {interval}")
     too_low = number < low or (open_low and number == low)
@@ -67,10 +70,13 @@ def count(name: str, value: Any, low: int = 0) -> int:
     remedy = f"give a whole number >= {low}"
     if isinstance(value, bool) or not isinstance(value, (Real, np.integer)):
         raise InvalidInput(name, value, "is not a whole number", remedy)
-    number = float(value)
-    if not math.isfinite(number) or number != math.floor(number):
+    # never through a float where it is an integer already: it may be larger than one can hold
+    if isinstance(value, (int, np.integer)):
+        whole = int(value)
+    elif float(value).is_integer():
+        whole = int(float(value))
+    else:
         raise InvalidInput(name, value, "is not a whole number", remedy)
-    whole = int(value) if isinstance(value, (int, np.integer)) else int(number)
     if whole < low:
         raise InvalidInput(name, value, f"is below {low}", remedy)
     return whole
@@ -105,6 +111,8 @@ def array_in(
     >>> array_in("alpha", [0, 0.5, 1], 0, 1)
     array([0. , 0.5, 1. ])
     """
+    if type(values) is float and low < values < high:  # by far the most frequent case
+        return np.array(values)
     interval = _interval(low, high, open_low, open_high)
     remedy = f"give numbers in {interval}"
     try:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array, number_in
+from shiftdp.fdp.rounding import complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition import Product
 
 __all__ = ["ApproxDPTradeoff"]
+
+_UP, _DOWN = 1 + 2e-15, 1 - 2e-15
 
 
 @dataclass(frozen=True)
@@ -44,49 +47,53 @@ class ApproxDPTradeoff(TradeoffFunction):
     def symmetric(self) -> bool:
         return True
 
-    @property
-    def _corner(self) -> float:
-        """x with f(x) = x, rounded down."""
-        shrink = math.exp(-self.budget_epsilon)
-        return (1.0 - self.budget_delta) * shrink / (1.0 + shrink) * (1 - 1e-15)
-
     def _beta(self, alpha: Array) -> Array:
-        rest = 1.0 - self.budget_delta
-        if self.budget_epsilon == math.inf:
-            return np.where(alpha <= 0.0, rest, 0.0)
-        steep = rest - math.exp(min(self.budget_epsilon, 709.0)) * alpha * (1 + 1e-15)
-        flat = math.exp(-self.budget_epsilon) * (rest - alpha) * (1 - 1e-15)
+        rest = complement_down(np.asarray(self.budget_delta))
+        # no digits are left beyond 708
+        shrink = math.exp(-self.budget_epsilon) if self.budget_epsilon < 708.0 else 0.0
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            # e^eps alpha, which at alpha = 0 is 0 whatever eps
+            cost = np.where(alpha > 0.0, alpha / shrink * _UP, 0.0)
+        steep = np.where(cost > 0.0, (rest - cost) * _DOWN, rest)
+        flat = shrink * (rest - alpha) * _DOWN
         return np.maximum(0.0, np.maximum(steep, flat))
 
     def _delta(self, epsilon: Array) -> Array:
-        with np.errstate(over="ignore"):
-            gamma = np.exp(epsilon)
-        corner = 1.0 - self._corner * (1.0 + gamma)
-        last = 1.0 - gamma * (1.0 - self.budget_delta)
-        # at and beyond eps the corner is worth delta exactly, which rounding must not exceed
-        corner = np.where(epsilon >= self.budget_epsilon, self.budget_delta, corner)
-        return np.maximum(self.budget_delta, np.maximum(corner, last))
+        e, d = self.budget_epsilon, self.budget_delta
+        # 1 - x - gamma x between the lines 1 - gamma (1 - d) and d
+        below = np.clip(epsilon, -e, e) - e if e < math.inf else np.where(epsilon < e, -e, 0.0)
+        corner = -np.expm1(below) / (1.0 + math.exp(-e))
+        outer = np.minimum(epsilon, -e) if e < math.inf else np.zeros(epsilon.shape)
+        share = np.where(epsilon < -e, -np.expm1(outer), corner)
+        return np.where(share > 0.0, (d + (1.0 - d) * share) * _UP, d)
 
     def _epsilon(self, delta: Array) -> Array:
-        x = self._corner
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # 1 - x (1 + gamma) = delta
-            gamma = (1.0 - delta) / x - 1.0 if x > 0 else np.full(delta.shape, math.inf)
-            epsilon = np.log(np.maximum(gamma, 1.0)) * (1 + 1e-15) + 1e-15 * (gamma > 1.0)
-        epsilon = np.minimum(epsilon, self.budget_epsilon)
-        return np.where(delta < self.budget_delta, math.inf, epsilon)
+        e, d = self.budget_epsilon, self.budget_delta
+        if d == 1.0 or e == math.inf:
+            return np.where(delta < 1.0, math.inf, 0.0)
+        # d + (1 - d) (1 - e^{eps - e}) / (1 + e^-e) = delta
+        share = np.maximum(delta - d, 0.0) / (1.0 - d) * (1.0 + math.exp(-e))
+        with np.errstate(divide="ignore"):
+            epsilon = e + np.log1p(-np.minimum(share * _DOWN, 1.0)) * _DOWN
+        # the sum cancels
+        epsilon = np.minimum(epsilon + 4e-16 * e, e)
+        epsilon = np.where(delta >= self._delta(np.zeros(1)), 0.0, np.maximum(epsilon, 0.0))
+        return np.where(delta < d, math.inf, epsilon)
+
+    def _largest_loss(self) -> float:
+        return self.budget_epsilon
 
     def _log_moment(self, order: float) -> float:
-        """log (e^{order eps} + e^{(1-order) eps}) / (1 + e^eps), the Renyi moment of two atoms."""
-        if self.budget_delta > 0 or self.budget_epsilon == math.inf:
+        """log cosh((order - 1/2) eps) / cosh(eps/2), the Renyi moment of two atoms."""
+        e = self.budget_epsilon
+        if self.budget_delta > 0 or e == math.inf:
             return math.inf
-        eps = self.budget_epsilon
-        return (
-            order * eps
-            + math.log1p(math.exp((1 - 2 * order) * eps))
-            - eps
-            - math.log1p(math.exp(-eps))
-        )
+        growth = (order - 1.0) * e
+        if growth < 1.0:  # the moment less 1, in which nothing cancels
+            excess = math.expm1(growth) * -math.expm1(-order * e) / (1.0 + math.exp(-e))
+            return math.log1p(excess) * (1 + 2e-15)
+        moment = math.log1p(math.exp((1.0 - 2.0 * order) * e)) - math.log1p(math.exp(-e))
+        return (growth + moment) * (1 + 2e-15)
 
     def _join(self, product: Product, k: int) -> None:
         """f_{eps,delta} = f_{eps,0} (x) h_delta."""

@@ -22,7 +22,8 @@ def subsampled_clt(p: float, mu: float, t: int) -> Uncertified[GaussianTradeoff]
     p = number_in("p", p, 0.0, 1.0)
     mu = finite("mu", mu, 0.0)
     t = count("t", t, 0)
-    limit = math.sqrt(2.0 * t) * p * math.sqrt(_variance(mu))
+    scale = math.sqrt(2.0 * t) * p
+    limit = scale * math.sqrt(_variance(mu)) if scale > 0 else 0.0
     return Uncertified(GaussianTradeoff(limit), "approximation", "CLT, [BSA24, Lemma clt]")
 
 
@@ -32,7 +33,13 @@ def _variance(mu: float) -> float:
         growth = math.expm1(mu * mu)
     except OverflowError:
         return math.inf
-    root = math.sqrt(2.0)
-    # with Phi(x) = (1 + erf(x/sqrt 2))/2 the constants cancel exactly
-    erf_difference = math.erf(1.5 * mu / root) - 3.0 * math.erf(0.5 * mu / root)
-    return 0.5 * growth * (1.0 + math.erf(1.5 * mu / root)) + 0.5 * erf_difference
+    erf = math.erf(1.5 * mu / math.sqrt(2.0))
+    # with Phi(x) = (1 + erf(x/sqrt 2))/2 the constants cancel exactly, and so do the terms that
+    # are linear in mu: those of the next orders are summed
+    if mu < 0.03:
+        square = mu * mu
+        odd = 0.5 - square * (0.1875 - square * (13 / 256 - square * (205 / 18432)))
+        half_difference = -mu * square / math.sqrt(2.0 * math.pi) * odd
+    else:
+        half_difference = 0.5 * (erf - 3.0 * math.erf(0.5 * mu / math.sqrt(2.0)))
+    return 0.5 * growth * (1.0 + erf) + half_difference

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array, number_in
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["Comparison", "dominates"]
 
-_START = 257
+_ROUNDING = 1e-12  # more than any value of f is rounded down by
+_START = 128
 _ROUNDS = 40
 _MOST_CELLS = 200_000
 
@@ -47,6 +48,8 @@ def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9)
     >>> verdict.holds, 0 < verdict.alpha < 1
     (False, True)
     """
+    tradeoff("f", f)
+    tradeoff("g", g)
     tolerance = number_in("tolerance", tolerance, 0.0, 1.0)
     left = _grid()
     right = left[1:]
@@ -55,8 +58,8 @@ def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9)
         ends = np.unique(np.concatenate([left, right]))
         below = g._beta(ends) - f._beta(ends)
         at = int(np.argmax(below))
-        # either value is rounded down by some 1e-13
-        if below[at] > tolerance + 1e-12:
+        # both values are rounded down
+        if below[at] > tolerance + _ROUNDING:
             return _violation(f, g, float(ends[at]), tolerance)
         unproved = ~_proved(f, g, left, right, tolerance)
         if not unproved.any():
@@ -71,15 +74,15 @@ def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9)
 
 def _grid() -> Array:
     """Points that crowd towards 0 and 1, where tradeoff curves bend."""
-    small = np.geomspace(1e-12, 0.5, _START // 2)
-    return np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
+    tiny, small = np.geomspace(1e-300, 1e-12, 2 * _START), np.geomspace(1e-12, 0.5, _START)
+    return np.unique(np.concatenate([[0.0], tiny, small, 1.0 - small, [1.0]]))
 
 
 def _proved(
     f: TradeoffFunction, g: TradeoffFunction, left: Array, right: Array, tolerance: float
 ) -> NDArray[np.bool_]:
     """Cells where a supporting line of f clears the chord of g at both ends."""
-    high_left, high_right = g._beta(left) + 1e-13, g._beta(right) + 1e-13
+    high_left, high_right = g._beta(left) + _ROUNDING, g._beta(right) + _ROUNDING
     f_left, f_right = f._beta(left), f._beta(right)
     # f decreases: its value at the right end is a bound on the whole cell, enough near kinks
     flat = f_right + tolerance >= high_left

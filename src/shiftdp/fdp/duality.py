@@ -16,14 +16,15 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.fdp.rounding import complement_down
 
-__all__ = ["inverse_profile", "tradeoff_from_profile"]
+__all__ = ["tradeoff_from_profile"]
 
 Profile = Callable[[Array], Array]
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _WIDEST = 709.0  # beyond it exp overflows
-_SHRINKINGS = 64
+_SHRINKINGS = 80
 
 
 def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
@@ -40,20 +41,25 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
 
     # what is subtracted at the end makes up for the roundings before it
     def steep(e: Array) -> Array:
-        return 1.0 - delta(e) - np.exp(e) * alpha * (1 + 1e-15) - 3e-16
+        return 1.0 - delta(e) - np.exp(e) * alpha * (1 + 1e-15) - 4e-16
 
     def flat(e: Array) -> Array:
-        return np.exp(-e) * (1.0 - inverse_delta(e) - alpha - 3e-16)
+        return np.exp(-e) * (1.0 - inverse_delta(e) - alpha - 8e-16)
 
-    best = np.maximum(_hump(steep, alpha.shape), _hump(flat, alpha.shape))
+    # where an objective cannot exceed what is known already: e^e alpha > 1, e^-e < flat(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = np.maximum(flat(np.zeros(alpha.shape)), 0.0)
+        reach = np.where(alpha > 0.0, np.minimum(-np.log(alpha), _WIDEST), 0.0)
+        reach_flat = np.minimum(-np.log(start), _WIDEST)
+    best = np.maximum(_hump(steep, reach), _hump(flat, reach_flat))
     # eps -> infinity decides at alpha = 0
-    best = np.where(alpha == 0.0, 1.0 - delta(np.full(alpha.shape, math.inf)), best)
-    return np.clip(best, 0.0, 1.0 - alpha)
+    best = np.where(alpha == 0.0, 1.0 - delta(np.full(alpha.shape, math.inf)) * (1 + 2e-16), best)
+    return np.clip(best, 0.0, complement_down(alpha))
 
 
-def _hump(objective: Profile, shape: tuple[int, ...]) -> Array:
-    """The largest value found of a function with one hump on [0, infinity)."""
-    low, high = np.zeros(shape), np.full(shape, _WIDEST)
+def _hump(objective: Profile, reach: Array) -> Array:
+    """The largest value found of a function with one hump on [0, reach]."""
+    low, high = np.zeros(reach.shape), np.maximum(reach, 0.0)
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = objective(left), objective(right)
     best = np.maximum(objective(low), np.maximum(at_left, at_right))
@@ -66,15 +72,3 @@ def _hump(objective: Profile, shape: tuple[int, ...]) -> Array:
         at_left, at_right = np.where(rise, at_right, at_probe), np.where(rise, at_probe, at_left)
         best = np.maximum(best, at_probe)
     return best
-
-
-def inverse_profile(delta: Profile, epsilon: Array) -> Array:
-    """The profile of f^-1: H_gamma(P||Q) = 1 - gamma + gamma H_{1/gamma}(Q||P)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gamma = np.exp(epsilon)
-        # 1 - gamma (1 - d) for gamma <= 1, and the remainder of it for large gamma
-        reflected = delta(-epsilon)
-        value = np.where(epsilon <= 0, -np.expm1(epsilon) + gamma * reflected, 0.0)
-        excess = reflected + np.expm1(-epsilon)  # d - (1 - e^-eps), at least 0
-        value = np.where(epsilon > 0, gamma * np.maximum(excess, 0.0), value)
-    return np.where(np.isinf(epsilon), np.where(epsilon > 0, 0.0, 1.0), value)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
-import scipy
 
 from shiftdp._checks import Array
-from shiftdp._errors import InvalidInput
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.mixture import log_mean_moment
+from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 __all__ = ["Maximum", "Minimum"]
 
-_GRID = 2001
+_GRID, _MOST_POINTS = 1001, 10_000
+_ROUNDS, _PARTS = 10, 8  # refinements of the grid where a bridge of the envelope begins or ends
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Minimum(TradeoffFunction):
     components: tuple[TradeoffFunction, ...]
 
     def __init__(self, components: Iterable[TradeoffFunction]) -> None:
-        object.__setattr__(self, "components", _nonempty(components))
+        object.__setattr__(self, "components", several("components", components))
 
     @property
     def symmetric(self) -> bool:
@@ -50,16 +50,16 @@ class Minimum(TradeoffFunction):
 
     def _log_moment(self, order: float) -> float:
         """The moment less 1 is an increasing linear functional of the profile, and max <= sum."""
-        return math.log1p(math.fsum(math.expm1(f._log_moment(order)) for f in self.components))
+        return log_mean_moment([(1.0, f._log_moment(order)) for f in self.components])
 
 
 @dataclass(frozen=True)
 class Maximum(TradeoffFunction):
     """max{f_1, f_2, ...} pointwise: all of the bounds hold at once.
 
-    Its profile is the lower convex envelope, in gamma = e^eps, of the smallest of the profiles;
-    chords between points of that envelope lie above it, so what is returned is an upper bound, and
-    never above any of the profiles.
+    Its profile is the lower convex envelope, in gamma = e^eps, of the smallest of the profiles. A
+    chord between two points above a convex function lies above it: what is returned is an upper
+    bound, and never above any of the profiles.
 
     >>> from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff
     >>> Maximum([ApproxDPTradeoff(1.0), GaussianTradeoff(1.0)]).delta(1.0)
@@ -69,7 +69,7 @@ class Maximum(TradeoffFunction):
     components: tuple[TradeoffFunction, ...]
 
     def __init__(self, components: Iterable[TradeoffFunction]) -> None:
-        object.__setattr__(self, "components", _nonempty(components))
+        object.__setattr__(self, "components", several("components", components))
 
     @property
     def symmetric(self) -> bool:
@@ -81,41 +81,74 @@ class Maximum(TradeoffFunction):
     def _beta(self, alpha: Array) -> Array:
         return reduce(np.maximum, (f._beta(alpha) for f in self.components))
 
-    def _smallest(self, epsilon: Array) -> Array:
-        return reduce(np.minimum, (f._delta(epsilon) for f in self.components))
-
     def _delta(self, epsilon: Array) -> Array:
-        reach = max(f._epsilon(np.array([1e-18]))[0] for f in self.components)
-        reach = min(max(reach, 1.0), 700.0)
-        return _envelope_above(self._smallest, epsilon, np.linspace(-reach, reach, _GRID))
+        smallest: Array = self._profiles(epsilon).min(axis=0)
+        vertex, height = self._hull
+        inside = (epsilon > vertex[0]) & (epsilon < vertex[-1])
+        chord = _chord(vertex, height, epsilon[inside]) * (1 + 2e-15)
+        smallest[inside] = np.minimum(smallest[inside], chord)
+        return smallest
+
+    def _profiles(self, epsilon: Array) -> Array:
+        return np.array([f._delta(epsilon) for f in self.components])
+
+    @cached_property
+    def _hull(self) -> tuple[Array, Array]:
+        """Points of the envelope, close together where it touches the smallest profile."""
+        # from where on no profile changes any more
+        reach = 1.0
+        for f in self.components:
+            floor = f._delta(np.array([np.inf]))
+            reach = max(reach, float(f._epsilon(np.minimum(floor * (1 + 1e-9) + 1e-18, 1.0))[0]))
+        reach = min(reach, 600.0)
+        eps = np.unique(np.linspace(-min(reach, 40.0), reach, _GRID))
+        for _ in range(_ROUNDS):
+            if eps.size > _MOST_POINTS:
+                break
+            profiles = self._profiles(eps)
+            which, height = profiles.argmin(axis=0), profiles.min(axis=0)
+            kept = _lower_hull(eps, height)
+            # the hull skips points at random where rounding is all that bends it
+            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 1e-14
+            ends = (which[1:] != which[:-1]) | (touches[1:] != touches[:-1])
+            ends[1:] |= ends[:-1].copy()
+            ends[:-1] |= ends[1:].copy()
+            left, width = eps[:-1][ends], np.diff(eps)[ends]
+            parts = np.arange(1, _PARTS) / _PARTS
+            eps = np.unique(np.concatenate([eps, (left[:, None] + width[:, None] * parts).ravel()]))
+        height = self._profiles(eps).min(axis=0)
+        kept = _lower_hull(eps, height)
+        return eps[kept], height[kept]
 
     def _log_moment(self, order: float) -> float:
         return min(f._log_moment(order) for f in self.components)
 
 
-def _envelope_above(smallest: Callable[[Array], Array], at: Array, grid: Array) -> Array:
-    """An upper bound, at the points `at`, on the convex envelope in e^eps of a profile."""
-    values = smallest(at)
-    inside = (at > grid[0]) & (at < grid[-1])
-    if not inside.any():
-        return values
-    eps, where = np.unique(np.concatenate([grid, at[inside]]), return_inverse=True)
-    d = smallest(eps)
-    width = np.exp(eps[:-1]) * np.expm1(np.diff(eps))
-    slopes = scipy.optimize.isotonic_regression(np.diff(d) / width, weights=width).x
-    # summed from the right, where it is small: all terms are positive, nothing cancels
-    drop = np.maximum(-slopes, 0.0) * width
-    hull = d[-1] + np.concatenate([np.cumsum(drop[::-1])[::-1], [0.0]])
-    hull *= 1 + 4e-16 * eps.size
-    values[inside] = np.minimum(values[inside], hull[where[grid.size :]])
-    return values
+def _lower_hull(eps: Array, height: Array) -> list[int]:
+    """The vertices of the lower convex hull of the points (e^eps_i, height_i)."""
+    kept: list[int] = []
+    e, d = eps.tolist(), height.tolist()
+    for i in range(len(e)):
+        while len(kept) > 1:
+            j, k = kept[-2], kept[-1]
+            # the slopes on both sides of k, times e^eps_k
+            before = (d[j] - d[k]) * math.expm1(e[i] - e[k])
+            after = (d[k] - d[i]) * -math.expm1(e[j] - e[k])
+            if before > after:
+                break
+            kept.pop()
+        kept.append(i)
+    return kept
 
 
-def _nonempty(components: Iterable[TradeoffFunction]) -> tuple[TradeoffFunction, ...]:
-    parts = tuple(components)
-    if not parts:
-        raise InvalidInput("components", parts, "is empty", "give at least one function")
-    return parts
+def _chord(vertex: Array, height: Array, at: Array) -> Array:
+    """The line, in e^eps, between the two vertices around each point."""
+    right = np.clip(np.searchsorted(vertex, at), 1, vertex.size - 1)
+    low, high = vertex[right - 1], vertex[right]
+    # the share of the left end, (e^high - e^at) / (e^high - e^low)
+    share = np.expm1(at - high) / np.expm1(low - high)
+    chord: Array = height[right] + (height[right - 1] - height[right]) * share
+    return chord
 
 
 def _closed_under_inverse(components: tuple[TradeoffFunction, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array, number_in
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition import Product
@@ -33,14 +33,15 @@ class WithFailure(TradeoffFunction):
     failure: float
 
     def __post_init__(self) -> None:
-        number_in("failure", self.failure, 0.0, 1.0)
+        tradeoff("base", self.base)
+        object.__setattr__(self, "failure", number_in("failure", self.failure, 0.0, 1.0))
 
     @property
     def symmetric(self) -> bool:
         return self.base.symmetric
 
     def inverse(self) -> TradeoffFunction:
-        return WithFailure(self.base.inverse(), self.failure)
+        return self if self.symmetric else WithFailure(self.base.inverse(), self.failure)
 
     def _beta(self, alpha: Array) -> Array:
         rest = 1.0 - self.failure

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["GaussianTradeoff"]
 
 _ULP = 2.0**-52
+_LEAST = 5e-324
+_FAR = 40.0  # beyond, in u, delta is no normal number
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class GaussianTradeoff(TradeoffFunction):
     @property
     def zcdp(self) -> float:
         """rho with D_alpha <= rho alpha for every order: mu^2 / 2. [BSA24, Lemma fdptordp]"""
-        return self.mu * self.mu / 2.0
+        return math.nextafter(self.mu * self.mu / 2.0, math.inf) if self.mu > 0 else 0.0
 
     def _beta(self, alpha: Array) -> Array:
         if self.mu == math.inf:
@@ -73,16 +75,23 @@ class GaussianTradeoff(TradeoffFunction):
             z = -scipy.special.ndtri(alpha)
             x = z - self.mu
             # the condition number of Phi at x, times the errors of z, x and Phi itself
-            error = 16 * _ULP * (1.0 + (1.0 + np.abs(x)) * (1.0 + np.abs(z) + self.mu))
-            value = scipy.special.ndtr(x) * (1.0 - error)
+            condition = (1.0 + np.abs(x)) * np.exp(-0.5 * np.maximum(x, 0.0) ** 2)
+            error = 16 * _ULP * (1.0 + condition * (1.0 + np.abs(z) + self.mu))
+            # and Phi may be denormal, where a relative error says nothing
+            value = scipy.special.ndtr(x) * (1.0 - error) - _LEAST
         return np.where(alpha <= 0.0, 1.0, np.where(alpha >= 1.0, 0.0, value))
 
     def _delta(self, epsilon: Array) -> Array:
+        positive = np.abs(epsilon)
         if epsilon.size == 1:
-            delta = np.array([gaussian_delta(self.mu, float(epsilon[0]))])
+            delta = np.array([gaussian_delta(self.mu, float(positive[0]))])
         else:
-            delta = gaussian_delta_array(np.asarray(self.mu), epsilon)
-        return delta * (1.0 + _log_delta_error(self.mu, epsilon))
+            delta = gaussian_delta_array(np.asarray(self.mu), positive)
+        delta = delta * (1.0 + _log_delta_error(self.mu, positive))
+        # delta > 0 for every finite eps, even where it is denormal or underflows
+        delta = np.where((positive < math.inf) & (self.mu > 0), delta + 2 * _LEAST, delta)
+        mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * _ULP)
+        return np.where(epsilon < 0, mirrored, delta)
 
     def _epsilon(self, delta: Array) -> Array:
         if delta.size == 1:
@@ -91,8 +100,14 @@ class GaussianTradeoff(TradeoffFunction):
             epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
         return epsilon * (1.0 + RELATIVE_ERROR)
 
+    def _tail(self, epsilon: Array) -> Array | None:
+        if self.mu in (0.0, math.inf):
+            return None
+        tail: Array = scipy.special.ndtr(-epsilon / self.mu - 0.5 * self.mu)
+        return tail
+
     def _log_moment(self, order: float) -> float:
-        return order * (order - 1.0) * self.mu * self.mu / 2.0
+        return order * (order - 1.0) * self.mu * self.mu / 2.0 * (1 + 1e-15)
 
     def _join(self, product: Product, k: int) -> None:
         """G(mu_1) (x) G(mu_2) = G(sqrt(mu_1^2 + mu_2^2)). [BSA24, Lemma various (c)]"""
@@ -100,9 +115,16 @@ class GaussianTradeoff(TradeoffFunction):
 
 
 def _log_delta_error(mu: float, epsilon: Array) -> Array:
-    """How far log delta may be off: x^2/2 carries the rounding of x = eps/mu - mu/2."""
+    """How far log delta may be off.
+
+    delta carries the rounding of x = eps/mu - mu/2, some 1 + |x| times, and R(x) - R(y) what is
+    lost in the difference: (1.3 + u)/mu, or u (1.3 + u) by the Taylor series for small mu.
+    """
     if mu in (0.0, math.inf):
-        return np.zeros(epsilon.shape)
-    u = np.minimum(np.abs(epsilon) / mu, 1e150)
-    x = u - 0.5 * mu
-    return 4 * _ULP * (4.0 + x * x + np.abs(x) * (u + 0.5 * mu) + 1e3 * (u > 20.0))
+        return np.full(epsilon.shape, 4 * _ULP)
+    u = np.minimum(epsilon / mu, _FAR + 0.5 * mu)
+    x = np.clip(u - 0.5 * mu, -_FAR, _FAR)
+    loss = (1.3 + u) * np.minimum(1.0 / mu, 10.0 + u)
+    error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * mu) + 2.0 * loss
+    # left of 0, where delta is close to 1, only phi(x) of it counts
+    return 4 * _ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))

@@ -47,6 +47,8 @@ _SMALL_MU = 0.1  # below: Taylor series instead of a difference of Mills ratios
 _SMALL_U = 0.05  # below: solve for the gap to delta(0)
 _STEP = 1e-6  # a step of Halley's method this small leaves an error of its cube
 _MOST_STEPS = 40
+_CHUNK = 4096  # larger arrays leave the cache
+_FARTHEST = 1e6  # in u: delta underflows long before
 # Gauss-Legendre on [0, 1]
 _NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
 _WEIGHTS = (
@@ -62,9 +64,16 @@ _WEIGHTS = (
 
 
 def _mills(v: float) -> float:
-    """R(v) for v > -38. Its relative error grows as v^2 2^-53, which eps divides by v^2 again."""
+    """R(v) = sqrt(pi/2) e^{z^2} erfc(z), z = v/sqrt 2, for v > -37."""
     if v < 25.0:
-        return _SQRT_HALF_PI * math.exp(0.5 * v * v) * math.erfc(v / _SQRT2)
+        z = v / _SQRT2
+        # z^2 in two parts, by Veltkamp's splitting: exp would multiply the rounding of it by z^2
+        head = z * 134217729.0
+        head -= head - z
+        tail = z - head
+        square = z * z
+        rest = ((head * head - square) + 2.0 * head * tail) + tail * tail
+        return _SQRT_HALF_PI * math.exp(square) * (1.0 + rest) * math.erfc(z)
     i = 1.0 / (v * v)
     return (1 - i * (1 - i * (3 - i * (15 - i * (105 - i * (945 - i * 10395)))))) / v
 
@@ -83,9 +92,11 @@ def _mills_difference(u: float, mu: float) -> tuple[float, float]:
     r5 = u * r4 + 4.0 * r3
     r6 = u * r5 + 5.0 * r4
     r7 = u * r6 + 6.0 * r5
+    r8 = u * r7 + 7.0 * r6
+    r9 = u * r8 + 8.0 * r7
     hh = h * h
-    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * r7)))
-    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * r6))
+    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * (r7 + hh / 72.0 * r9))))
+    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * (r6 + hh / 56.0 * r8)))
     return -2.0 * odd, even + odd
 
 
@@ -95,14 +106,12 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     >>> round(gaussian_log_delta(1.0, 30.0), 6)
     -442.849378
     """
-    if epsilon == math.inf:
-        return -math.inf
-    if epsilon < 0:
-        return math.log1p(-math.exp(epsilon) * (1.0 - gaussian_delta(mu, -epsilon)))
-    if mu == 0:
-        return -math.inf
     if mu == math.inf:
         return 0.0
+    if epsilon < 0:
+        return math.log(-math.expm1(epsilon) + math.exp(epsilon) * gaussian_delta(mu, -epsilon))
+    if mu == 0 or epsilon == math.inf:
+        return -math.inf
     u = epsilon / mu
     x = u - 0.5 * mu
     if x < -5.0:
@@ -139,7 +148,10 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     gap = math.erf(mu / _SQRT8) - delta if delta < 0.5 else (1.0 - delta) - math.erfc(mu / _SQRT8)
     slope = 0.5 * mu * math.erfc(mu / _SQRT8)  # of the gap in u, at 0
     if gap < _SMALL_U * slope:
-        return mu * _small_u(mu, delta, gap)
+        # further below 0 than rounding reaches, no exact sum is needed
+        return mu * _small_u(mu, delta, gap) if gap > -_SMALL_U * slope else 0.0
+    if delta > 0.5:
+        return mu * _above_half(mu, delta)
     log_delta = math.log(delta)
     u = _guess(mu, delta)
     for _ in range(_MOST_STEPS):
@@ -182,11 +194,11 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
             continue
         difference, _ = _mills_difference(u, mu)
         value = -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference) - log_delta
-        first = 1.0 / difference
-        second = x * y / (mu * difference) - first * first
-        step = value / (first - 0.5 * value * second / first)
-        mu = min(max(mu - step, 0.5 * mu), 2.0 * mu)
-        if abs(step) <= _STEP * mu:
+        # the derivatives of log delta, times mu and mu^2, are r and r (x y - r)
+        r = mu / difference
+        step = value / (r - 0.5 * value * (x * y - r))
+        mu *= min(max(1.0 - step, 0.5), 2.0)
+        if abs(step) <= _STEP:
             break
     return mu
 
@@ -220,7 +232,7 @@ def _guess(mu: float, delta: float) -> float:
 
 def _small_u(mu: float, delta: float, gap: float) -> float:
     """u from the gap: `delta(0) - delta(eps) = mu phi(h) int_0^u exp(h r - r^2/2) R(h + r) dr`."""
-    if mu < 4.0:
+    if mu < 17.0:  # beyond, 1 - delta is too coarse to come close to erfc
         gap = _exact_gap(mu, delta)
     if gap <= 0.0:
         return 0.0
@@ -234,6 +246,23 @@ def _small_u(mu: float, delta: float, gap: float) -> float:
             total += weight * math.exp(h * r - 0.5 * r * r) * _mills(h + r)
         step = (scale * u * total - gap) / (scale * math.exp(h * u - 0.5 * u * u) * _mills(h + u))
         u -= step
+        if abs(step) <= 1e-9 * u:
+            break
+    return u
+
+
+def _above_half(mu: float, delta: float) -> float:
+    """u from `1 - delta = Phi(x) + phi(x) R(y)`, where nothing cancels and 1 - delta is exact."""
+    h = 0.5 * mu
+    log_rest = math.log(1.0 - delta)
+    u = max(h - _upper_quantile(1.0 - delta), _SMALL_U)
+    for _ in range(_MOST_STEPS):
+        x = max(u - h, -9.0)
+        u = x + h
+        part = _density(x) * _mills(u + h)
+        rest = 0.5 * math.erfc(-x / _SQRT2) + part
+        step = (math.log(rest) - log_rest) * rest / (mu * part)
+        u = max(u - step, 0.5 * u)
         if abs(step) <= 1e-9 * u:
             break
     return u
@@ -288,9 +317,11 @@ def _mills_difference_array(u: Array, mu: Array) -> tuple[Array, Array]:
     r5 = u * r4 + 4.0 * r3
     r6 = u * r5 + 5.0 * r4
     r7 = u * r6 + 6.0 * r5
+    r8 = u * r7 + 7.0 * r6
+    r9 = u * r8 + 8.0 * r7
     hh = h * h
-    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * r7)))
-    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * r6))
+    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * (r7 + hh / 72.0 * r9))))
+    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * (r6 + hh / 56.0 * r8)))
     return -2.0 * odd, even + odd
 
 
@@ -301,11 +332,11 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
     mu, epsilon = mu.ravel(), epsilon.ravel()
     positive = np.abs(epsilon)
     delta = np.zeros(mu.shape)
-    delta[(mu == math.inf) & (positive < math.inf)] = 1.0
+    delta[mu == math.inf] = 1.0
     body = np.flatnonzero((mu > 0) & (mu < math.inf) & (positive < math.inf))
     if body.size:
         m = mu[body]
-        u = positive[body] / m
+        u = np.minimum(positive[body] / m, _FARTHEST)
         x = u - 0.5 * m
         # left of -5 the Mills ratio would overflow, and delta is close to 1
         left = x < -5.0
@@ -319,37 +350,52 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
         delta[body] = value
     negative = epsilon < 0
     if negative.any():
-        delta[negative] = 1.0 - np.exp(epsilon[negative]) * (1.0 - delta[negative])
+        e = epsilon[negative]
+        delta[negative] = -np.expm1(e) + np.exp(e) * delta[negative]
     return delta.reshape(shape)
 
 
 def gaussian_epsilon_array(mu: Array, delta: Array) -> Array:
-    """`gaussian_epsilon` for arrays, which are broadcast: the same iteration on all at once."""
+    """`gaussian_epsilon` for arrays, which are broadcast: the same iteration on many at once."""
     mu, delta = np.broadcast_arrays(mu, delta)
     shape = mu.shape
     mu, delta = mu.ravel(), delta.ravel()
+    epsilon = np.empty(mu.shape)
+    for start in range(0, mu.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        epsilon[part] = _epsilon_chunk(mu[part], delta[part])
+    return epsilon.reshape(shape)
+
+
+def _epsilon_chunk(mu: Array, delta: Array) -> Array:
     epsilon = np.zeros(mu.shape)
     epsilon[(delta < 1) & (mu > 0) & ((delta == 0) | (mu == math.inf))] = math.inf
-    body = np.flatnonzero((delta < 1) & (mu > 0) & (delta > 0) & (mu < math.inf))
-    erf_argument = mu[body] / _SQRT8
-    erfc = scipy.special.erfc(erf_argument)
-    d = delta[body]
-    gap = np.where(d < 0.5, scipy.special.erf(erf_argument) - d, (1.0 - d) - erfc)
-    slope = 0.5 * mu[body] * erfc
-    near = gap < _SMALL_U * slope
-    for i, g, s in zip(body[near], gap[near], slope[near], strict=True):
-        # those that are zero beyond rounding need no exact sum
-        epsilon[i] = 0.0 if g < -_SMALL_U * s else mu[i] * _small_u(mu[i], delta[i], g)
-    body = body[~near]
-    epsilon[body] = mu[body] * _halley(mu[body], delta[body])
-    return epsilon.reshape(shape)
+    body = (delta < 1) & (mu > 0) & (delta > 0) & (mu < math.inf)
+    # delta(0) - delta > 0.03 mu for the others, as delta(0) >= 0.38 min(mu, 1)
+    close = body & ((delta >= 0.35 * np.minimum(mu, 1.0)) | (delta > 0.5))
+    for i in np.flatnonzero(close).tolist():
+        epsilon[i] = gaussian_epsilon(float(mu[i]), float(delta[i]))
+    body &= ~close
+    small = mu < _SMALL_MU
+    for group in (body & small, body & ~small):
+        epsilon[group] = mu[group] * _halley(mu[group], delta[group])
+    return epsilon
+
+
+def _upper_quantile_array(p: Array) -> Array:
+    """`_upper_quantile` for arrays."""
+    r = np.sqrt(-2.0 * np.log(np.minimum(p, 1.0 - p)))
+    top = 2.515517 + r * (0.802853 + r * 0.010328)
+    v = r - top / (1.0 + r * (1.432788 + r * (0.189269 + r * 0.001308)))
+    return np.where(p > 0.5, -v, v)
 
 
 def _halley(mu: Array, delta: Array) -> Array:
     log_delta = np.log(delta)
-    x: Array = -scipy.special.ndtri(delta)
+    x = _upper_quantile_array(delta)
     for _ in range(2):
-        x = -scipy.special.ndtri(np.minimum(delta * (1 + np.maximum(x + 0.8, 0) / mu), 0.9999))
+        p = np.minimum(delta * (1.0 + np.maximum(x + 0.8, 0.0) / mu), 0.9999)
+        x = _upper_quantile_array(p)
     u: Array = np.maximum(x + 0.5 * mu, _SMALL_U)
     active = np.arange(mu.size)
     for _ in range(_MOST_STEPS):

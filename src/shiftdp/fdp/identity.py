@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.fdp.rounding import complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ class Identity(TradeoffFunction):
         return True
 
     def _beta(self, alpha: Array) -> Array:
-        return 1.0 - alpha
+        return complement_down(alpha)
 
     def _delta(self, epsilon: Array) -> Array:
-        return np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0.0)))
+        return -np.expm1(np.minimum(epsilon, 0.0)) * (1 + 4e-16)
 
     def _epsilon(self, delta: Array) -> Array:
         return np.zeros(delta.shape)

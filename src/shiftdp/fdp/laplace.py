@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array, finite
+from shiftdp.fdp.rounding import complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["LaplaceTradeoff"]
@@ -36,13 +37,14 @@ class LaplaceTradeoff(TradeoffFunction):
         return True
 
     def _beta(self, alpha: Array) -> Array:
-        shrink = math.exp(-self.mu)
-        with np.errstate(divide="ignore", over="ignore"):
-            steep = 1.0 - alpha / shrink * _UP if shrink > 0 else (alpha <= 0.0) * 1.0
+        shrink = math.exp(-self.mu) if self.mu < 708.0 else 0.0  # no digits are left beyond
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            steep = complement_down(np.minimum(alpha / shrink * _UP if shrink > 0 else alpha, 1.0))
             middle = shrink / (4.0 * alpha) * _DOWN
         flat = shrink * (1.0 - alpha) * _DOWN
         knee = alpha < shrink / 2.0
-        return np.maximum(0.0, np.where(knee, steep, np.where(alpha <= 0.5, middle, flat)))
+        beta = np.where(knee, steep, np.where(alpha <= 0.5, middle, flat))
+        return np.where(alpha <= 0.0, 1.0, beta)
 
     def _delta(self, epsilon: Array) -> Array:
         inside = -np.expm1(np.clip(epsilon - self.mu, -2.0 * self.mu, 0.0) / 2.0)
@@ -51,9 +53,32 @@ class LaplaceTradeoff(TradeoffFunction):
 
     def _epsilon(self, delta: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.maximum(0.0, self.mu + 2.0 * np.log1p(-delta)) * _UP
+            epsilon = self.mu + 2.0 * np.log1p(-delta)
+        # the sum cancels
+        above = np.where(delta > 0.0, epsilon + 8e-16 * self.mu, self.mu)
+        above = np.clip(above, 0.0, self.mu)
+        return np.where(delta >= self._delta(np.zeros(1)), 0.0, above)
+
+    def _largest_loss(self) -> float:
+        return self.mu
 
     def _log_moment(self, order: float) -> float:
-        """[Mir17, Table 2]"""
+        """log(a e^{(order-1) mu} + b e^{-order mu}) with a + b = 1. [Mir17, Table 2]"""
         a, b = order / (2 * order - 1), (order - 1) / (2 * order - 1)
-        return (order - 1) * self.mu + math.log(a + b * math.exp((1 - 2 * order) * self.mu))
+        up, down = (order - 1) * self.mu, -order * self.mu
+        if up >= 1.0:
+            return (up + math.log(a + b * math.exp(down - up))) * (1 + 4e-15)
+        if down <= -1.0:
+            return math.log1p(a * math.expm1(up) + b * math.expm1(down)) * (1 + 4e-15)
+        # the terms of first order cancel
+        return math.log1p(a * _exp_excess(up) + b * _exp_excess(down)) * (1 + 4e-15)
+
+
+def _exp_excess(x: float) -> float:
+    """e^x - 1 - x for |x| <= 1, to full precision."""
+    total, term, n = 0.0, x * x / 2.0, 2
+    while abs(term) > 1e-18 * abs(total):
+        total += term
+        n += 1
+        term *= x / n
+    return total

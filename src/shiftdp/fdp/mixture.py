@@ -10,9 +10,10 @@ import numpy as np
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.rounding import scaled_up
+from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "log_mean_moment"]
 
 
 @dataclass(frozen=True)
@@ -34,35 +35,46 @@ class Mixture(TradeoffFunction):
     def __init__(
         self, components: Iterable[TradeoffFunction], weights: Iterable[float] | None = None
     ) -> None:
-        parts = tuple(components)
-        if not parts:
-            raise InvalidInput("components", parts, "is empty", "give at least one function")
+        parts = several("components", components)
         shares = np.full(len(parts), 1.0) if weights is None else np.asarray(list(weights))
         shares = array_in("weights", shares, 0.0, open_high=True)
-        if shares.size != len(parts) or not shares.sum() > 0:
+        if shares.shape != (len(parts),) or not shares.max() > 0:
             raise InvalidInput(
                 "weights", shares.tolist(), "does not fit", f"give {len(parts)} positive weights"
             )
+        if shares.max() > 1.0 or abs(math.fsum(shares) - 1.0) > 4e-16:  # else they are shares
+            shares = shares / shares.max()
+            shares = shares / math.fsum(shares)
         object.__setattr__(self, "components", parts)
-        object.__setattr__(self, "weights", tuple((shares / shares.sum()).tolist()))
+        object.__setattr__(self, "weights", tuple(shares.tolist()))
 
     @property
     def symmetric(self) -> bool:
         return all(f.symmetric for f in self.components)
 
     def inverse(self) -> TradeoffFunction:
+        if self.symmetric:
+            return self
         return Mixture((f.inverse() for f in self.components), self.weights)
 
     def _delta(self, epsilon: Array) -> Array:
         total = np.zeros(epsilon.shape)
         for f, w in zip(self.components, self.weights, strict=True):
-            total += w * f._delta(epsilon)
-        return total * (1 + 2e-16 * (2 + len(self.components)))
+            total += scaled_up(w, f._delta(epsilon))
+        return total * (1 + 4e-16 * (4 + len(self.components)))
 
     def _log_moment(self, order: float) -> float:
-        terms = [f._log_moment(order) for f in self.components]
-        top = max(terms)
-        if math.isinf(top):
-            return top
-        pairs = zip(self.weights, terms, strict=True)
-        return top + math.log(math.fsum(w * math.exp(m - top) for w, m in pairs))
+        parts = zip(self.weights, self.components, strict=True)
+        return log_mean_moment([(w, f._log_moment(order)) for w, f in parts if w > 0])
+
+
+def log_mean_moment(weighted: list[tuple[float, float]]) -> float:
+    """log(1 + sum_i w_i (e^{m_i} - 1)) for pairs (w_i, m_i >= 0), rounded up."""
+    top = max(m for _, m in weighted)
+    if top < 1.0:  # here a logarithm of 1 + ... would lose digits
+        return math.log1p(math.fsum(w * math.expm1(m) for w, m in weighted)) * (1 + 2e-15)
+    if math.isinf(top):
+        return top
+    rest = (1.0 - math.fsum(w for w, _ in weighted)) * math.exp(-top)
+    total = math.fsum([rest, *(w * math.exp(m - top) for w, m in weighted)])
+    return (top + math.log(total)) + 1e-15 * (1.0 + top)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
+from shiftdp.fdp.rounding import complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["PiecewiseLinear"]
 
 _SLACK = 1e-12  # how far from convex the rounding of knots may leave them
+_MOST = 1_000_000  # numbers in memory at once
 
 
 class PiecewiseLinear(TradeoffFunction):
@@ -42,6 +45,7 @@ class PiecewiseLinear(TradeoffFunction):
         chord = b[:-2] + (b[2:] - b[:-2]) * ((a[1:-1] - a[:-2]) / (a[2:] - a[:-2]))
         if np.any(b[1:-1] > chord + _SLACK):
             raise InvalidInput("beta", b.tolist(), "is not convex", remedy)
+        a, b = _convex(a, b)
         a.flags.writeable = b.flags.writeable = False
         self.alpha, self.beta = a, b
         self._slopes = np.diff(b) / np.diff(a)
@@ -82,7 +86,8 @@ class PiecewiseLinear(TradeoffFunction):
         # the reflected guarantee: e^-eps (1 - delta - alpha)
         reflected = np.exp(-eps)
         gamma = np.concatenate([np.exp(eps) * (1 + 1e-15), reflected])
-        height = np.concatenate([1.0 - d, reflected * (1.0 - d) * (1 - 1e-15)])
+        rest = complement_down(d)
+        height = np.concatenate([rest, reflected * rest * (1 - 1e-15)])
         return cls(*_upper_envelope(gamma, height))
 
     @classmethod
@@ -95,17 +100,26 @@ class PiecewiseLinear(TradeoffFunction):
         True
         """
         eps = array_in("epsilon", epsilon, -700.0, 700.0).ravel()
-        return cls(*_upper_envelope(np.exp(eps) * (1 + 1e-15), 1.0 - f._delta(eps) - 1e-16))
+        gamma = np.exp(eps)
+        # for eps < 0 as the inverse sees them: those lines are low, and 1 - delta has no digits
+        forward = complement_down(np.minimum(f._delta(np.maximum(eps, 0.0)), 1.0))
+        backward = complement_down(np.minimum(f.inverse()._delta(np.maximum(-eps, 0.0)), 1.0))
+        height = np.where(eps < 0, gamma * backward * (1 - 1e-15), forward)
+        return cls(*_upper_envelope(gamma * (1 + 1e-15), height))
 
     @property
     def symmetric(self) -> bool:
-        inverse = self.inverse()
-        return inverse.alpha.size == self.alpha.size and bool(
-            np.allclose(inverse.alpha, self.alpha, rtol=0, atol=1e-15)
-            and np.allclose(inverse.beta, self.beta, rtol=0, atol=1e-15)
-        )
+        return self._is_symmetric
+
+    @cached_property
+    def _is_symmetric(self) -> bool:
+        return self._inverse == self
 
     def inverse(self) -> PiecewiseLinear:
+        return self if self.symmetric else self._inverse
+
+    @cached_property
+    def _inverse(self) -> PiecewiseLinear:
         # f may reach 0 before alpha = 1: only the first such knot has an inverse
         last = int(np.argmin(self.beta))
         a, b = self.beta[last::-1], self.alpha[last::-1]
@@ -116,7 +130,9 @@ class PiecewiseLinear(TradeoffFunction):
         return PiecewiseLinear(a, b)
 
     def _beta(self, alpha: Array) -> Array:
-        return np.interp(alpha, self.alpha, self.beta) * (1 - 4e-16)
+        # from the right end of each piece, the lower one: nothing cancels
+        i = np.clip(np.searchsorted(self.alpha, alpha), 1, self.alpha.size - 1)
+        return (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (1 - 1e-15)
 
     def _delta(self, epsilon: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -129,33 +145,51 @@ class PiecewiseLinear(TradeoffFunction):
                 cost = np.where(self.alpha[i] > 0, gamma * self.alpha[i], 0.0)
                 values.append(1.0 - self.beta[i] - cost)
         best = np.maximum(np.maximum(values[0], values[1]), values[2])
-        return np.maximum(0.0, np.where(best > 0, best + 2e-16, best))
+        return np.where(best > 0, best + 1e-15, 0.0)
 
     def _epsilon(self, delta: Array) -> Array:
-        # each knot asks for e^eps >= (1 - beta_i - delta)/alpha_i
-        epsilon = np.zeros(delta.shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for a, b in zip(self.alpha, self.beta, strict=True):
-                need = 1.0 - b - delta
-                bound = (
-                    np.log(np.maximum(need, 0.0) / a) if a > 0 else np.full(need.shape, math.inf)
-                )
-                epsilon = np.where(need > 0, np.maximum(epsilon, bound), epsilon)
-        return epsilon * (1 + 1e-15) + np.where(epsilon > 0, 2e-16, 0.0)
+        # each knot asks for e^eps >= (1 - beta_i - delta)/alpha_i; 1 - beta_i is exact from 1/2 on
+        reach = 1.0 - self.beta
+        reach = np.where(self.beta < 0.5, np.nextafter(reach, 2.0), reach)
+        gamma = np.zeros(delta.shape)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            for block in np.array_split(
+                np.arange(delta.size), 1 + delta.size * reach.size // _MOST
+            ):
+                need = reach - delta[block, np.newaxis]
+                gamma[block] = np.where(need > 0, need / self.alpha, 0.0).max(axis=1)
+        epsilon: Array = np.log(np.maximum(gamma, 1.0))
+        return np.where(epsilon > 0, epsilon * (1 + 1e-15) + 1e-15, 0.0)
 
     def _log_moment(self, order: float) -> float:
         if self.beta[0] < 1.0:
             return math.inf
-        ratio = -self._slopes
-        moment = np.diff(self.alpha) * ratio**order
-        return math.log(math.fsum(moment.tolist()) * (1 + 1e-14 * order))
+        with np.errstate(over="ignore", under="ignore"):
+            # E r^order, with E r = 1: at least 1
+            moment = np.diff(self.alpha) * (-self._slopes) ** order
+        total = math.fsum(moment.tolist())
+        return math.log(max(1.0, total)) * (1 + 1e-15) + 2e-15 * order
+
+
+def _convex(a: Array, b: Array) -> tuple[Array, Array]:
+    """The lower convex hull of knots that are convex up to rounding."""
+    kept: list[int] = []
+    for i in range(a.size):
+        while len(kept) > 1:
+            j, k = kept[-2], kept[-1]
+            before, after = (b[k] - b[j]) * (a[i] - a[k]), (b[i] - b[k]) * (a[k] - a[j])
+            if before <= after * (1 - 1e-15):  # both are negative: not above the chord for sure
+                break
+            kept.pop()
+        kept.append(i)
+    return a[kept], b[kept]
 
 
 def _upper_envelope(gamma: Array, height: Array) -> tuple[Array, Array]:
     """Knots of max(0, max_i height_i - gamma_i alpha) on [0, 1].
 
-    At each knot the lower of the two lines that meet there is taken, so rounding of the crossing
-    leaves the result below the envelope.
+    Knots are put a little left of the crossings and on the flatter line, which has the digits: both
+    lines that meet there are then above the result.
     """
     lines: list[tuple[float, float]] = []
     crossings: list[float] = []
@@ -178,9 +212,10 @@ def _upper_envelope(gamma: Array, height: Array) -> tuple[Array, Array]:
         if at < 1.0:
             lines.append((g, h))
             crossings.append(at)
-    a = np.array([0.0, *crossings, 1.0])
-    left = np.array([lines[0], *lines])
-    right = np.array([*lines, lines[-1]])
-    b = np.minimum(left[:, 1] - left[:, 0] * a, right[:, 1] - right[:, 0] * a)
-    b = np.clip(b, 0.0, 1.0 - a)
-    return a, np.minimum.accumulate(b)
+    a = np.array([0.0, *(at * (1 - 1e-15) for at in crossings), 1.0])
+    flatter = np.array([*lines, lines[-1]])
+    cost = flatter[:, 0] * a
+    b = flatter[:, 1] - cost - 4e-16 * np.where(a > 0, flatter[:, 1], 0.0)
+    apart = np.concatenate([[True], np.diff(a) > 0])
+    b = np.minimum.accumulate(np.clip(b, 0.0, complement_down(a)))
+    return a[apart], b[apart]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import finite, number_in
+from shiftdp._errors import InvalidInput
 from shiftdp._roots import least
 
 __all__ = [
@@ -49,13 +50,16 @@ class RenyiConversion:
 
 def epsilon_mironov(order: float, divergence: float, delta: float) -> float:
     """rho + log(1/delta)/(order - 1). [Mir17, Prop 3]"""
-    return divergence - math.log(delta) / (order - 1.0)
+    return (divergence - math.log(delta) / (order - 1.0)) * (1 + 1e-15)
 
 
 def epsilon_balle(order: float, divergence: float, delta: float) -> float:
     """rho + log((order-1)/order) - (log delta + log order)/(order - 1). [BBG20, Thm 20]"""
-    gain = math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
-    return max(0.0, divergence + gain)
+    loss, gain = math.log((order - 1.0) / order), -math.log(delta) / (order - 1.0)
+    last = math.log(order) / (order - 1.0)
+    # the terms cancel
+    rounding = 1e-15 * (divergence - loss + gain + last)
+    return max(0.0, divergence + loss + gain - last + rounding)
 
 
 def epsilon_asoodeh(order: float, divergence: float, delta: float) -> float:
@@ -65,10 +69,16 @@ def epsilon_asoodeh(order: float, divergence: float, delta: float) -> float:
     taking expectations bounds delta by (e^{(a-1) rho} - 1) / (a (e^{(a-1) eps} - 1)).
     """
     exponent = (order - 1.0) * divergence
-    log_scale = -math.log(order) - math.log(delta)
-    if exponent > 500.0:
-        return (exponent + log_scale) / (order - 1.0) + 1e-15
-    return math.log1p(math.expm1(exponent) * math.exp(min(log_scale, 709.0))) / (order - 1.0)
+    if exponent == 0.0 or exponent == math.inf:
+        return exponent
+    # log((e^x - 1)/(order delta)), then log(1 + its exponential), which never overflows
+    log_ratio = exponent + math.log(-math.expm1(-exponent)) - math.log(order) - math.log(delta)
+    if log_ratio > 0.0:
+        excess = log_ratio + math.log1p(math.exp(-log_ratio))
+    else:
+        excess = math.log1p(math.exp(log_ratio))
+    rounding = 2e-15 * (3.0 + exponent + math.log(order) - math.log(delta))
+    return (excess + rounding * min(1.0, excess)) / (order - 1.0)
 
 
 def epsilon_bun_steinke(rho: float, delta: float) -> float:
@@ -88,10 +98,11 @@ def epsilon_bun_steinke(rho: float, delta: float) -> float:
             1.0 / x,
             2.0 / (x + math.sqrt(x * x + 4 / (math.pi * rho))),
         )
-        return -((epsilon - rho) ** 2) / (4.0 * rho) + math.log(factor)
+        return -(((epsilon - rho) / (2.0 * math.sqrt(rho))) ** 2) + math.log(max(factor, 5e-324))
 
-    high = rho + 2.0 * math.sqrt(-rho * math.log(delta))
-    goal = math.log(delta)
+    # less than log(delta) by more than the rounding of log_delta
+    goal = math.log(delta) * (1 + 2e-15) - 2e-15
+    high = rho + 2.0 * math.sqrt(rho) * math.sqrt(-goal) * (1 + 1e-14)
     found = least(
         lambda e: np.array([log_delta(float(e[0])) <= goal]), np.array([rho]), np.array([high])
     )
@@ -130,8 +141,13 @@ def _best(formula: Callable[[float, float, float], float], curve: Curve, delta: 
     """The least value over orders: a scan, then golden section around its best point."""
 
     def at(order: float) -> float:
-        value = formula(order, curve(order), delta)
-        return value if not math.isnan(value) else math.inf
+        divergence = curve(order)
+        if divergence < 0:
+            raise InvalidInput(
+                "curve", (order, divergence), "is negative", "give an upper bound on a divergence"
+            )
+        # an order without a bound says nothing
+        return math.inf if math.isnan(divergence) else formula(order, divergence, delta)
 
     values = [at(float(order)) for order in _ORDERS]
     i = int(np.argmin(values))

@@ -4,7 +4,8 @@ With f_p = p f + (1 - p) Id, the operator is C_p(f) = min{f_p, f_p^-1}**. In pro
 
     delta_{f_p}(eps) = p delta_f(log(1 + (e^eps - 1)/p))      where e^eps > 1 - p, else 1 - e^eps,
 
-and C_p(f) has the larger of the profiles of f_p and of its inverse: no search is needed.
+and C_p(f) has the larger of the profiles of f_p and of its inverse (which `_backward` states): no
+search is needed.
 For symmetric f the larger is that of f_p for eps >= 0 and that of the inverse for eps < 0.
 """
 
@@ -15,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftdp._checks import Array
+from shiftdp._checks import Array, number_in
 from shiftdp._roots import most
-from shiftdp.fdp.duality import inverse_profile
 from shiftdp.fdp.identity import Identity
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.rounding import scaled_up
+from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["Subsampled", "subsample"]
 
-_UP, _DOWN = 1 + 4e-16, 1 - 4e-16
+_UP, _DOWN = 1 + 1e-15, 1 - 1e-15
 
 
 def subsample(f: TradeoffFunction, p: float) -> TradeoffFunction:
@@ -47,50 +48,95 @@ class Subsampled(TradeoffFunction):
     base: TradeoffFunction
     p: float
 
+    def __post_init__(self) -> None:
+        tradeoff("base", self.base)
+        object.__setattr__(self, "p", number_in("p", self.p, 0.0, 1.0, open_low=True))
+
     @property
     def symmetric(self) -> bool:
         return True
 
-    def _one_sided(self, epsilon: Array) -> Array:
-        """The profile of f_p."""
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            # log(1 + (e^eps - 1)/p), which for large eps is eps - log p
-            inner = np.log1p(np.expm1(np.minimum(epsilon, 500.0)) / self.p)
-            inner = np.where(epsilon > 500.0, epsilon - math.log(self.p), inner)
-        live = np.exp(np.minimum(epsilon, 0.0)) > 1.0 - self.p
-        delta = self.p * self.base._delta(np.where(live, inner - 1e-15 * np.abs(inner), 0.0)) * _UP
-        return np.where(live, delta, -np.expm1(np.minimum(epsilon, 0.0)))
+    def _forward(self, epsilon: Array) -> Array:
+        """The profile of f_p = T(P, Q_p), Q_p = (1 - p) P + p Q."""
+        *_, inner = _tilted(-epsilon, self.p)
+        return scaled_up(self.p, self.base._delta(-inner))
+
+    def _backward(self, epsilon: Array) -> Array:
+        """The profile of f_p^-1 = T(Q_p, P): P - gamma Q_p is (1 - gamma (1-p)) P - gamma p Q."""
+        share, inner, _ = _tilted(epsilon, self.p)
+        return share * self.base.inverse()._delta(inner) * _UP
 
     def _delta(self, epsilon: Array) -> Array:
+        least = -np.expm1(np.minimum(epsilon, 0.0))
         if self.base.symmetric:
-            right = self._one_sided(np.abs(epsilon))
-            return np.where(epsilon >= 0, right, -np.expm1(epsilon) + np.exp(epsilon) * right)
-        return np.maximum(self._one_sided(epsilon), inverse_profile(self._one_sided, epsilon))
+            delta = self._forward(np.abs(epsilon))
+            return np.where(epsilon >= 0, delta, (least + np.exp(-np.abs(epsilon)) * delta) * _UP)
+        delta = np.maximum(self._forward(epsilon), self._backward(epsilon))
+        return np.maximum(delta, least * _UP)
+
+    def _tail(self, epsilon: Array) -> Array | None:
+        if not self.base.symmetric or bool(np.any((epsilon < 0.0) | (epsilon > 500.0))):
+            return None
+        return self.base._tail(np.log1p(np.expm1(epsilon) / self.p))
 
     def _epsilon(self, delta: Array) -> Array:
         if not self.base.symmetric:
             return super()._epsilon(delta)
         # delta = p delta_f(inner) and eps = log(1 - p + p e^inner)
         inner = self.base._epsilon(np.minimum(delta / self.p * _DOWN, 1.0))
-        with np.errstate(over="ignore"):
-            epsilon = np.log1p(self.p * np.expm1(np.minimum(inner, 500.0)))
-        return np.where(inner > 500.0, inner + math.log(self.p), epsilon) * (1 + 1e-15)
+        epsilon = np.log1p(self.p * np.expm1(np.minimum(inner, 500.0))) * _UP
+        epsilon = np.where(inner > 500.0, inner * _UP + math.log(self.p) * _DOWN, epsilon)
+        # delta/p was rounded down: perhaps below the delta that is left at infinity
+        at_floor = np.isinf(epsilon) & (delta >= self._delta(np.full(1, math.inf)))
+        if at_floor.any():
+            epsilon[at_floor] = super()._epsilon(delta[at_floor])
+        return epsilon
 
     def _beta(self, alpha: Array) -> Array:
         if not self.base.symmetric:
             return super()._beta(alpha)
-        # x = f(x) is where the slope of f passes -1; there 1 - 2x is the total variation
-        x = 0.5 * (1.0 - float(self.base._delta(np.zeros(1))[0]))
-        top = float(self._mixed(np.array([x]))[0])
-        middle = (x + top - alpha) - 2e-16
-        right = alpha > top
-        beta = np.where(alpha < x, self._mixed(alpha), middle)
+        # f_p up to the x with f(x) = x, then the line of slope -1, then f_p^-1
+        x = self._fixed_point()
+        line = 1.0 - float(self._delta(np.zeros(1))[0]) - alpha - 3e-16
+        beta = np.where(alpha < x, self._mixed(alpha), line)
+        right = alpha > float(self._mixed(np.array([x]))[0])
         if right.any():
             # f_p^-1(y): the last point where f_p is still above y
             y = alpha[right]
-            beta[right] = most(lambda a: self._mixed(a) > y, np.zeros(y.shape), np.full(y.shape, x))
+            last = most(lambda a: self._mixed(a) > y, np.zeros(y.shape), np.full(y.shape, x))
+            beta[right] = np.maximum(beta[right], last)
         return np.maximum(beta, 0.0)
+
+    def _fixed_point(self) -> float:
+        """x with f(x) = x, rounded down: there the slope of f passes -1."""
+        x = 0.5 * (1.0 - float(self.base._delta(np.zeros(1))[0]))
+        if x > 1e-3:  # 1 - 2x is the total variation
+            return x * (1 - 1e-15)
+        start = np.array([0.0])
+        return float(most(lambda a: self.base._beta(a) > a, start, np.array([1e-3]))[0])
 
     def _mixed(self, alpha: Array) -> Array:
         """f_p."""
         return (self.p * self.base._beta(alpha) + (1.0 - self.p) * (1.0 - alpha)) * _DOWN
+
+
+def _tilted(epsilon: Array, p: float) -> tuple[Array, Array, Array]:
+    """1 - gamma (1 - p), rounded up, and a lower and an upper bound on the epsilon of gamma p over
+    it, gamma = e^epsilon. Where gamma (1 - p) > 1 these are 0 and infinity.
+    """
+    log_rest = math.log1p(-p) if p < 1.0 else -800.0
+    gap = epsilon + log_rest  # log of gamma (1 - p), with this error:
+    noise = 4e-16 * (np.minimum(np.abs(epsilon), 1e300) - log_rest)
+    share = -np.expm1(np.minimum(gap, 0.0))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        change = np.expm1(-epsilon) / p
+        far = change < -0.5  # there the logarithm of 1 + change has lost its digits
+        inner = np.where(far, epsilon + math.log(p) - np.log(share), -np.log1p(change))
+        inner = np.where(epsilon < -500.0, epsilon + math.log(p), inner)
+        error = 1e-15 * np.abs(inner)
+        error += np.where(far, 1e-15 * (np.abs(epsilon) - math.log(p)) - 2 * noise / gap, 0.0)
+        known = gap < -2 * noise
+        low = np.where(known & np.isfinite(inner), inner - error, -math.inf)
+        high = np.where(known, np.where(np.isfinite(inner), inner + error, inner), math.inf)
+        share = np.minimum(share + noise * np.exp(np.minimum(gap, 0.0)), 1.0)
+    return np.where(gap < noise, share, 0.0), low, high

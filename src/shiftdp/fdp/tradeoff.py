@@ -14,20 +14,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, overload
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import Array, array_in, count, number_in
-from shiftdp._errors import NoClosedForm
+from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp.fdp.duality import tradeoff_from_profile
+from shiftdp.fdp.rounding import complement_down
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition import Product
 
-__all__ = ["TradeoffFunction"]
+__all__ = ["TradeoffFunction", "several", "tradeoff"]
 
 
 class TradeoffFunction(ABC):
@@ -70,6 +72,14 @@ class TradeoffFunction(ABC):
             return self
         raise NoClosedForm(f"{self} has no inverse in closed form")
 
+    def _tail(self, epsilon: Array) -> Array | None:
+        """P(loss > eps) = -d delta / d e^eps, to 1e-11 relative, where a subclass knows it."""
+        return None
+
+    def _largest_loss(self) -> float:
+        """The largest finite privacy loss, where there is one and it has an atom; else infinity."""
+        return math.inf
+
     def _log_moment(self, order: float) -> float:
         """log E_P[(dQ/dP)^order] for order > 1, never too small."""
         raise NoClosedForm(
@@ -89,7 +99,8 @@ class TradeoffFunction(ABC):
     def __call__(self, alpha: ArrayLike) -> float | Array:
         """f(alpha): the least false negative rate at false positive rate alpha."""
         points = array_in("alpha", alpha, 0.0, 1.0)
-        return _shaped(np.clip(self._beta(points.ravel()), 0.0, 1.0 - points.ravel()), points)
+        flat = points.ravel()
+        return _shaped(np.clip(self._beta(flat), 0.0, complement_down(flat)), points)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -107,7 +118,10 @@ class TradeoffFunction(ABC):
     def epsilon(self, delta: ArrayLike) -> float | Array:
         """The least eps >= 0 for which f is (eps, delta)-DP; may be infinite."""
         points = array_in("delta", delta, 0.0, 1.0)
-        return _shaped(np.where(points.ravel() >= 1.0, 0.0, self._epsilon(points.ravel())), points)
+        flat = points.ravel()
+        values = self._epsilon(flat)
+        values[flat >= 1.0] = 0.0
+        return _shaped(values, points)
 
     def renyi(self, order: float) -> float:
         """The Renyi divergence D_order(Q || P), order > 1. [BSA24, app:rdp]"""
@@ -120,7 +134,9 @@ class TradeoffFunction(ABC):
 
     def tpr(self, fpr: float) -> float:
         """The most true positives that an attacker can have at this false positive rate."""
-        return min(1.0, math.nextafter(1.0 - self(number_in("fpr", fpr, 0.0, 1.0)), 2.0))
+        fnr = self(number_in("fpr", fpr, 0.0, 1.0))
+        # 1 - x is exact for x >= 1/2
+        return 1.0 - fnr if fnr >= 0.5 or fnr == 0.0 else math.nextafter(1.0 - fnr, 1.0)
 
     def bayes_risk(self, prior: float) -> float:
         """The least error of an attacker who holds the Q world to have probability `prior`.
@@ -134,11 +150,12 @@ class TradeoffFunction(ABC):
         prior = number_in("prior", prior, 0.0, 1.0)
         if prior in (0.0, 1.0):
             return 0.0
-        # through the rarer world, so that the result keeps its digits
+        # through the rarer world, so that the result keeps its digits; rounded down
         log_odds = math.log1p(-prior) - math.log(prior)
+        least = abs(log_odds) - 4e-16 * (1.0 + abs(log_odds))
         if log_odds >= 0:
-            return prior * (1.0 - self.delta(log_odds))
-        return (1.0 - prior) * (1.0 - self.inverse().delta(-log_odds))
+            return prior * (1.0 - self.delta(least)) * (1 - 1e-15)
+        return (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - 1e-15)
 
     def symmetrize(self) -> TradeoffFunction:
         """max(f, f^-1), which f-DP implies, the two data sets being interchangeable.
@@ -168,6 +185,25 @@ class TradeoffFunction(ABC):
         from shiftdp.fdp.composition import power
 
         return power(self, count("k", k, 0))
+
+
+def tradeoff(name: str, value: Any) -> TradeoffFunction:
+    """What a user passes as a tradeoff function, if it is one."""
+    if not isinstance(value, TradeoffFunction):
+        raise InvalidInput(
+            name, value, "is not a tradeoff function", "give one, such as GaussianTradeoff(1.0)"
+        )
+    return value
+
+
+def several(name: str, values: Iterable[TradeoffFunction]) -> tuple[TradeoffFunction, ...]:
+    """At least one tradeoff function."""
+    if not isinstance(values, Iterable):
+        raise InvalidInput(name, values, "is not a list", "give a list of tradeoff functions")
+    parts = tuple(tradeoff(name, value) for value in values)
+    if not parts:
+        raise InvalidInput(name, parts, "is empty", "give at least one function")
+    return parts
 
 
 def _shaped(values: Array, like: Array) -> float | Array:

@@ -1,0 +1,60 @@
+"""The root-finder ends on the safe side, to the last bit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftdp._roots import bracket_up, least, most
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.0, 1e6), st.floats(0.0, 1e6))
+def test_least_and_most_are_exact(root: float, before: float, after: float) -> None:
+    low, high = np.array([min(root - before, root)]), np.array([root + after])
+    found = least(lambda x: x >= root, low, high)
+    assert found[0] >= root
+    assert found[0] == pytest.approx(root, rel=0, abs=2e6 * 2.0**-200)
+    found = most(lambda x: x <= root, low, high)
+    assert found[0] <= root
+    assert found[0] == pytest.approx(root, rel=0, abs=2e6 * 2.0**-200)
+
+
+@given(st.floats(0.0, 1e100))
+def test_the_safe_side_of_a_square_root(y: float) -> None:
+    high = np.array([1e50 + 1.0])
+    found = least(lambda x: x * x >= y, np.zeros(1), high)[0]
+    assert found * found >= y
+    assert found == pytest.approx(math.sqrt(y), rel=1e-15, abs=1e-9)
+
+
+def test_many_at_once_do_not_disturb_each_other() -> None:
+    roots = np.array([0.0, 1e-30, 0.1, 1.0, 7.5, 1e9])
+    found = least(lambda x: x >= roots, np.zeros(6), np.full(6, 1e9))
+    np.testing.assert_array_equal(found, roots)
+
+
+def test_the_arguments_are_left_alone() -> None:
+    low, high = np.zeros(1), np.ones(1)
+    least(lambda x: x >= 0.0, low, high)
+    most(lambda x: x <= 0.3, low, high)
+    assert low[0] == 0.0
+    assert high[0] == 1.0
+
+
+@given(st.floats(1e-300, 1e299), st.floats(1e-3, 1e3))
+def test_a_bracket_is_found(root: float, start: float) -> None:
+    high = bracket_up(lambda x: x >= root, np.array([start]))
+    assert high[0] >= root or math.isinf(high[0])
+    if root < 1e100:
+        assert math.isfinite(high[0])
+
+
+def test_no_bracket_is_infinite() -> None:
+    high = bracket_up(lambda x: np.array([x[0] >= 3.0, False]), np.ones(2))
+    assert high[0] >= 3.0
+    assert math.isfinite(high[0])
+    assert high[1] == math.inf
