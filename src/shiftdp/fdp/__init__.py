@@ -10,7 +10,9 @@ from shiftdp.fdp.identity import Identity
 from shiftdp.fdp.laplace import LaplaceTradeoff
 from shiftdp.fdp.mixture import Mixture
 from shiftdp.fdp.piecewise_linear import PiecewiseLinear
+from shiftdp.fdp.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.renyi import RenyiConversion, renyi_epsilon, zcdp_epsilon
+from shiftdp.fdp.shifted_subsampling import ShiftedSubsampled, shifted_subsampled
 from shiftdp.fdp.subsampling import Subsampled
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -24,12 +26,16 @@ __all__ = [
     "Minimum",
     "Mixture",
     "PiecewiseLinear",
+    "PoissonReplaceOne",
+    "PoissonZeroOut",
     "RenyiConversion",
+    "ShiftedSubsampled",
     "Subsampled",
     "TradeoffFunction",
     "WithFailure",
     "dominates",
     "renyi_epsilon",
+    "shifted_subsampled",
     "subsampled_clt",
     "zcdp_epsilon",
 ]

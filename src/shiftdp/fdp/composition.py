@@ -2,19 +2,21 @@
 
 A product is first brought into a normal form: one Gaussian, one probability of failure, and the
 factors that remain, each with its multiplicity. The normal form has a closed form when nothing
-remains, or when one single factor does and the Gaussian is trivial.
+remains, or when one single factor does and the Gaussian is trivial; otherwise it is composed
+numerically, and certified (`composite`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 
-from shiftdp._errors import NoClosedForm
+from shiftdp.fdp.composite import Composite
 from shiftdp.fdp.failure import WithFailure
 from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.identity import Identity
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 __all__ = ["Product", "compose", "power"]
 
@@ -23,50 +25,55 @@ class Product:
     """The normal form of a product, while it is being collected."""
 
     def __init__(self) -> None:
-        self.squares: list[float] = []
-        self.log_success = 0.0
+        self.gaussians: list[tuple[float, int]] = []
+        self.failures: list[tuple[float, int]] = []
         self.factors: dict[TradeoffFunction, int] = {}
 
     def gaussian(self, mu: float, k: int) -> None:
         if mu > 0:
-            self.squares.append(k * mu * mu if k > 1 else mu * mu)
+            self.gaussians.append((mu, k))
 
     def failure(self, probability: float, k: int) -> None:
         if probability > 0:
-            self.log_success += k * math.log1p(-probability) if probability < 1 else -math.inf
+            self.failures.append((probability, k))
 
     def factor(self, f: TradeoffFunction, k: int) -> None:
         self.factors[f] = self.factors.get(f, 0) + k
 
     @property
     def mu(self) -> float:
-        """sqrt(mu_1^2 + mu_2^2 + ...), rounded up when there is something to add."""
-        if len(self.squares) == 0:
-            return 0.0
-        return math.sqrt(math.fsum(self.squares))
+        """The least float that is at least sqrt(k_1 mu_1^2 + k_2 mu_2^2 + ...)."""
+        mu = math.hypot(*(m * math.sqrt(k) for m, k in self.gaussians))
+        if mu in (0.0, math.inf):
+            return mu
+        square = sum(k * Fraction(m) ** 2 for m, k in self.gaussians)
+        while mu < math.inf and Fraction(mu) ** 2 < square:
+            mu = math.nextafter(mu, math.inf)
+        while Fraction(below := math.nextafter(mu, 0.0)) ** 2 >= square:
+            mu = below
+        return mu
+
+    @property
+    def failure_probability(self) -> float:
+        """1 - (1 - q_1)^{k_1} (1 - q_2)^{k_2} ..., rounded up."""
+        if [k for _, k in self.failures] == [1]:
+            return self.failures[0][0]
+        if any(q == 1.0 for q, _ in self.failures):
+            return 1.0
+        log_success = math.fsum(k * math.log1p(-q) for q, k in self.failures)
+        return min(1.0, -math.expm1(log_success) * (1 + 2e-15))
 
     def close(self) -> TradeoffFunction:
-        """The tradeoff function of the product, where it has a closed form."""
+        """The tradeoff function of the product: in closed form where there is one."""
         base: TradeoffFunction
         if not self.factors:
-            base = GaussianTradeoff(self.mu) if self.squares else Identity()
-        elif len(self.factors) == 1 and not self.squares and 1 in self.factors.values():
+            base = GaussianTradeoff(self.mu) if self.gaussians else Identity()
+        elif len(self.factors) == 1 and not self.gaussians and 1 in self.factors.values():
             base = next(iter(self.factors))
         else:
-            raise NoClosedForm(f"{self} has no closed form; {_CLOSED_FORMS}")
-        if self.log_success == 0.0:
-            return base
-        failure = -math.expm1(self.log_success)
-        return WithFailure(base, min(1.0, failure * (1 + 1e-15)))
-
-    def __str__(self) -> str:
-        parts = [f"{f}^{k}" if k > 1 else f"{f}" for f, k in self.factors.items()]
-        if self.squares:
-            parts.append(f"G({self.mu:g})")
-        return "the product of " + " and ".join(parts)
-
-
-_CLOSED_FORMS = "only Gaussians, Identity and failures (0, delta) compose in closed form"
+            gaussian = [(GaussianTradeoff(self.mu), 1)] if self.gaussians else []
+            base = Composite((*self.factors.items(), *gaussian))
+        return WithFailure(base, self.failure_probability) if self.failures else base
 
 
 def compose(factors: Iterable[TradeoffFunction]) -> TradeoffFunction:
@@ -75,8 +82,11 @@ def compose(factors: Iterable[TradeoffFunction]) -> TradeoffFunction:
     >>> compose([GaussianTradeoff(3.0), Identity(), GaussianTradeoff(4.0)])
     GaussianTradeoff(mu=5.0)
     """
+    parts = [f for f in several("factors", factors) if f != Identity()]
+    if len(parts) == 1:
+        return parts[0]
     product = Product()
-    for f in factors:
+    for f in parts:
         f._join(product, 1)
     return product.close()
 
@@ -87,6 +97,8 @@ def power(f: TradeoffFunction, k: int) -> TradeoffFunction:
     >>> power(GaussianTradeoff(0.5), 100)
     GaussianTradeoff(mu=5.0)
     """
+    if k == 1:
+        return f
     product = Product()
     if k > 0:
         f._join(product, k)

@@ -1,0 +1,227 @@
+"""Products of tradeoff functions without a closed form, composed numerically and certified."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftdp._checks import Array, number_in
+from shiftdp._errors import ShiftdpError
+from shiftdp.fdp.connect_the_dots import connect_the_dots
+from shiftdp.fdp.grid import MOST_ATOMS, GridLaw, GridTooFine, compose_dots
+from shiftdp.fdp.saddle import Saddle, find_saddle
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+if TYPE_CHECKING:
+    from shiftdp.fdp.composition import Product
+
+__all__ = ["AccuracyNotMet", "Composite"]
+
+_DECADES = 12.0  # of delta that one composition serves
+_BUCKETS = 26  # down to 1e-312
+_ROUNDS = 4
+
+
+class AccuracyNotMet(ShiftdpError):
+    """The interval that was asked for is narrower than the grid can give."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """An upper and a lower law of one product, for one range of delta."""
+
+    above: GridLaw
+    below: GridLaw
+
+    def width(self, delta: Array) -> float:
+        """How well epsilon is known at the worst of these deltas."""
+        return float(np.max(self.above.epsilon(delta) - self.below.epsilon(delta)))
+
+
+@dataclass(frozen=True)
+class Composite(TradeoffFunction):
+    """f_1^{k_1} (x) f_2^{k_2} (x) ..., certified.
+
+    Queries run on a few compositions, one for every twelve decades of delta, made when first
+    needed. `accuracy` is the width of `epsilon_interval`.
+
+    >>> from shiftdp.fdp import GaussianTradeoff
+    >>> f = GaussianTradeoff(2 / 3).subsample(0.025).power(2000)
+    >>> low, high = f.epsilon_interval(1e-5)
+    >>> low < 4.438137906 < high, high - low < 1e-3
+    (True, True)
+    """
+
+    factors: tuple[tuple[TradeoffFunction, int], ...]
+    accuracy: float = 1e-3
+    _pairs: dict[int, list[_Pair]] = field(default_factory=dict, repr=False, compare=False)
+    _curves: dict[int, _Pair] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        number_in("accuracy", self.accuracy, 1e-9, 1.0)
+
+    def within(self, accuracy: float) -> Composite:
+        """The same product with intervals of another width."""
+        return Composite(self.factors, accuracy)
+
+    @property
+    def symmetric(self) -> bool:
+        return all(f.symmetric for f, _ in self.factors)
+
+    def inverse(self) -> TradeoffFunction:
+        if self.symmetric:
+            return self
+        return Composite(tuple((f.inverse(), k) for f, k in self.factors), self.accuracy)
+
+    def _join(self, product: Product, k: int) -> None:
+        for f, count in self.factors:
+            f._join(product, k * count)
+
+    # --- certified answers ---
+
+    def _delta(self, epsilon: Array) -> Array:
+        least = -np.expm1(np.minimum(epsilon, 0.0))
+        delta = np.where(epsilon == math.inf, 0.0, 1.0)
+        todo = np.flatnonzero(np.isfinite(epsilon))
+        for bucket in range(_BUCKETS):
+            if todo.size == 0:
+                break
+            above = self._curve(bucket).above.delta(epsilon[todo])
+            delta[todo] = np.minimum(delta[todo], above)
+            # the next composition is made for smaller deltas, and better there
+            todo = todo[delta[todo] < 10.0 ** (-_DECADES * (bucket + 1))]
+        return np.maximum(delta, least)
+
+    def _epsilon(self, delta: Array) -> Array:
+        return self._solve(delta, +1)
+
+    def epsilon_interval(self, delta: float) -> tuple[float, float]:
+        """Two certified bounds between which the exact epsilon of the product lies."""
+        delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+        at = np.array([delta])
+        return float(self._solve(at, -1)[0]), float(self._solve(at, +1)[0])
+
+    def _solve(self, delta: Array, side: int) -> Array:
+        """Bounds on epsilon from above (+1) or below (-1)."""
+        epsilon = np.full(delta.shape, math.inf)
+        with np.errstate(divide="ignore"):
+            buckets = np.floor(-np.log10(delta) / _DECADES)
+        # where a loss can be infinite, no epsilon does for less than its probability
+        buckets[delta <= self._infinite()] = math.inf
+        for bucket in np.unique(buckets[buckets < _BUCKETS]):
+            here = buckets == bucket
+            pair = self._pair(max(0, int(bucket)), delta[here])
+            epsilon[here] = (pair.above if side > 0 else pair.below).epsilon(delta[here])
+        return epsilon
+
+    def _beta(self, alpha: Array) -> Array:
+        """sup_eps 1 - delta(eps) - e^eps alpha over the knots, where P(loss > eps) passes alpha."""
+        law = self._curve(0).above
+        eps, delta = law.knots(), law.at_knots()
+        # P-mass beyond each knot
+        tails = law.dual[1:] * np.exp(-law.mesh - np.clip(eps, -700.0, 700.0))
+        place = eps.size - np.searchsorted(tails[::-1], alpha)
+        best = np.zeros(alpha.shape)
+        for shift in (-1, 0, 1):
+            i = np.clip(place + shift, 0, eps.size - 1)
+            cost = np.exp(np.minimum(eps[i], 690.0)) * alpha
+            known = (eps[i] <= 690.0) | (alpha == 0.0)
+            line = 1.0 - delta[i] - cost * (1 + 1e-15) - 4e-16
+            best = np.maximum(best, np.where(known, line, 0.0))
+        return np.maximum(best, _reflected(eps, delta, alpha)) if self.symmetric else best
+
+    def _infinite(self) -> float:
+        """The probability that some loss is infinite, from above."""
+        losses = ((float(f._delta(np.array([math.inf]))[0]), k) for f, k in self.factors)
+        return math.fsum(k * q for q, k in losses)
+
+    # --- the compositions behind them ---
+
+    def _curve(self, bucket: int) -> _Pair:
+        """The composition from which curves are read: centred on a typical delta of the bucket."""
+        if bucket not in self._curves:
+            typical = 10.0 ** (-_DECADES * (bucket + 0.5)) if bucket else 1e-3
+            self._curves[bucket] = self._refined(bucket, np.array([typical]))
+        return self._curves[bucket]
+
+    def _pair(self, bucket: int, deltas: Array) -> _Pair:
+        """A composition whose interval is narrow at all of these deltas."""
+        at = np.array([deltas.min(), deltas.max()])
+        known = self._pairs.setdefault(bucket, [])
+        for pair in (*known, *filter(None, [self._curves.get(bucket)])):
+            if pair.width(at) <= self.accuracy:
+                return pair
+        known.append(self._refined(bucket, at))
+        return known[-1]
+
+    def _refined(self, bucket: int, at: Array) -> _Pair:
+        """Refine the mesh until the interval is narrow enough."""
+        centre = math.sqrt(float(at[0])) * math.sqrt(float(at[-1]))  # their product underflows
+        saddle = find_saddle(self.factors, centre, 10.0 ** (-_DECADES * (bucket + 1.0)))
+        mesh, width = self._first_mesh(saddle), math.inf
+        smooth = all(f._tail(np.ones(1)) is not None for f, _ in self.factors)
+        for _ in range(_ROUNDS):
+            pair = self._compose(mesh, saddle)
+            width = pair.width(at)
+            if width <= self.accuracy:
+                return pair
+            # the width falls as the square of the mesh, or in proportion where atoms lie off it
+            ratio = self.accuracy / width if math.isfinite(width) else 0.0
+            mesh *= min(0.5, max(0.9 * (math.sqrt(ratio) if smooth else ratio), 0.02))
+        raise AccuracyNotMet(
+            f"epsilon at delta={at[0]:g} is known to {width:.2g} only, not to "
+            f"accuracy={self.accuracy:g}; ask for within({2 * width:.1g})"
+        )
+
+    def _first_mesh(self, saddle: Saddle) -> float:
+        """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor."""
+        count = sum(k for _, k in self.factors)
+        return math.sqrt(6.0 * self.accuracy / ((saddle.theta + 1.0) * count))
+
+    def _compose(self, mesh: float, saddle: Saddle) -> _Pair:
+        try:
+            return self._on_mesh(self._aligned(mesh, saddle), saddle)
+        except GridTooFine as limit:
+            raise AccuracyNotMet(
+                f"accuracy={self.accuracy:g} needs {limit}; ask for within({10 * self.accuracy:g})"
+            ) from limit
+
+    def _aligned(self, mesh: float, saddle: Saddle) -> float:
+        """A mesh no coarser, that puts the largest loss of a factor with atoms on the grid."""
+        mesh = min(mesh, 0.25 * max(saddle.reaches))
+        for f, _ in self.factors:
+            largest = f._largest_loss()
+            if math.isfinite(largest) and largest > 0.0:
+                return largest / math.ceil(largest / mesh)
+        return mesh
+
+    def _on_mesh(self, mesh: float, saddle: Saddle) -> _Pair:
+        above, below = [], []
+        for (f, k), reach in zip(self.factors, saddle.reaches, strict=True):
+            if reach / mesh > MOST_ATOMS / 4:
+                raise GridTooFine(f"{reach / mesh:.2g} atoms for {f}, more than {MOST_ATOMS // 4}")
+            up, down = connect_the_dots(f, mesh, reach)
+            above.append((up, k))
+            below.append((down, k))
+        theta = saddle.theta
+        return _Pair(compose_dots(above, theta, +1), compose_dots(below, theta, -1))
+
+
+def _reflected(eps: Array, delta: Array, alpha: Array) -> Array:
+    """max over eps >= 0 of e^-eps (1 - delta(eps) - alpha): the left half of a symmetric curve.
+
+    The objective has one hump in eps; which side of it a knot is on is found by bisection.
+    """
+    keep = eps >= 0.0
+    gamma, height = np.exp(-eps[keep]), 1.0 - delta[keep]
+    low, high = np.zeros(alpha.shape, dtype=np.int64), np.full(alpha.shape, gamma.size - 1)
+    for _ in range(gamma.size.bit_length()):
+        middle = (low + high) // 2
+        after = np.minimum(middle + 1, gamma.size - 1)
+        rising = gamma[after] * (height[after] - alpha) > gamma[middle] * (height[middle] - alpha)
+        low, high = np.where(rising, after, low), np.where(rising, high, middle)
+    line: Array = gamma[high] * (height[high] - alpha) * (1 - 1e-15) - 4e-16
+    return line
