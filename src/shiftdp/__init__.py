@@ -27,6 +27,7 @@ from shiftdp.last_iterate import (
     LangevinMC,
     NoisyCGD,
     NoisyGD,
+    NoisySGD,
     certify,
 )
 from shiftdp.privacy import compare
@@ -49,6 +50,7 @@ __all__ = [
     "NoClosedForm",
     "NoisyCGD",
     "NoisyGD",
+    "NoisySGD",
     "PiecewiseLinear",
     "ShiftdpError",
     "TradeoffFunction",

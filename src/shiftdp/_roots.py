@@ -17,8 +17,9 @@ _HALVINGS = 200
 
 
 def least(holds: Condition, low: Array, high: Array) -> Array:
-    """The least x in [low, high] from which `holds` is true, to the last bit, as a float x that
-    satisfies it; `high` must satisfy it.
+    """The least x in [low, high] from which `holds` is true, as a float that satisfies it.
+
+    To the last bit, or to 2^-200 of the bracket. `high` must satisfy it.
 
     >>> least(lambda x: x * x >= 2, np.array([0.0]), np.array([2.0])) ** 2 >= 2
     array([ True])
@@ -53,7 +54,9 @@ def bracket_up(holds: Condition, start: Array, limit: float = 1e300) -> Array:
         missing = ~holds(high)
         if not missing.any():
             return high
-        high[missing] = np.where(high[missing] * factor < limit, high[missing] * factor, math.inf)
+        with np.errstate(over="ignore"):
+            further = high[missing] * factor
+        high[missing] = np.where(further < limit, further, math.inf)
         if np.all(np.isinf(high[missing])):
             return high
         factor *= factor

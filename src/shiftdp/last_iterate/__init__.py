@@ -4,7 +4,13 @@ from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import certify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+)
 
 __all__ = [
     "Assumption",
@@ -14,5 +20,6 @@ __all__ = [
     "LangevinMC",
     "NoisyCGD",
     "NoisyGD",
+    "NoisySGD",
     "certify",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "hidden_iterates",
     "require_contractive",
     "require_equal_steps",
+    "require_smooth",
     "sensitivity",
     "smooth_losses",
 ]
@@ -119,6 +120,19 @@ is not contractive; lower it to 0.0615347, or ask for bounds="composition", whic
             f"exceeds 2/smoothness={limit:.6g}: the step is not contractive",
             f'lower it to {limit:.6g}, or ask for bounds="composition", which does not need it',
         )
+
+
+def require_smooth(geometry: Geometry) -> None:
+    """Both curvature bounds are finite, which makes a step Lipschitz."""
+    for name in ("smoothness", "strong_convexity"):
+        value = getattr(geometry, name)
+        if math.isinf(value):
+            raise UnmetHypothesis(
+                name,
+                value,
+                "is not finite: nothing is known of how far a step moves two points apart",
+                "give it, or rely on composition",
+            )
 
 
 def require_equal_steps(learning_rate: PerStep, noise: PerStep) -> tuple[float, float]:

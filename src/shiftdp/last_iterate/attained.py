@@ -6,16 +6,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from shiftdp.interpolation.lower_bound import (
     lower_mu,
     lower_mu_periodic,
     no_lower_bound,
     slope_floor,
 )
-from shiftdp.interpolation.schedule import PeriodicSchedule
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, outcomes, schedule_of
-from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, Run
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    Run,
+)
 
 __all__ = ["attained_mu"]
 
@@ -31,18 +40,20 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
         return None
     if no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
         return None
-    best = 0.0
+    best: float | None = None
     for case in outcomes(run, geometry):
         if case.visits.pattern != "every":
             return None
         schedule = schedule_of(run, geometry, case.visits, attained=True)
+        # the steepest slope is one that the class shows, however the two were rounded
         floor = slope_floor(run.learning_rate, m, M)
+        bound = None
         if isinstance(schedule, PeriodicSchedule):
-            bound = lower_mu_periodic(schedule, float(floor))
-        else:
-            bound = lower_mu(schedule, floor)
+            bound = lower_mu_periodic(schedule, min(float(floor), schedule.contraction))
+        elif isinstance(schedule, Schedule):
+            bound = lower_mu(schedule, np.minimum(floor, schedule.contraction))
         if bound is not None:
-            best = max(best, bound.mu)
+            best = bound.mu if best is None else max(best, bound.mu)
     return best
 
 
@@ -62,6 +73,7 @@ def _exponential(run: ExponentialMechanism, geometry: Geometry) -> float | None:
 _ATTAINED: dict[type, Callable[[Any, Geometry], float | None]] = {
     NoisyGD: _descent,
     NoisyCGD: _descent,
+    NoisySGD: lambda run, geometry: None,
     LangevinMC: _langevin,
     ExponentialMechanism: _exponential,
 }

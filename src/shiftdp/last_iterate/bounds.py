@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,47 +21,31 @@ from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
+from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun, Visits, outcomes, schedule_of
-from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD
+from shiftdp.last_iterate.outcomes import BatchRun, StepSchedule, outcomes, schedule_of
+from shiftdp.last_iterate.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+)
+from shiftdp.last_iterate.stochastic_bounds import STOCHASTIC_RULES
 
-__all__ = ["Bound", "Family", "Proof", "Rule", "composition_mu", "proofs_of", "rules_for", "solve"]
-
-Family = Literal["composition", "paper", "ours"]
-
-
-@dataclass(frozen=True)
-class Proof:
-    """Shifts that prove the bound for one outcome, to be checked by anyone in O(t)."""
-
-    visits: Visits
-    weight: float
-    shifts: Shifts
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A proved lower bound on the tradeoff function of a run."""
-
-    name: str
-    family: Family
-    f: TradeoffFunction
-    assumptions: tuple[Assumption, ...]
-    proofs: tuple[Proof, ...] = ()
-
-    @property
-    def mu(self) -> float | None:
-        """The GDP parameter, where the bound is Gaussian."""
-        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A theorem, and how to apply it."""
-
-    name: str
-    family: Family
-    apply: Callable[[Any, Geometry], Bound]
+__all__ = [
+    "Bound",
+    "Family",
+    "Proof",
+    "Rule",
+    "composition_mu",
+    "descent_hypotheses",
+    "full_batch",
+    "proofs_of",
+    "rules_for",
+    "solve",
+]
 
 
 def rules_for(run: object) -> tuple[Rule, ...]:
@@ -72,11 +56,16 @@ def rules_for(run: object) -> tuple[Rule, ...]:
 # --- noisy gradient descent with full or cyclic batches ---
 
 
-def solve(schedule: Schedule | PeriodicSchedule) -> Shifts:
+def solve(schedule: StepSchedule) -> Shifts:
     """Theorem B1 for any schedule."""
-    if isinstance(schedule, PeriodicSchedule):
-        return optimal_shifts_periodic(schedule)
-    return optimal_shifts(schedule)
+    return _SOLVERS[type(schedule)](schedule)
+
+
+_SOLVERS: dict[type, Callable[[Any], Shifts]] = {
+    Schedule: optimal_shifts,
+    PeriodicSchedule: optimal_shifts_periodic,
+    ReshuffledSchedule: optimal_shifts_reshuffled,
+}
 
 
 def proofs_of(run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
@@ -115,8 +104,15 @@ def composition_mu(run: BatchRun, geometry: Geometry) -> float:
     return geometry.sensitivity * math.sqrt(square) * (1 + 1e-12)
 
 
-def _common(run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
+def descent_hypotheses(name: str, run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
+    """What the theorem of this name asks of noisy gradient descent."""
+    anything_goes = name.endswith("(composition)")
+    losses = () if anything_goes else (given.smooth_losses(geometry),)
+    projected = geometry.bounded and not anything_goes and not name.endswith("-sc")
+    constraint = (given.constraint(geometry),) if projected else ()
     return (
+        *losses,
+        *constraint,
         given.sensitivity(geometry),
         given.adjacency(geometry),
         given.batch_order(run.order, run.batches),
@@ -128,25 +124,24 @@ def _common(run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
 def _composition(run: BatchRun, geometry: Geometry) -> Bound:
     name = "Thm gd (composition)" if run.batches == 1 else "Thm mgd (composition)"
     f = GaussianTradeoff(composition_mu(run, geometry))
-    return Bound(name, "composition", f, _common(run, geometry))
+    return Bound(name, "composition", f, descent_hypotheses(name, run, geometry))
 
 
 def _shifted(run: BatchRun, geometry: Geometry) -> Bound:
     """Theorem B1, and Theorem B4 where the order is random."""
-    _require_smooth(geometry)
+    given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     proofs = proofs_of(run, geometry)
-    extra = [given.smooth_losses(geometry)]
-    if geometry.bounded:
-        extra.append(given.constraint(geometry))
     if run.order == "fixed" or len(proofs) == 1:
         f: TradeoffFunction = GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
         name = "Theorem B1"
     else:
-        parts = [GaussianTradeoff(proof.shifts.mu) for proof in proofs]
+        # composition holds whatever the order, and dominating visits may overshoot it
+        most = composition_mu(run, geometry)
+        parts = [GaussianTradeoff(min(proof.shifts.mu, most)) for proof in proofs]
         f = Mixture(parts, [proof.weight for proof in proofs])
         name = "Theorem B4"
-    return Bound(name, "ours", f, (*extra, *_common(run, geometry)), proofs)
+    return Bound(name, "ours", f, descent_hypotheses(name, run, geometry), proofs)
 
 
 @dataclass(frozen=True)
@@ -162,7 +157,7 @@ class _EqualSteps:
 
 def _equal_steps(run: BatchRun, geometry: Geometry) -> _EqualSteps:
     eta, sigma = given.require_equal_steps(run.learning_rate, run.noise)
-    _require_smooth(geometry)
+    given.require_smooth(geometry)
     if not geometry.convex:
         raise UnmetHypothesis(
             "strong_convexity",
@@ -203,8 +198,7 @@ def _strongly_convex(run: BatchRun, geometry: Geometry) -> Bound:
     else:
         name = "Thm mgd-sc"
         mu = cyclic_descent.mgd_sc(steps.c, steps.s, steps.sd, steps.batches, steps.epochs)
-    hypotheses = (given.smooth_losses(geometry), *_common(run, geometry))
-    return Bound(name, "paper", GaussianTradeoff(mu), hypotheses)
+    return Bound(name, "paper", GaussianTradeoff(mu), descent_hypotheses(name, run, geometry))
 
 
 def _constrained(run: BatchRun, geometry: Geometry) -> Bound:
@@ -221,24 +215,21 @@ def _constrained(run: BatchRun, geometry: Geometry) -> Bound:
         mu = cyclic_descent.mgd_proj_best(
             steps.s, steps.sd, geometry.diameter, steps.batches, steps.epochs
         )
-    hypotheses = (
-        given.smooth_losses(geometry),
-        given.constraint(geometry),
-        *_common(run, geometry),
-    )
-    return Bound(name, "paper", GaussianTradeoff(mu), hypotheses)
+    return Bound(name, "paper", GaussianTradeoff(mu), descent_hypotheses(name, run, geometry))
 
 
-def _require_smooth(geometry: Geometry) -> None:
-    for name in ("smoothness", "strong_convexity"):
-        value = getattr(geometry, name)
-        if math.isinf(value):
-            raise UnmetHypothesis(
-                name,
-                value,
-                "is not finite: nothing is known of how far a step moves two points apart",
-                "give it, or rely on composition",
-            )
+def full_batch(run: NoisySGD) -> NoisyGD:
+    """The run as noisy gradient descent, which it is when its batches have all records."""
+    return NoisyGD(n=run.n, steps=run.steps, learning_rate=run.learning_rate, noise=run.noise)
+
+
+def _full_batches(run: NoisySGD, geometry: Geometry) -> Bound:
+    """A batch of all records is no random one, and Theorem B1 is the better bound."""
+    if run.batch_size < run.n:
+        raise UnmetHypothesis(
+            "batch_size", run.batch_size, f"is below n={run.n}", "use Theorem B3 instead"
+        )
+    return _shifted(full_batch(run), geometry)
 
 
 # --- Langevin Monte Carlo and the exponential mechanism ---
@@ -261,6 +252,8 @@ def _langevin(
 
 def _stationary_sc(run: LangevinMC, geometry: Geometry) -> Bound:
     """[BSA24, Prop lmc and Cor expmechsc], for finite or infinite time."""
+    _require_strongly_convex(geometry)
+    given.require_smooth(geometry)
     mu = langevin.lmc(
         geometry.strong_convexity,
         geometry.smoothness,
@@ -275,21 +268,18 @@ def _stationary_sc(run: LangevinMC, geometry: Geometry) -> Bound:
 def _stationary_convex(run: LangevinMC, geometry: Geometry) -> Bound:
     """[BSA24, Cor expmechconvex]: the sensitivity here is twice its Lipschitz constant."""
     _require_convex_body(geometry)
+    given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
+    # a smoother F than that is also so smooth; a linear one has smoothness 0
+    smoothness = max(geometry.smoothness, 1.0 / run.learning_rate)
     mu = langevin.lmc_stationary_convex_best(
-        geometry.sensitivity / 2.0, geometry.diameter, geometry.smoothness, run.learning_rate
+        geometry.sensitivity / 2.0, geometry.diameter, smoothness, run.learning_rate
     )
     return Bound("Cor expmechconvex", "paper", GaussianTradeoff(mu), _sampling(geometry))
 
 
 def _exponential_sc(run: ExponentialMechanism, geometry: Geometry) -> Bound:
-    if not geometry.strong_convexity > 0:
-        raise UnmetHypothesis(
-            "strong_convexity",
-            geometry.strong_convexity,
-            "is not positive",
-            "add a ridge, or give a bounded domain",
-        )
+    _require_strongly_convex(geometry)
     mu = langevin.exponential_mechanism_sc(geometry.strong_convexity, geometry.sensitivity)
     return Bound("Cor expmechsc", "paper", GaussianTradeoff(mu), _sampling(geometry))
 
@@ -336,6 +326,16 @@ def _applicable(
     return found
 
 
+def _require_strongly_convex(geometry: Geometry) -> None:
+    if not geometry.strong_convexity > 0:
+        raise UnmetHypothesis(
+            "strong_convexity",
+            geometry.strong_convexity,
+            "is not positive",
+            "add a ridge, or give a bounded domain",
+        )
+
+
 def _require_convex_body(geometry: Geometry) -> None:
     if not geometry.convex:
         raise UnmetHypothesis(
@@ -367,6 +367,7 @@ _DESCENT = (
 RULES: dict[type, tuple[Rule, ...]] = {
     NoisyGD: _DESCENT,
     NoisyCGD: _DESCENT,
+    NoisySGD: (*STOCHASTIC_RULES, Rule("full batches", "ours", _full_batches)),
     LangevinMC: (
         *(Rule(rule.name, rule.family, _langevin(rule.apply)) for rule in _DESCENT),
         Rule("strongly log-concave", "paper", _stationary_sc),

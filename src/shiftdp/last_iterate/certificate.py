@@ -11,14 +11,17 @@ from shiftdp._checks import Array, array_in, number_in
 from shiftdp._kinds import CERTIFIED, Kind
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
-from shiftdp.last_iterate.bounds import Proof
+from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.interval import composed_below
+from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
+from shiftdp.last_iterate.stochastic_shifts import StochasticProof
 
 __all__ = ["Certificate"]
 
-# mu of a closed form carries its rounding upwards; this is how much lower it may truly be
-_SPREAD = 4e-12
+# How much lower mu may truly be: it carries the rounding of its formula upwards, and, for each step
+# that the run remembers, the rounding of the contraction.
+_SPREAD, _SPREAD_STEP = 4e-12, 2.0**-49
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Certificate:
     bound: str
     f: TradeoffFunction = field(repr=False)
     assumptions: tuple[Assumption, ...] = field(repr=False)
-    proofs: tuple[Proof, ...] = field(repr=False, default=())
+    proofs: tuple[Proof | StochasticProof, ...] = field(repr=False, default=())
 
     @property
     def kind(self) -> Kind:
@@ -52,7 +55,11 @@ class Certificate:
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
         """The numerical error of `epsilon`: the exact value of this bound lies in between."""
         high = self.epsilon(delta)
-        return min(high, _shrunk(self.f).epsilon(delta) * (1.0 - 2e-12)), high
+        low = composed_below(self.f, delta)
+        if low is not None:
+            return min(high, low), high
+        least = _shrunk(self.f, 1.0 - _spread(self.run, self.geometry))
+        return min(high, least.epsilon(delta) * (1.0 - 2e-12)), high
 
     def delta(self, epsilon: float) -> float:
         """The least delta that is proved at this epsilon."""
@@ -88,7 +95,7 @@ class Certificate:
         >>> run = NoisyCGD(n=300, batch_size=100, epochs=5, learning_rate=0.1, noise=1.0)
         >>> cert = certify(run, Geometry(strong_convexity=1, smoothness=10, sensitivity=50))
         >>> {j: round(mu, 3) for j, mu in cert.by_position().items()}
-        {1: 0.365, 2: 0.418, 3: 0.541}
+        {1: 0.529, 2: 0.59, 3: 0.698}
         """
         from shiftdp.last_iterate.certify import mu_by_position
 
@@ -132,12 +139,25 @@ class Certificate:
         return self.statement()
 
 
-def _shrunk(f: TradeoffFunction) -> TradeoffFunction:
+def _spread(run: Run, geometry: Geometry) -> float:
+    """The part of mu that may be rounding."""
+    if isinstance(run, ExponentialMechanism):
+        return _SPREAD
+    remembered: float = run.steps
+    if isinstance(run.learning_rate, float):
+        gap = abs(1.0 - geometry.contraction(run.learning_rate))
+        batches = 1 if isinstance(run, (LangevinMC, NoisySGD)) else run.batches
+        # a contraction of exactly 1 is not rounded
+        remembered = 2.0 * batches + (min(run.steps, 1.0 / gap) if gap else 0.0)
+    return min(0.5, _SPREAD + _SPREAD_STEP * remembered)
+
+
+def _shrunk(f: TradeoffFunction, factor: float) -> TradeoffFunction:
     """The same bound with its numerical inflation taken away."""
     if isinstance(f, GaussianTradeoff):
-        return GaussianTradeoff(f.mu * (1.0 - _SPREAD)) if math.isfinite(f.mu) else f
+        return GaussianTradeoff(f.mu * factor) if math.isfinite(f.mu) else f
     if isinstance(f, Mixture):
-        return Mixture(map(_shrunk, f.components), f.weights)
+        return Mixture([_shrunk(part, factor) for part in f.components], f.weights)
     return f
 
 

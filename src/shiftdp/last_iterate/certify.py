@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from shiftdp._checks import choice
+from shiftdp._checks import choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import GaussianTradeoff, Maximum
+from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.bounds import RULES, Bound, Family, Proof, proofs_of, rules_for, solve
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
-from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, Run
+from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.stochastic_assumptions import refuse_adjacency
+from shiftdp.last_iterate.stochastic_bounds import DELTA, tightest
 
-__all__ = ["Bounds", "Evaluation", "certify", "evaluate", "mu_by_position"]
+__all__ = ["ROUNDING", "Bounds", "Evaluation", "certify", "evaluate", "mu_by_position"]
 
 Bounds = Literal["best", "paper", "composition"]
+
+ROUNDING = 1e-11
+"""Two ways to the same mu are rounded up by different amounts; both are far below this part."""
 
 _FAMILIES: dict[str, tuple[Family, ...]] = {
     "best": ("composition", "paper", "ours"),
@@ -34,22 +40,32 @@ class Evaluation:
     refused: tuple[tuple[str, UnmetHypothesis], ...]
 
 
-def evaluate(run: Run, geometry: Geometry, bounds: Bounds = "best") -> Evaluation:
-    """Try every rule of the chosen families."""
+def evaluate(
+    run: Run, geometry: Geometry, bounds: Bounds = "best", *, delta: float = DELTA
+) -> Evaluation:
+    """Try every rule of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
+    return _evaluate(run, geometry, _FAMILIES[bounds], delta)
+
+
+def _evaluate(
+    run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float
+) -> Evaluation:
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
     for rule in rules_for(run):
-        if rule.family not in _FAMILIES[bounds]:
+        if rule.family not in families:
             continue
         try:
-            found.append(rule.apply(run, geometry))
+            found.append(rule.bound(run, geometry, delta))
         except UnmetHypothesis as unmet:
             refused.append((rule.name, unmet))
     return Evaluation(tuple(found), tuple(refused))
 
 
-def certify(run: Run, geometry: Geometry, *, bounds: Bounds = "best") -> Certificate:
+def certify(
+    run: Run, geometry: Geometry, *, bounds: Bounds = "best", delta: float = DELTA
+) -> Certificate:
     """The tightest proved bound on what the last iterate of a run reveals.
 
     Args:
@@ -57,17 +73,24 @@ def certify(run: Run, geometry: Geometry, *, bounds: Bounds = "best") -> Certifi
         geometry: what is assumed of the losses.
         bounds: `best`, or only those of the `paper`, or only `composition` (which asks nothing of
             the losses but their sensitivity, and so admits any learning rate).
+        delta: where a bound with free parameters (NoisySGD) is made to be tightest. What comes
+            back is valid at every delta.
 
     >>> from shiftdp.last_iterate import Geometry, NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
     >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
     >>> cert = certify(run, geometry)
     >>> cert.bound, round(cert.mu, 3), round(cert.epsilon(delta=1e-5), 3)
-    ('Theorem B1', 0.994, 4.339)
+    ('Theorem B1', 0.992, 4.339)
     """
-    evaluation = evaluate(run, geometry, bounds)
+    _check(run, geometry, bounds)
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
+    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    if isinstance(run, NoisySGD):
+        best = _stochastic(run, geometry, bounds, delta)
+        return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)
+    evaluation = evaluate(run, geometry, bounds)
     if not evaluation.found:
         raise evaluation.refused[-1][1]
     best = _tightest(evaluation.found)
@@ -83,29 +106,41 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
         raise InvalidInput(
             "order", run.order, "has no positions: they change each epoch", "give a fixed order"
         )
+    given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     positions = range(1, run.batches + 1)
     return {j: solve(schedule_of(run, geometry, Visits("every", j))).mu for j in positions}
 
 
+def _stochastic(run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float) -> Bound:
+    """The best bound on NoisySGD. Where Theorem B3 applies, the paper's need not be searched.
+
+    For every tau and every split of the noise it is no worse than they are: S_p(a, s) dominates
+    G(alpha a) (x) C_p(G(beta s)), without the factor 2 that they have on s.
+    """
+    refuse_adjacency(run, geometry)
+    if bounds == "best":
+        ours = _evaluate(run, geometry, ("composition", "ours"), delta).found
+        if any(bound.family == "ours" for bound in ours):
+            return tightest(ours, run, geometry, delta)
+    return tightest(evaluate(run, geometry, bounds, delta=delta).found, run, geometry, delta)
+
+
 def _tightest(found: tuple[Bound, ...]) -> Bound:
     """The best bound; where two agree to rounding the more general one gives its name.
 
-    A bound that is not Gaussian (a random order, several facts at once) was built to be above every
-    Gaussian one; this is checked by its worst component.
+    A mixture (a random order) has no component above composition, nor above a closed form of the
+    paper where one applies, and a maximum is built from all that is known: both are best.
     """
-    ours = [bound for bound in found if bound.family == "ours"]
-    gaussian = [bound for bound in found if bound.mu is not None]
-    least = min((bound.mu for bound in gaussian if bound.mu is not None), default=float("inf"))
-    for bound in ours:
-        if bound.mu is not None and bound.mu <= least * (1 + 1e-9):
-            f = GaussianTradeoff(min(bound.mu, least))
-            return Bound(bound.name, bound.family, f, bound.assumptions, bound.proofs)
-        if bound.proofs and max(p.shifts.mu for p in bound.proofs) <= least * (1 + 1e-9):
+    for bound in found:
+        if isinstance(bound.f, (Maximum, Mixture)):
             return bound
-        if isinstance(bound.f, Maximum):
-            return bound
-    return min(found, key=lambda bound: bound.f.epsilon(1e-6))
+    least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
+    for bound in found:
+        if bound.family == "ours" and bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
+            return replace(bound, f=GaussianTradeoff(min(bound.mu, least)))
+    # the second number decides between bounds so good that epsilon is 0
+    return min(found, key=lambda bound: (bound.f.epsilon(1e-6), bound.f.advantage()))
 
 
 def _proofs(run: Run, geometry: Geometry, bound: Bound) -> tuple[Proof, ...]:

@@ -40,7 +40,9 @@ class Geometry:
 
     def __post_init__(self) -> None:
         fields = {
-            "strong_convexity": number_in("strong_convexity", self.strong_convexity, -math.inf),
+            "strong_convexity": number_in(
+                "strong_convexity", self.strong_convexity, -math.inf, open_high=True
+            ),
             "smoothness": number_in("smoothness", self.smoothness, 0.0),
             "sensitivity": number_in("sensitivity", self.sensitivity, 0.0, open_high=True),
             "diameter": number_in("diameter", self.diameter, 0.0, open_low=True),
@@ -91,5 +93,5 @@ def _distance_to_one(x: float, side: int) -> float:
     if x == 0.0 or abs(x - 2.0) <= 2.0**-51:  # a learning rate of 2/M in floats means just that
         return 1.0
     value = abs(1.0 - x)
-    moved = value + side * (abs(x) + value) * 2.0**-52
-    return min(moved, 1.0) if 0.0 < x < 2.0 else max(moved, 0.0)
+    moved = max(0.0, value + side * (abs(x) + value) * 2.0**-52)
+    return min(moved, 1.0) if 0.0 < x < 2.0 else moved

@@ -22,13 +22,17 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.reshuffled import ReshuffledSchedule
 from shiftdp.last_iterate.runs import Order, PerStep
 
-__all__ = ["BatchRun", "Outcome", "Visits", "outcomes", "schedule_of"]
+__all__ = ["BatchRun", "Outcome", "StepSchedule", "Visits", "outcomes", "schedule_of"]
+
+Pattern = Literal["every", "final", "worst"]
+StepSchedule = Schedule | PeriodicSchedule | ReshuffledSchedule
 
 _UP, _DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
-_MOST_GROUPS = 512
-_MOST_WORK = 50_000_000  # steps times positions that are evaluated one by one
+_LEAST_GROUPS, _MOST_GROUPS = 16, 128
+_MOST_WORK = 4_000_000  # steps times positions that are solved step by step, some seconds
 _WINDOW = 200_000
 
 
@@ -59,7 +63,7 @@ class Visits:
     `worst`: such a dominating visit at the end of every epoch.
     """
 
-    pattern: Literal["every", "final", "worst"]
+    pattern: Pattern
     position: int = 0
 
 
@@ -76,22 +80,31 @@ def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
 
     The weights of a random order add up to 1.
     """
-    if run.order == "fixed":
+    if run.order == "fixed" or run.batches == 1:
         return [Outcome(visits, 1.0) for visits in _candidates(run, geometry)]
+    last = run.steps % run.batches
     sizes = [run.size_of(j) / run.n for j in range(1, run.batches + 1)]
     if run.order == "shuffled_once":
-        groups = _groups(run, geometry)
-        return [Outcome(Visits("every", g[-1]), math.fsum(sizes[j - 1] for j in g)) for g in groups]
-    last = run.steps % run.batches
-    if last == 0:
-        return [Outcome(Visits("final", j), w) for j, w in enumerate(sizes, 1)]
-    seen = [Outcome(Visits("final", j), sizes[j - 1]) for j in range(1, last + 1)]
-    return [*seen, Outcome(Visits("final", 0), math.fsum(sizes[last:]))]
+        # positions up to `last` have one visit more: no group may reach across
+        seen, cut = run.batches, last
+    else:
+        seen, cut = last or run.batches, 0
+    groups = _groups(run, geometry, seen, cut)
+    if groups is None:
+        return [Outcome(Visits("worst"), 1.0)]
+    pattern: Pattern = "every" if run.order == "shuffled_once" else "final"
+    found = [
+        Outcome(Visits(pattern, group[-1]), math.fsum(sizes[j - 1] for j in group))
+        for group in groups
+    ]
+    if seen < run.batches:
+        found.append(Outcome(Visits("final", 0), math.fsum(sizes[seen:])))
+    return found
 
 
 def schedule_of(
     run: BatchRun, geometry: Geometry, visits: Visits, *, attained: bool = False
-) -> Schedule | PeriodicSchedule:
+) -> StepSchedule:
     """The steps as this record sees them, in the units of the iterate.
 
     Contraction and sensitivity are rounded up, or down for what instances attain.
@@ -130,6 +143,10 @@ def _arrays(
     return c, s, eta * np.asarray(run.noise, dtype=np.float64)
 
 
+def _equal_steps(run: BatchRun) -> bool:
+    return isinstance(run.learning_rate, float) and isinstance(run.noise, float)
+
+
 def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
     """Whether a visit may always be moved to the next step: s_{k+1} >= c_{k+1} s_k throughout."""
     if isinstance(run.learning_rate, float):
@@ -137,7 +154,9 @@ def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
     c, _, _ = _arrays(run, geometry, run.steps)
     # full batches only: the last batch may be smaller, which makes its visits worse still
     eta = np.asarray(run.learning_rate)
-    return bool(np.all(eta[1:] >= c[1:] * eta[:-1]))
+    growing = (eta[1:] >= eta[:-1]) & (c[1:] <= 1.0)
+    # anything else must hold with room for the rounding of the product
+    return bool(np.all(growing | (eta[1:] >= c[1:] * eta[:-1] * _UP)))
 
 
 def _candidates(run: BatchRun, geometry: Geometry) -> list[Visits]:
@@ -149,28 +168,56 @@ def _candidates(run: BatchRun, geometry: Geometry) -> list[Visits]:
     last = run.steps % run.batches
     if _later_is_worse(run, geometry):
         return [Visits("every", j) for j in sorted({last, run.batches} - {0})]
-    constant = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
-    if constant or run.batches * run.steps <= _MOST_WORK:
+    if _equal_steps(run) or run.batches * run.steps <= _MOST_WORK:
         return [Visits("every", j) for j in range(1, run.batches + 1)]
     return [Visits("worst")]  # too many to try one by one
 
 
-def _groups(run: BatchRun, geometry: Geometry) -> list[range]:
-    """Positions that share a bound, that of their last one; at most some hundred groups."""
-    batches, last = run.batches, run.steps % run.batches
-    if batches <= _MOST_GROUPS or not _later_is_worse(run, geometry):
-        return [range(j, j + 1) for j in range(1, batches + 1)]
-    # positions up to `last` have one visit more: no group may reach across
-    evenly = (round(batches * i / _MOST_GROUPS) for i in range(_MOST_GROUPS + 1))
-    return [range(a + 1, b + 1) for a, b in pairwise(sorted({last, *evenly}))]
+def _groups(run: BatchRun, geometry: Geometry, seen: int, cut: int) -> list[range] | None:
+    """Positions 1 to `seen` in groups that share a bound, that of their last one; none over `cut`.
+
+    None where that is not allowed, and taking all one by one would take too long.
+    """
+    contracting = isinstance(run.learning_rate, float) and (
+        geometry.contraction(run.learning_rate) <= 1.0
+    )
+    quick = _equal_steps(run) and (contracting or run.order == "shuffled_once")
+    affordable = _MOST_GROUPS if quick else max(_LEAST_GROUPS, _MOST_WORK // run.steps)
+    most = min(affordable, _MOST_GROUPS)
+    if seen <= most or (quick and not contracting):
+        return [range(j, j + 1) for j in range(1, seen + 1)]
+    if not _later_is_worse(run, geometry):
+        return None
+    # as wide as they are far from the last position, on which their privacy depends
+    ends = {0, cut, seen}
+    for begin, end in ((0, cut), (cut, seen)):
+        share = max(1, most * (end - begin) // seen)
+        ends |= {end - round((end - begin) ** (i / share)) for i in range(share) if end > begin}
+    return [range(a + 1, b + 1) for a, b in pairwise(sorted(ends))]
 
 
-def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule:
+def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule | ReshuffledSchedule:
     """One visit at the end of each epoch that stands for any; in the last one, as `visits` says."""
     batches = run.batches
     whole, last = divmod(run.steps, batches)
     dominated = whole if last else whole - 1
-    skipped, distance = _forgotten(run, geometry, dominated)
+    eta, sigma = run.learning_rate, run.noise
+    if visits.pattern == "final" and isinstance(eta, float) and isinstance(sigma, float):
+        contraction = geometry.contraction(eta)
+        if contraction <= 1.0:
+            one = eta * geometry.sensitivity * _UP  # of a batch of one record
+            return ReshuffledSchedule(
+                contraction=contraction,
+                earlier=one / run.size_of(batches),  # the smallest batch, and the last
+                final=one / run.size_of(visits.position) if visits.position else 0.0,
+                noise=eta * sigma,
+                period=batches,
+                epochs=dominated,
+                rest=last or batches,
+                position=visits.position,
+                diameter=geometry.diameter,
+            )
+    skipped = _forgotten(run, geometry, dominated)
     c, s, sd = _arrays(run, geometry, run.steps - skipped * batches)
     visited = np.zeros(c.size)
     earlier = (dominated - skipped) * batches
@@ -182,7 +229,8 @@ def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule:
         visited[-1] += _strongest(c[None, earlier:], s[None, earlier:])[0]
     elif visits.position:
         visited[earlier + visits.position - 1] += s[earlier + visits.position - 1]
-    visited[0] += c[0] * distance * _UP
+    if skipped:
+        visited[0] += c[0] * geometry.diameter * _UP
     return Schedule(c, visited, sd, geometry.diameter)
 
 
@@ -194,22 +242,11 @@ def _strongest(c: Array, s: Array) -> Array:
     return best
 
 
-def _forgotten(run: BatchRun, geometry: Geometry, epochs: int) -> tuple[int, float]:
-    """How many epochs may be left out, and how far apart the two runs can be after them.
+def _forgotten(run: BatchRun, geometry: Geometry, epochs: int) -> int:
+    """How many epochs may be left out, the runs being at most the diameter apart after them.
 
-    Only for equal steps in very long runs: starting late from a coupling bound is valid.
+    Only for equal steps in very long runs on a bounded set.
     """
-    keep = max(1, _WINDOW // run.batches)
-    constant = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
-    if not constant or epochs <= keep:
-        return 0, 0.0
-    c, s, _ = _arrays(run, geometry, run.batches)
-    visit = float(_strongest(c[None, :], s[None, :])[0])
-    skipped = epochs - keep
-    log_ratio = run.batches * math.log(c[0]) if c[0] > 0 else -math.inf
-    if log_ratio < 0:
-        distance = visit * -math.expm1(skipped * log_ratio) / -math.expm1(log_ratio)
-    else:
-        distance = visit * skipped if log_ratio == 0 else math.inf
-    distance = min(distance * (1 + 1e-9), geometry.diameter)
-    return (skipped, distance) if distance < math.inf else (0, 0.0)
+    if not (_equal_steps(run) and geometry.bounded):
+        return 0
+    return max(0, epochs - max(1, _WINDOW // run.batches))

@@ -10,19 +10,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from shiftdp._checks import array_in, choice, count, finite
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.stochastic_run import NoisySGD
 
-__all__ = ["ExponentialMechanism", "LangevinMC", "NoisyCGD", "NoisyGD", "Order", "PerStep", "Run"]
+__all__ = [
+    "ExponentialMechanism",
+    "LangevinMC",
+    "NoisyCGD",
+    "NoisyGD",
+    "NoisySGD",
+    "Order",
+    "PerStep",
+    "Run",
+]
 
 PerStep = float | tuple[float, ...]
 """One number for all steps, or one a step."""
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
+
+_MOST = 2**53
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +58,10 @@ class NoisyGD:
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
     ) -> None:
-        t = count("steps", steps, 1)
+        t = _countable("steps", steps)
         _set(
             self,
-            n=count("n", n, 1),
+            n=_countable("n", n),
             steps=t,
             learning_rate=_per_step("learning_rate", learning_rate, t),
             noise=_per_step("noise", noise, t),
@@ -103,7 +115,7 @@ class NoisyCGD:
         noise: float | Sequence[float],
         order: Order = "fixed",
     ) -> None:
-        records = count("n", n, 1)
+        records = _countable("n", n)
         size = count("batch_size", batch_size, 1)
         if size > records:
             raise InvalidInput(
@@ -150,10 +162,10 @@ class LangevinMC:
     learning_rate: float
 
     def __init__(self, *, steps: float, learning_rate: float) -> None:
-        endless = steps == math.inf
+        endless = np.ndim(steps) == 0 and steps == math.inf
         _set(
             self,
-            steps=math.inf if endless else count("steps", steps, 1),
+            steps=math.inf if endless else _countable("steps", steps),
             learning_rate=finite("learning_rate", learning_rate, 0.0, open_low=True),
         )
 
@@ -172,7 +184,7 @@ class ExponentialMechanism:
     """One draw from the density proportional to exp(-F) on the constraint set."""
 
 
-Run = NoisyGD | NoisyCGD | LangevinMC | ExponentialMechanism
+Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
 
 
 def _set(target: Any, **fields: object) -> None:
@@ -186,22 +198,31 @@ def _steps(epochs: float | None, steps: int | None, batches: int) -> int:
             "epochs, steps", (epochs, steps), "are not one length", "give exactly one of the two"
         )
     if steps is not None:
-        return count("steps", steps, 1)
+        return _countable("steps", steps)
     if isinstance(epochs, (int, np.integer)):
-        return count("epochs", epochs, 1) * batches
+        return _countable("epochs", count("epochs", epochs, 1) * batches)
     t = finite("epochs", epochs, 0.0, open_low=True) * batches
-    if abs(t - round(t)) > 1e-9 * t:
+    if math.isinf(t) or abs(t - round(t)) > 1e-9 * t:
         raise InvalidInput(
             "epochs",
             epochs,
             f"is not a whole number of steps at {batches} batches an epoch",
-            f"give steps={max(1, round(t))} instead",
+            f"give steps={max(1, round(t))} instead" if t < _MOST else "give fewer",
         )
-    return count("epochs", round(t), 1)
+    return _countable("epochs", round(t))
+
+
+def _countable(name: str, value: object) -> int:
+    """A whole number >= 1 that floats and 64-bit integers hold exactly."""
+    whole = count(name, value, 1)
+    if whole > _MOST:
+        raise InvalidInput(name, value, "is beyond counting", f"give at most {_MOST:g}")
+    return whole
 
 
 def _per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
-    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") and np.ndim(value) > 0):
+    # anything with entries but text and a NumPy scalar is meant as one number a step
+    if not isinstance(value, (list, tuple)) and np.ndim(cast(Any, value)) == 0:
         return finite(name, value, 0.0, open_low=True)
     values = array_in(name, value, 0.0, open_low=True, open_high=True)
     if values.shape != (steps,):

@@ -5,23 +5,45 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, TradeoffFunction
+from shiftdp.fdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    Maximum,
+    Minimum,
+    Mixture,
+    Subsampled,
+    TradeoffFunction,
+    WithFailure,
+)
+from shiftdp.fdp.composite import Composite
+from shiftdp.fdp.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.shifted_subsampling import ShiftedSubsampled
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.assumptions import Assumption
-from shiftdp.last_iterate.bounds import Proof
+from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits
-from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, Run
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    Run,
+)
+from shiftdp.last_iterate.stochastic_shifts import StochasticProof
 
 __all__ = ["FORMAT", "dumps", "loads"]
 
 FORMAT = "shiftdp-certificate/1"
 _RUNS: dict[str, type] = {
-    kind.__name__: kind for kind in (NoisyGD, NoisyCGD, LangevinMC, ExponentialMechanism)
+    kind.__name__: kind for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism)
 }
 
 
@@ -36,10 +58,7 @@ def dumps(certificate: Certificate, indent: int | None = None) -> str:
         "geometry": vars(certificate.geometry),
         "tradeoff": _function_out(certificate.f),
         "assumptions": [vars(item) for item in certificate.assumptions],
-        "proofs": [
-            {**vars(proof.visits), "weight": proof.weight, "shifts": proof.shifts.to_dict()}
-            for proof in certificate.proofs
-        ],
+        "proofs": [_proof_out(proof) for proof in certificate.proofs],
     }
     return json.dumps(_finite_out(document), indent=indent, allow_nan=False)
 
@@ -50,25 +69,25 @@ def loads(text: str) -> Certificate:
         document = _finite_in(json.loads(text))
         if document["format"] != FORMAT:
             raise _damaged(f"has format {document['format']!r}")
-        return Certificate(
+        certificate = Certificate(
             run=_run_in(document["run"]),
             geometry=Geometry(**document["geometry"]),
             bound=str(document["bound"]),
             f=_function_in(document["tradeoff"]),
             assumptions=tuple(Assumption(**item) for item in document["assumptions"]),
-            proofs=tuple(
-                Proof(
-                    Visits(item["pattern"], int(item["position"])),
-                    float(item["weight"]),
-                    Shifts.from_dict(item["shifts"]),
-                )
-                for item in document["proofs"]
-            ),
+            proofs=tuple(_proof_in(item) for item in document["proofs"]),
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise _damaged(f"lacks or misplaces {error}") from error
+        if document["mu"] != certificate.mu or document["kind"] != certificate.kind:
+            raise _damaged("contradicts itself: `mu` or `kind` is not that of the tradeoff")
+        return certificate
+    except InvalidInput:
+        raise
     except json.JSONDecodeError as error:
         raise _damaged(f"is not JSON ({error})") from error
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        raise _damaged(f"lacks or misplaces {error}") from error
+    except RecursionError as error:
+        raise _damaged("is nested without end") from error
 
 
 def _run_in(data: Mapping[str, Any]) -> Run:
@@ -76,6 +95,28 @@ def _run_in(data: Mapping[str, Any]) -> Run:
     kind = _RUNS[fields.pop("type")]
     run: Run = kind(**fields)
     return run
+
+
+def _proof_out(proof: Proof | StochasticProof) -> dict[str, Any]:
+    if isinstance(proof, StochasticProof):
+        return vars(proof)
+    return {**vars(proof.visits), "weight": proof.weight, "shifts": proof.shifts.to_dict()}
+
+
+def _proof_in(data: Mapping[str, Any]) -> Proof | StochasticProof:
+    if "tau" in data:
+        return StochasticProof(
+            tau=_whole("tau", data["tau"]),
+            groups=tuple((float(a), _whole("steps", n)) for a, n in data["groups"]),
+            split=None if data["split"] is None else float(data["split"]),
+            cap=None if data["cap"] is None else _whole("cap", data["cap"]),
+        )
+    visits = Visits(data["pattern"], int(data["position"]))
+    return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
+
+
+def _whole(name: str, value: Any) -> int:
+    return count(name, value)
 
 
 def _function_out(f: TradeoffFunction) -> dict[str, Any]:
@@ -88,11 +129,36 @@ def _function_out(f: TradeoffFunction) -> dict[str, Any]:
         return {"type": "mixture", "components": parts, "weights": list(f.weights)}
     if isinstance(f, Maximum):
         return {"type": "maximum", "components": [_function_out(part) for part in f.components]}
+    if isinstance(f, Minimum):
+        return {"type": "minimum", "components": [_function_out(part) for part in f.components]}
+    if isinstance(f, WithFailure):
+        return {"type": "with_failure", "base": _function_out(f.base), "failure": f.failure}
+    if isinstance(f, Composite):
+        factors = [[_function_out(part), k] for part, k in f.factors]
+        return {"type": "product", "factors": factors, "accuracy": f.accuracy}
+    if isinstance(f, Subsampled):
+        return {"type": "subsampled", "base": _function_out(f.base), "p": f.p}
+    if type(f) in _STEPS:
+        return {"type": _STEPS[type(f)], **vars(f)}
     raise InvalidInput("tradeoff", f, "has no JSON form", "certify the run anew")
+
+
+_STEPS: dict[type, str] = {
+    ShiftedSubsampled: "shifted_subsampled",
+    PoissonZeroOut: "poisson_zero_out",
+    PoissonReplaceOne: "poisson_replace_one",
+}
 
 
 def _function_in(data: Mapping[str, Any]) -> TradeoffFunction:
     return _READERS[data["type"]](data)
+
+
+def _step_in(kind: type, data: Mapping[str, Any]) -> TradeoffFunction:
+    fields = dict(data)
+    fields.pop("type")
+    step: TradeoffFunction = kind(**fields)
+    return step
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], TradeoffFunction]] = {
@@ -100,6 +166,14 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], TradeoffFunction]] = {
     "approx_dp": lambda data: ApproxDPTradeoff(data["epsilon"], data["delta"]),
     "mixture": lambda data: Mixture(map(_function_in, data["components"]), data["weights"]),
     "maximum": lambda data: Maximum(map(_function_in, data["components"])),
+    "minimum": lambda data: Minimum(map(_function_in, data["components"])),
+    "with_failure": lambda data: WithFailure(_function_in(data["base"]), data["failure"]),
+    "product": lambda data: Composite(
+        tuple((_function_in(part), _whole("multiplicity", k)) for part, k in data["factors"]),
+        data["accuracy"],
+    ),
+    "subsampled": lambda data: Subsampled(_function_in(data["base"]), data["p"]),
+    **{name: partial(_step_in, kind) for kind, name in _STEPS.items()},
 }
 
 

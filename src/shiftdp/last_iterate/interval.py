@@ -1,0 +1,23 @@
+"""How much of an epsilon that was composed numerically is numerical error."""
+
+from __future__ import annotations
+
+from shiftdp.fdp import Minimum, TradeoffFunction, WithFailure
+from shiftdp.fdp.composite import Composite
+
+__all__ = ["composed_below"]
+
+_CAP_ROUNDING = 1e-3  # the part by which the probability of a failure may be rounded up
+
+
+def composed_below(f: TradeoffFunction, delta: float) -> float | None:
+    """A number not above the exact epsilon of the bound that f states; None for closed forms."""
+    if isinstance(f, Composite):
+        return f.epsilon_interval(delta)[0]
+    if isinstance(f, Minimum):
+        ends = [composed_below(part, delta) for part in f.components]
+        return max((end for end in ends if end is not None), default=None)
+    if isinstance(f, WithFailure):
+        left = (delta - f.failure * (1.0 - _CAP_ROUNDING)) * (1.0 + 1e-15)
+        return composed_below(f.base, min(left, 0.5)) if left > 0.0 else None
+    return None

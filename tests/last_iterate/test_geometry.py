@@ -1,0 +1,110 @@
+"""What may be assumed of the losses, and the Lipschitz constant that follows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftdp import InvalidInput
+from shiftdp.last_iterate import Geometry
+
+GOOD: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 2.0, "sensitivity": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("strong_convexity", math.nan),
+        ("strong_convexity", math.inf),
+        ("strong_convexity", "0"),
+        ("strong_convexity", True),
+        ("strong_convexity", None),
+        ("strong_convexity", [0.5]),
+        ("strong_convexity", 2.5),  # above the smoothness
+        ("smoothness", math.nan),
+        ("smoothness", -1.0),
+        ("smoothness", "much"),
+        ("sensitivity", -1.0),
+        ("sensitivity", math.inf),
+        ("sensitivity", math.nan),
+        ("diameter", 0.0),
+        ("diameter", -1.0),
+        ("diameter", math.nan),
+        ("diameter", None),
+        ("adjacency", "add_remove"),
+        ("adjacency", ""),
+        ("adjacency", None),
+        ("adjacency", ["replace_one"]),
+    ],
+)
+def test_bad_input_is_named_with_value_and_remedy(name: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Geometry(**{**GOOD, name: value})
+    assert caught.value.name == name
+    assert caught.value.value is value or caught.value.value == value
+    assert caught.value.remedy
+    assert name in str(caught.value)
+
+
+def test_positional_arguments_and_unknown_names_are_refused() -> None:
+    with pytest.raises(TypeError):
+        Geometry(0.5, 2.0, 1.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        Geometry(**{**GOOD, "radius": 1.0})
+
+
+def test_edges_that_mean_something() -> None:
+    assert not Geometry(**{**GOOD, "strong_convexity": -math.inf}).convex
+    assert Geometry(**{**GOOD, "smoothness": math.inf}).contraction(0.1) == math.inf
+    assert Geometry(**{**GOOD, "strong_convexity": 2.0}).convex  # m = M
+    assert Geometry(**{**GOOD, "strong_convexity": 0, "smoothness": 0}).contraction(5.0) == 1.0
+    assert not Geometry(**GOOD).bounded
+    assert Geometry(**GOOD, diameter=1).bounded
+
+
+def test_it_is_frozen_and_holds_plain_floats() -> None:
+    parts = {
+        "strong_convexity": np.float64(0),
+        "smoothness": np.int64(2),
+        "sensitivity": Fraction(1, 2),
+    }
+    geometry = Geometry(**{**GOOD, **parts})
+    assert {type(getattr(geometry, f.name)) for f in dataclasses.fields(geometry)} == {float, str}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        geometry.smoothness = 3.0  # type: ignore[misc]
+    assert hash(geometry) == hash(dataclasses.replace(geometry))
+
+
+@given(st.floats(-3.0, 3.0), st.floats(0.01, 5.0), st.floats(0.01, 3.0))
+def test_contraction_is_rounded_up_and_steepest_down(m: float, M: float, eta: float) -> None:
+    geometry = Geometry(strong_convexity=min(m, M), smoothness=M, sensitivity=1.0)
+    exact = max(abs(1 - Fraction(eta) * Fraction(h)) for h in (min(m, M), M))
+    up, down = geometry.contraction(eta), geometry.steepest(eta)
+    if abs(exact - 1) > Fraction(1, 2**50):  # 2/M in floats counts as 2/M
+        assert Fraction(down) <= exact <= Fraction(up)
+    assert up == pytest.approx(float(exact), rel=1e-14, abs=4e-15)
+    assert down == pytest.approx(float(exact), rel=1e-14, abs=4e-15)
+
+
+@given(st.floats(0.01, 100.0))
+def test_the_largest_contractive_rate_is_exactly_contractive(M: float) -> None:
+    geometry = Geometry(strong_convexity=0.0, smoothness=M, sensitivity=1.0)
+    assert geometry.contraction(2.0 / M) == 1.0
+    assert geometry.contraction(1.0 / M) == 1.0
+    assert geometry.contraction(2.01 / M) > 1.0
+
+
+def test_strongly_convex_steps_contract() -> None:
+    geometry = Geometry(strong_convexity=1.0, smoothness=10.0, sensitivity=1.0)
+    assert geometry.contraction(0.1) == pytest.approx(0.9)
+    assert geometry.contraction(0.19) == pytest.approx(0.9)
+    assert geometry.contraction(0.2) == 1.0
+    weak = Geometry(strong_convexity=-1.0, smoothness=10.0, sensitivity=1.0)
+    assert weak.contraction(0.1) == pytest.approx(1.1)
