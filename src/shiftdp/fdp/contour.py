@@ -303,10 +303,9 @@ class ContourEstimate:
             raise ContourRefusal("the moment generating function overflows")
         period = tilts.period(c, epsilon, goal)
         step = 2.0 * math.pi / period
-        lattice = [rule.lattice(c) for rule in survey.rules]
         # the atoms at 0, all together, have delta(eps) = 0 for eps >= 0 and need not be integrated
         still = -math.inf
-        if c > 0.0 and self.mu == 0.0 and not any(lattice):
+        if c > 0.0 and self.mu == 0.0 and all(rule.spikes is None for rule in survey.rules):
             log_atoms = math.fsum(
                 k * math.log(rule.atom) if rule.atom > 0.0 else -math.inf
                 for (_, k), rule in zip(self.laws, survey.rules, strict=True)
@@ -327,25 +326,21 @@ class ContourEstimate:
                 raise ContourRefusal("the integrand decays too slowly")
             modulus = -0.5 * self.mu**2 * tau * tau
             phase = (c + 0.5) * self.mu**2 * tau
-            envelope = modulus[-4:].copy()
-            for (_, k), rule, m, spikes in zip(self.laws, rules, excess, lattice, strict=True):
+            outlook = float(modulus[-1])
+            for (_, k), rule, m in zip(self.laws, rules, excess, strict=True):
                 log_modulus, argument = rule.line(c, m, tau)
-                log_modulus = log_modulus - math.log1p(m)
-                modulus = modulus + k * log_modulus
+                modulus = modulus + k * (log_modulus - math.log1p(m))
                 phase = phase + k * argument
-                # what may come back: the atoms, should they all be in phase
-                most = (spikes + rule.atom) / (1.0 + m) if spikes else 0.0
-                floor = math.log(min(most, 1.0)) if most > 0.0 else -math.inf
-                envelope = envelope + k * np.maximum(log_modulus[-4:], floor)
+                outlook += k * rule.outlook(c, m, float(tau[-1]))
             s = c + 1j * tau
-            weight = np.abs(1.0 / (s * (s + 1.0))) * (step / math.pi)
             values: NDArray[np.complex128] = np.exp(modulus + 1j * phase)
-            left = np.exp(envelope)
+            left = math.exp(outlook)
             if still > -math.inf:
                 values = values - math.exp(still)
-                left = np.abs(values[-4:])
+                left = math.exp(still) * math.expm1(max(outlook - still, 0.0))
+            left = max(left, float(np.abs(values[-4:]).max()))
             pieces.append(values * (step / math.pi) / (s * (s + 1.0)))
-            tail = float((left * weight[-4:]).max()) * last
+            tail = left * abs(1.0 / (s[-1] * (s[-1] + 1.0))) * (step / math.pi) * last
             slow = last >= _SLOW
             enough = 0.01 * _ACCEPTED if slow else _CUT
             if tail < enough * known or last >= _MOST_NODES:

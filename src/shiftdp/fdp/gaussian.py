@@ -23,7 +23,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 if TYPE_CHECKING:
     from shiftdp.fdp.composition import Product
 
-__all__ = ["GaussianTradeoff"]
+__all__ = ["GaussianTradeoff", "gaussian_profiles"]
 
 _ULP = 2.0**-52
 _LEAST = 5e-324
@@ -87,11 +87,7 @@ class GaussianTradeoff(TradeoffFunction):
             delta = np.array([gaussian_delta(self.mu, float(positive[0]))])
         else:
             delta = gaussian_delta_array(np.asarray(self.mu), positive)
-        delta = delta * (1.0 + _log_delta_error(self.mu, positive))
-        # delta > 0 for every finite eps, even where it is denormal or underflows
-        delta = np.where((positive < math.inf) & (self.mu > 0), delta + 2 * _LEAST, delta)
-        mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * _ULP)
-        return np.where(epsilon < 0, mirrored, delta)
+        return _rounded_up(np.asarray(self.mu), epsilon, delta)
 
     def _epsilon(self, delta: Array) -> Array:
         if delta.size == 1:
@@ -114,17 +110,35 @@ class GaussianTradeoff(TradeoffFunction):
         product.gaussian(self.mu, k)
 
 
-def _log_delta_error(mu: float, epsilon: Array) -> Array:
+def gaussian_profiles(mu: Array, epsilon: Array) -> Array:
+    """delta(eps) of many G(mu) at once, a row each, rounded up as for one."""
+    column = mu[:, None]
+    return _rounded_up(column, epsilon, gaussian_delta_array(column, np.abs(epsilon)))
+
+
+def _rounded_up(mu: Array, epsilon: Array, delta: Array) -> Array:
+    """The profile at eps, from delta at |eps| as it was computed."""
+    positive = np.abs(epsilon)
+    delta = delta * (1.0 + _log_delta_error(mu, positive))
+    # delta > 0 for every finite eps, even where it is denormal or underflows
+    delta = np.where((positive < math.inf) & (mu > 0), delta + 2 * _LEAST, delta)
+    mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * _ULP)
+    return np.where(epsilon < 0, mirrored, delta)
+
+
+def _log_delta_error(mu: Array, epsilon: Array) -> Array:
     """How far log delta may be off.
 
     delta carries the rounding of x = eps/mu - mu/2, some 1 + |x| times, and R(x) - R(y) what is
     lost in the difference: (1.3 + u)/mu, or u (1.3 + u) by the Taylor series for small mu.
     """
-    if mu in (0.0, math.inf):
-        return np.full(epsilon.shape, 4 * _ULP)
-    u = np.minimum(epsilon / mu, _FAR + 0.5 * mu)
-    x = np.clip(u - 0.5 * mu, -_FAR, _FAR)
-    loss = (1.3 + u) * np.minimum(1.0 / mu, 10.0 + u)
-    error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * mu) + 2.0 * loss
+    proper = (mu > 0) & (mu < math.inf)
+    m = np.where(proper, mu, 1.0)
+    with np.errstate(over="ignore"):
+        u = np.minimum(epsilon / m, _FAR + 0.5 * m)
+        loss = (1.3 + u) * np.minimum(1.0 / m, 10.0 + u)
+    x = np.clip(u - 0.5 * m, -_FAR, _FAR)
+    error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * m) + 2.0 * loss
     # left of 0, where delta is close to 1, only phi(x) of it counts
-    return 4 * _ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
+    error = 4 * _ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
+    return np.where(proper, error, 4 * _ULP)

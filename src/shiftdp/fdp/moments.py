@@ -43,6 +43,7 @@ _ORDER = 32  # Gauss-Legendre nodes a panel
 _TURN = 46.0  # what |s| times the width of a panel may be: 32 nodes then leave 1e-16
 _LARGEST = 700.0  # exp overflows beyond
 _MOST_PANELS = 2000
+_AHEAD = np.append(np.linspace(0.0, 0.25, 4), np.linspace(0.3, 3.0, 28))
 _FARTHEST = 1e4  # losses beyond are not followed
 
 
@@ -113,11 +114,24 @@ class Quadrature:
             modulus = 0.5 * np.log1p(np.maximum(2.0 * real + real * real + imaginary**2, -1.0))
         return modulus, np.arctan2(imaginary, 1.0 + real)
 
-    def lattice(self, c: float) -> float:
-        """The atoms away from 0, after tilting by e^{cL}."""
+    def outlook(self, c: float, at_c: float, tau: float) -> float:
+        """log of the largest |M(c + i tau')| / M(c) seen for tau' >= tau.
+
+        M comes back where the losses of the bulk are in phase again, some 2 pi over their mean
+        apart; three such periods are looked at. Atoms away from 0 may be in phase at any time:
+        they are taken to be.
+        """
+        x, weight = self.x, self.up * np.exp(c * self.x) + self.down * np.exp(-c * self.x)
+        period = 2.0 * math.pi * float(weight.sum()) / float(weight @ x)
+        ahead = tau + period * _AHEAD
+        modulus, argument = self.line(c, at_c, ahead)
         if self.spikes is None:
-            return 0.0
-        return float(self.spikes[1] @ np.exp(c * self.spikes[0]))
+            return float(modulus.max()) - math.log1p(at_c)
+        place, mass = self.spikes
+        mass = mass * np.exp(c * place)
+        spikes = np.exp(1j * np.multiply.outer(ahead, place)) @ mass
+        rest = np.abs(np.exp(modulus + 1j * argument) - spikes)
+        return min(math.log(float(rest.max()) + float(mass.sum())) - math.log1p(at_c), 0.0)
 
 
 class LossLaw(ABC):

@@ -17,6 +17,7 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, TradeoffFunction
 from shiftdp.interpolation import cyclic_descent, gradient_descent, langevin
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
+from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
 from shiftdp.last_iterate import assumptions as given
@@ -24,7 +25,6 @@ from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, StepSchedule, outcomes, schedule_of
-from shiftdp.last_iterate.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,

@@ -20,9 +20,9 @@ from typing import Literal, Protocol
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.reshuffled import ReshuffledSchedule
 from shiftdp.last_iterate.runs import Order, PerStep
 
 __all__ = ["BatchRun", "Outcome", "StepSchedule", "Visits", "outcomes", "schedule_of"]

@@ -10,7 +10,7 @@ up to the first visit that follows the start, from there to the last visit of an
 there to the final visit, and the rest; neighbours are pooled while the slopes do not increase.
 
 A start from distance D can only be best just after a visit. Whichever is taken, the shifts prove
-their mu; `tests/last_iterate/test_reshuffled.py` has the search find the best.
+their mu; `tests/interpolation/test_reshuffled.py` has the search find the best.
 """
 
 from __future__ import annotations

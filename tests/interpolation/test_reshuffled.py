@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.interpolation.verify import verify
-from shiftdp.last_iterate.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from tests.last_iterate.brute_force import least_mu
 
 
