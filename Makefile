@@ -34,6 +34,7 @@ test: lint format-check types contract snippets doctests tests
 	$(call heading,all passed)
 
 test-all: MARKS := -m ""
+test-all: export HYPOTHESIS_PROFILE := thorough
 test-all: test
 
 bench: $(BENCHED)

@@ -124,7 +124,9 @@ def test_epsilon_is_the_least(kind: str, data: st.DataObject, delta: float) -> N
         assert delta < f.delta(1e6) * (1 + 1e-14)
         return
     if delta < 1.0:
-        assert exact.delta(f, epsilon) <= mpf(delta) * (1 + mpf("1e-17")) + mpf("1e-35")
+        # the peak of a maximum is itself found by a search
+        found = mpf("1e-25") if isinstance(f, Maximum) else mpf("1e-35")
+        assert exact.delta(f, epsilon) <= mpf(delta) * (1 + mpf("1e-17")) + found
     if epsilon > 0.0:
         less = epsilon - 2e-12 * epsilon - 4e-15
         assert less < 0.0 or f.delta(less) > delta * (1 - 1e-15)
@@ -249,10 +251,10 @@ def test_scalars_and_arrays_agree(kind: str, data: st.DataObject) -> None:
         assert array.dtype == np.float64
         single = [method(float(point)) for point in points]
         assert all(type(value) is float for value in single)
-        np.testing.assert_allclose(array, single, rtol=2e-12, atol=1e-300)
+        np.testing.assert_allclose(array, single, rtol=1e-11, atol=1e-300)
         np.testing.assert_array_equal(method(points.tolist()), array)
         table = method(points[:4].reshape(2, 2))
-        np.testing.assert_allclose(table, array[:4].reshape(2, 2), rtol=2e-12, atol=1e-300)
+        np.testing.assert_allclose(table, array[:4].reshape(2, 2), rtol=1e-11, atol=1e-300)
 
 
 @every_kind
@@ -315,9 +317,8 @@ def test_renyi_against_quadrature_of_the_profile(
         assert f.delta(math.inf) > 0.0
         return
     # in eps: gamma^{a-1} (H - (1 - gamma)_+) d eps; the left tail by H's mirror image
-    edge = max(f.epsilon(1e-13), 1e-9)
-    wide = max(edge, f.epsilon(1e-250)) if math.isfinite(f.epsilon(1e-250)) else edge
-    eps = np.linspace(0.0, wide, 40_001)
+    reach = [g.epsilon(d) for g in (f, f.inverse()) for d in (1e-13, 1e-250)]
+    eps = np.linspace(0.0, max(1e-9, *(e for e in reach if e < math.inf)), 60_001)
     log_weight = (order - 1.0) * eps
     with np.errstate(divide="ignore"):
         right = np.exp(np.log(f.delta(eps)) + log_weight)

@@ -217,6 +217,12 @@ REGIMES: dict[str, tuple[Parts, list[float], float, float, float]] = {
         ],
         [0, 3, 18], 1e-3, 14, 80,
     ),
+    # whose moment generating function all but vanishes, and comes back
+    "recurrent": (
+        [(LaplaceTradeoff(math.log1p(math.expm1(0.4) / 0.0075)).subsample(0.0075), 305)],
+        [0, 3, 5.78], 1.25e-3, 0.42, 90,
+    ),
+    "two bumps": ([(subsampled(0.1, 8.0), 200)], [700, 1100, 2000], 5e-2, 250, 9000),
     # its profile is noisy, so the lattice must be coarse
     "maximum": (
         [(Maximum([GaussianTradeoff(0.3), ApproxDPTradeoff(1.0)]), 30)], [0, 4, 9], 2e-3, 2, 60,

@@ -83,20 +83,37 @@ class Composite(TradeoffFunction):
     # --- certified answers ---
 
     def _delta(self, epsilon: Array) -> Array:
-        least = -np.expm1(np.minimum(epsilon, 0.0))
+        return self._delta_or(epsilon, np.zeros(epsilon.shape))
+
+    def _delta_or(self, epsilon: Array, floor: Array) -> Array:
+        least = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), floor)
         delta = np.where(epsilon == math.inf, 0.0, 1.0)
         todo = np.flatnonzero(np.isfinite(epsilon))
         for bucket in range(_BUCKETS):
             if todo.size == 0:
                 break
-            above = self._curve(bucket).above.delta(epsilon[todo])
+            try:
+                above = self._curve(bucket).above.delta(epsilon[todo])
+            except AccuracyNotMet:
+                # losses that end abruptly need ever finer meshes; what is known is still a bound
+                if bucket == 0:
+                    raise
+                break
             delta[todo] = np.minimum(delta[todo], above)
             # the next composition is made for smaller deltas, and better there
             todo = todo[delta[todo] < 10.0 ** (-_DECADES * (bucket + 1))]
+            todo = todo[delta[todo] > floor[todo]]
         return np.maximum(delta, least)
 
     def _epsilon(self, delta: Array) -> Array:
         return self._solve(delta, +1)
+
+    def _epsilon_or(self, delta: Array, floor: Array) -> Array:
+        larger = np.array(floor)
+        open_ = self._delta_or(floor, delta) > delta
+        if open_.any():
+            larger[open_] = np.maximum(self._epsilon(delta[open_]), floor[open_])
+        return larger
 
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
         """Two certified bounds between which the exact epsilon of the product lies."""

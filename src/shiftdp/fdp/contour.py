@@ -43,7 +43,7 @@ _MARGINS = (
     37.0,
     27.0,
 )  # minus the log of the part of delta that may be left out, at first and last
-_FIRST_FLOOR = -12.0
+_FIRST_FLOOR, _LAST_FLOOR = -12.0, -1e4  # log delta, as it is first and last guessed
 _CUT = 1e-14  # what may be cut off, as a part of delta
 _ACCEPTED = 1e-10  # relative error of delta above which an estimate is refused
 _FRACTIONS = np.linspace(0.0, 1.0, 20)
@@ -218,16 +218,21 @@ class ContourEstimate:
         """log delta(eps) of the product without its failures."""
         result = np.full(epsilon.shape, math.nan)
         todo = np.argsort(epsilon)
-        while todo.size:
+        for _ in range(_MOST_LINES):
             at = float(epsilon[todo[todo.size // 2]])
             line, survey = self._least_refused(partial(self._line_at, at))
             near = np.abs(epsilon[todo] - at) <= _SHARED_WIDTH * line.width
             now = todo[near]
             value, error = self._read(line, survey, epsilon[now])
-            good = (error < _SHARED) | (epsilon[now] == at)
+            own = epsilon[now] == at
+            good = own | (error < min(max(_SHARED, 10.0 * float(error[own][0])), _ACCEPTED))
             result[now[good]] = np.minimum(value[good], 0.0)
             todo = np.concatenate([todo[~near], now[~good]])
+            if todo.size == 0:
+                break
             todo = todo[np.argsort(epsilon[todo])]
+        else:
+            raise ContourRefusal(f"the curve needs more than {_MOST_LINES} lines")
         order = np.argsort(epsilon)
         falling = np.minimum.accumulate(result[order])
         if np.any(result[order] > falling + 10.0 * _ACCEPTED):
@@ -254,7 +259,7 @@ class ContourEstimate:
 
     def _line_at(self, epsilon: float, margin: float) -> tuple[_Line, _Survey]:
         """A line for eps; delta, of which the tails may take no part, is found on the way."""
-        value, floor = 0.0, _FIRST_FLOOR
+        floor, worst = _FIRST_FLOOR, math.inf
         for _ in range(_ROUNDS):
             survey = self._survey(floor, margin)
             sigma, above = survey.sigma, epsilon - survey.mean
@@ -263,17 +268,18 @@ class ContourEstimate:
             c, value = tilts.for_epsilon(epsilon)
             if right and value < floor - 0.5:
                 floor = 1.1 * value - 1.0
-                continue
+                if floor > _LAST_FLOOR:
+                    continue
+                break
             line = self._draw(survey, tilts, c, epsilon, value)
             read, error = self._read(line, survey, np.array([epsilon]))
-            if error[0] < _ACCEPTED:
+            worst = float(error[0])
+            if worst < _ACCEPTED:
                 return line, survey
             if not math.isfinite(read[0]) or read[0] > floor + 1.0:
                 break
             floor = float(read[0]) - 1.0
-        else:
-            raise ContourRefusal(f"delta({epsilon:g}) is beyond reach")
-        raise ContourRefusal(f"the relative error of delta({epsilon:g}) may be {error[0]:.1e}")
+        raise ContourRefusal(f"the relative error of delta({epsilon:g}) may be {worst:.1e}")
 
     # --- the line ---
 
@@ -328,16 +334,18 @@ class ContourEstimate:
             phase = (c + 0.5) * self.mu**2 * tau
             outlook = float(modulus[-1])
             for (_, k), rule, m in zip(self.laws, rules, excess, strict=True):
-                log_modulus, argument = rule.line(c, m, tau)
-                modulus = modulus + k * (log_modulus - math.log1p(m))
-                phase = phase + k * argument
-                outlook += k * rule.outlook(c, m, float(tau[-1]))
+                ahead = rule.ahead(c, float(tau[-1]))
+                log_modulus, argument = rule.line(c, m, np.concatenate([tau, ahead]))
+                modulus = modulus + k * (log_modulus[: tau.size] - math.log1p(m))
+                phase = phase + k * argument[: tau.size]
+                beyond = log_modulus[tau.size :], argument[tau.size :]
+                outlook += k * rule.outlook(c, m, ahead, beyond)
             s = c + 1j * tau
             values: NDArray[np.complex128] = np.exp(modulus + 1j * phase)
             left = math.exp(outlook)
             if still > -math.inf:
                 values = values - math.exp(still)
-                left = math.exp(still) * math.expm1(max(outlook - still, 0.0))
+                left *= -math.expm1(min(still - outlook, 0.0))
             left = max(left, float(np.abs(values[-4:]).max()))
             pieces.append(values * (step / math.pi) / (s * (s + 1.0)))
             tail = left * abs(1.0 / (s[-1] * (s[-1] + 1.0))) * (step / math.pi) * last
@@ -362,6 +370,7 @@ class ContourEstimate:
         )  # fmt: skip
 
 
+_MOST_LINES = 60
 _SHARED_WIDTH = 5.0  # how far from its own eps a line is tried, in standard deviations
 _SHARED = 1e-12  # relative error above which a point of a curve is given a line of its own
 
@@ -396,10 +405,10 @@ class _Survey:
         ]
 
     def cumulant(self, c: Array) -> Array:
-        """K(c) for real c."""
+        """K(c) for real c, roughly."""
         total = 0.5 * self.mu**2 * c * (c + 1.0)
         for (_, k), rule in zip(self.laws, self.rules, strict=True):
-            total = total + k * np.log1p(rule.excess(c))
+            total = total + k * np.log1p(rule.rough_excess(c))
         return total
 
     def error(self, excess: list[float], rules: list[Quadrature], c: float) -> float:

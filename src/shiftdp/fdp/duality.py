@@ -53,7 +53,8 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
         reach_flat = np.minimum(-np.log(start), _WIDEST)
     best = np.maximum(_hump(steep, reach), _hump(flat, reach_flat))
     # eps -> infinity decides at alpha = 0
-    best = np.where(alpha == 0.0, 1.0 - delta(np.full(alpha.shape, math.inf)) * (1 + 2e-16), best)
+    last = np.minimum(delta(np.full(alpha.shape, math.inf)), 1.0)
+    best = np.where(alpha == 0.0, complement_down(last), best)
     return np.clip(best, 0.0, complement_down(alpha))
 
 

@@ -43,10 +43,12 @@ class Minimum(TradeoffFunction):
         return self if self.symmetric else Minimum(f.inverse() for f in self.components)
 
     def _delta(self, epsilon: Array) -> Array:
-        return reduce(np.maximum, (f._delta(epsilon) for f in self.components))
+        nothing = np.zeros(epsilon.shape)
+        return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, nothing)
 
     def _epsilon(self, delta: Array) -> Array:
-        return reduce(np.maximum, (f._epsilon(delta) for f in self.components))
+        first, *rest = self.components
+        return reduce(lambda most, f: f._epsilon_or(delta, most), rest, first._epsilon(delta))
 
     def _log_moment(self, order: float) -> float:
         """The moment less 1 is an increasing linear functional of the profile, and max <= sum."""
@@ -102,15 +104,18 @@ class Maximum(TradeoffFunction):
             reach = max(reach, float(f._epsilon(np.minimum(floor * (1 + 1e-9) + 1e-18, 1.0))[0]))
         reach = min(reach, 600.0)
         eps = np.unique(np.linspace(-min(reach, 40.0), reach, _GRID))
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if len(self.components) > 1 else 0):
             if eps.size > _MOST_POINTS:
                 break
             profiles = self._profiles(eps)
             which, height = profiles.argmin(axis=0), profiles.min(axis=0)
+            # whether the smallest is so by more than rounding
+            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + 1e-11) + 1e-14
             kept = _lower_hull(eps, height)
             # the hull skips points at random where rounding is all that bends it
             touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 1e-14
-            ends = (which[1:] != which[:-1]) | (touches[1:] != touches[:-1])
+            ends = (which[1:] != which[:-1]) & clear[1:] & clear[:-1]
+            ends |= touches[1:] != touches[:-1]
             ends[1:] |= ends[:-1].copy()
             ends[:-1] |= ends[1:].copy()
             left, width = eps[:-1][ends], np.diff(eps)[ends]

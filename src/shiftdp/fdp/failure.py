@@ -51,7 +51,9 @@ class WithFailure(TradeoffFunction):
         return rest * self.base._beta(inner) * (1 - 1e-15)
 
     def _delta(self, epsilon: Array) -> Array:
-        delta: Array = self.failure + (1.0 - self.failure) * self.base._delta(epsilon)
+        # what lies below the last digit of the failure need not be known
+        base = self.base._delta_or(epsilon, np.full(epsilon.shape, 2.0**-54 * self.failure))
+        delta: Array = self.failure + (1.0 - self.failure) * base
         return delta * (1 + 1e-15)
 
     def _epsilon(self, delta: Array) -> Array:

@@ -133,7 +133,7 @@ def _log_delta_error(mu: Array, epsilon: Array) -> Array:
     lost in the difference: (1.3 + u)/mu, or u (1.3 + u) by the Taylor series for small mu.
     """
     proper = (mu > 0) & (mu < math.inf)
-    m = np.where(proper, mu, 1.0)
+    m = np.where(proper, np.minimum(mu, 1e300), 1.0)
     with np.errstate(over="ignore"):
         u = np.minimum(epsilon / m, _FAR + 0.5 * m)
         loss = (1.3 + u) * np.minimum(1.0 / m, 10.0 + u)

@@ -19,6 +19,7 @@ needs no array and no SciPy, and costs a few microseconds.
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -48,7 +49,7 @@ _SMALL_U = 0.05  # below: solve for the gap to delta(0)
 _STEP = 1e-6  # a step of Halley's method this small leaves an error of its cube
 _MOST_STEPS = 40
 _CHUNK = 4096  # larger arrays leave the cache
-_FARTHEST = 1e6  # in u: delta underflows long before
+_FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
 # Gauss-Legendre on [0, 1]
 _NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
 _WEIGHTS = (
@@ -84,7 +85,14 @@ def _mills_difference(u: float, mu: float) -> tuple[float, float]:
     if mu >= _SMALL_MU:
         upper = _mills(u + h)
         return _mills(u - h) - upper, upper
-    r0 = _mills(u)
+    return _mills_series(_mills(u), u, h)
+
+
+Real = TypeVar("Real", float, Array)
+
+
+def _mills_series(r0: Real, u: Real, h: Real) -> tuple[Real, Real]:
+    """R(u - h) - R(u + h) and R(u + h) for small h, from R(u) and its derivatives there."""
     r1 = u * r0 - 1.0
     r2 = u * r1 + r0
     r3 = u * r2 + 2.0 * r1
@@ -116,10 +124,18 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     x = u - 0.5 * mu
     if x < -5.0:
         return math.log1p(-0.5 * math.erfc(-x / _SQRT2) - _density(x) * _mills(u + 0.5 * mu))
-    difference, _ = _mills_difference(u, mu)
-    if difference <= 0.0:  # delta below about 1e-320 times anything a float can hold
+    if x > _FARTHEST:
         return -math.inf
-    return -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference)
+    if x > 1e4:  # R(x) - R(y) by its asymptotic series, of which the rest is below 1e-15
+        log_difference = (
+            math.log(mu) - math.log(x) - math.log(u + 0.5 * mu) + math.log1p(-3.0 / (u * u))
+        )
+    else:
+        difference, _ = _mills_difference(u, mu)
+        if difference <= 0.0:  # mu is denormal, and delta less than the least float
+            return -math.inf
+        log_difference = math.log(difference)
+    return -0.5 * x * x - _LOG_SQRT_2PI + log_difference
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -309,20 +325,7 @@ def _mills_difference_array(u: Array, mu: Array) -> tuple[Array, Array]:
         for part in (small, ~small):
             difference[part], upper[part] = _mills_difference_array(u[part], mu[part])
         return difference, upper
-    r0 = _mills_array(u)
-    r1 = u * r0 - 1.0
-    r2 = u * r1 + r0
-    r3 = u * r2 + 2.0 * r1
-    r4 = u * r3 + 3.0 * r2
-    r5 = u * r4 + 4.0 * r3
-    r6 = u * r5 + 5.0 * r4
-    r7 = u * r6 + 6.0 * r5
-    r8 = u * r7 + 7.0 * r6
-    r9 = u * r8 + 8.0 * r7
-    hh = h * h
-    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * (r7 + hh / 72.0 * r9))))
-    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * (r6 + hh / 56.0 * r8)))
-    return -2.0 * odd, even + odd
+    return _mills_series(_mills_array(u), u, h)
 
 
 def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
@@ -336,11 +339,15 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
     body = np.flatnonzero((mu > 0) & (mu < math.inf) & (positive < math.inf))
     if body.size:
         m = mu[body]
-        u = np.minimum(positive[body] / m, _FARTHEST)
+        with np.errstate(over="ignore"):
+            u = np.minimum(positive[body] / m, _FARTHEST)
         x = u - 0.5 * m
         # left of -5 the Mills ratio would overflow, and delta is close to 1
         left = x < -5.0
-        difference, upper = _mills_difference_array(np.where(left, u + m, u), m)
+        # nor need it be found where the density is 0
+        difference, upper = _mills_difference_array(
+            np.where(left, 0.5 * m, np.minimum(u, 60.0 + 0.5 * m)), m
+        )
         with np.errstate(over="ignore", under="ignore"):
             density = np.exp(-0.5 * x * x - _LOG_SQRT_2PI)
             value = density * np.maximum(difference, 0.0)

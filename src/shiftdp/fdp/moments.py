@@ -43,7 +43,7 @@ _ORDER = 32  # Gauss-Legendre nodes a panel
 _TURN = 46.0  # what |s| times the width of a panel may be: 32 nodes then leave 1e-16
 _LARGEST = 700.0  # exp overflows beyond
 _MOST_PANELS = 2000
-_AHEAD = np.append(np.linspace(0.0, 0.25, 4), np.linspace(0.3, 3.0, 28))
+_AHEAD = np.append([0.0, 0.07, 0.14], np.linspace(0.25, 2.75, 13))
 _FARTHEST = 1e4  # losses beyond are not followed
 
 
@@ -67,12 +67,12 @@ class Quadrature:
     reach: float = math.inf
 
     def mean(self) -> float:
-        """E_Q[L], the Kullback-Leibler divergence of the finite part."""
+        """E_Q[L] of the finite part, to some digits: it sets the scale."""
         x = self.x
         if self.profile:
             return float(self.up.sum() + self.down @ np.exp(-x))
         if self.symmetric:
-            return float((self.down * x) @ np.expm1(x))
+            return float((self.up - self.down) @ x)
         # x + expm1(-x) >= 0: the expectation of what is added vanishes
         return float(self.up @ (x + np.expm1(-x)) + self.down @ (np.expm1(x) - x))
 
@@ -91,6 +91,16 @@ class Quadrature:
                 value = (np.expm1(turn) + rest) @ self.up + linear
                 value = value + (np.expm1(-turn) + np.multiply.outer(c, np.expm1(x))) @ self.down
         far = (np.abs(c + 0.5) + 0.5) * x.max(initial=0.0) > _LARGEST
+        return np.where(far, math.inf, value)
+
+    def rough_excess(self, c: Array) -> Array:
+        """M(c) - 1 for real c, to an absolute error of some 1e-15: enough to find a saddle."""
+        if self.profile:
+            return self.excess(c)
+        far = (np.abs(c + 0.5) + 0.5) * self.x.max(initial=0.0) > _LARGEST
+        growth = np.exp(np.multiply.outer(np.where(far, 0.0, c), self.x))
+        value = growth @ self.up + (1.0 / growth) @ self.down
+        value = value - (self.up.sum() + self.down.sum() + self.missing[0])
         return np.where(far, math.inf, value)
 
     def line(self, c: float, at_c: float, tau: Array) -> tuple[Array, Array]:
@@ -114,17 +124,22 @@ class Quadrature:
             modulus = 0.5 * np.log1p(np.maximum(2.0 * real + real * real + imaginary**2, -1.0))
         return modulus, np.arctan2(imaginary, 1.0 + real)
 
-    def outlook(self, c: float, at_c: float, tau: float) -> float:
-        """log of the largest |M(c + i tau')| / M(c) seen for tau' >= tau.
+    def ahead(self, c: float, tau: float) -> Array:
+        """Points from tau on where M is largest, if it comes back at all.
 
-        M comes back where the losses of the bulk are in phase again, some 2 pi over their mean
-        apart; three such periods are looked at. Atoms away from 0 may be in phase at any time:
-        they are taken to be.
+        That is where the losses of the bulk are in phase again, some 2 pi over their mean apart;
+        three such periods are looked at.
         """
-        x, weight = self.x, self.up * np.exp(c * self.x) + self.down * np.exp(-c * self.x)
-        period = 2.0 * math.pi * float(weight.sum()) / float(weight @ x)
-        ahead = tau + period * _AHEAD
-        modulus, argument = self.line(c, at_c, ahead)
+        weight = self.up * np.exp(c * self.x) + self.down * np.exp(-c * self.x)
+        period = 2.0 * math.pi * float(weight.sum()) / float(weight @ self.x)
+        return tau + period * _AHEAD
+
+    def outlook(self, c: float, at_c: float, ahead: Array, log_m: tuple[Array, Array]) -> float:
+        """log of the largest |M| / M(c) that is to be expected from the points ahead on.
+
+        Atoms away from 0 may be in phase at any time: they are taken to be.
+        """
+        modulus, argument = log_m
         if self.spikes is None:
             return float(modulus.max()) - math.log1p(at_c)
         place, mass = self.spikes
@@ -181,12 +196,14 @@ class SubsampledGaussianLaw(LossLaw):
             fastest = max(fastest, turn)
             edges.append(min(at + width, end))
         z, weight = _composite(np.array(edges))
-        x = np.log1p(p * np.expm1(z))
+        x = np.log1p(p * np.expm1(np.minimum(z, _LARGEST))) + np.maximum(z - _LARGEST, 0.0)
         standard = z / mu + 0.5 * mu
-        down = weight * np.exp(-0.5 * standard * standard) * (1.0 / (mu * math.sqrt(2 * math.pi)))
+        weight = weight / (mu * math.sqrt(2.0 * math.pi))
+        half_square = 0.5 * standard * standard
+        up, down = weight * np.exp(x - half_square), weight * np.exp(-half_square)
         atom = (1.0 - p) * math.erf(mu / math.sqrt(8.0))
         error = 0.0 if edges[-1] >= end * (1 - 1e-12) else math.inf
-        return Quadrature(x, down * np.exp(x), down, atom, error=error, reach=_TURN / fastest)
+        return Quadrature(x, up, down, atom, error=error, reach=_TURN / fastest)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,9 @@ class PiecewiseLinear(TradeoffFunction):
         remedy = "give knots of a convex decreasing function below 1 - alpha"
         if a[0] != 0.0 or a[-1] != 1.0 or np.any(np.diff(a) <= 0):
             raise InvalidInput("alpha", a.tolist(), "does not rise from 0 to 1", remedy)
-        if np.any(np.diff(b) > 0) or np.any(b > 1.0 - a):
+        if np.any(np.diff(b) > 0) or np.any(b > 1.0 - a + _SLACK):
             raise InvalidInput("beta", b.tolist(), "rises, or exceeds 1 - alpha", remedy)
+        b = np.minimum(b, complement_down(a))
         chord = b[:-2] + (b[2:] - b[:-2]) * ((a[1:-1] - a[:-2]) / (a[2:] - a[:-2]))
         if np.any(b[1:-1] > chord + _SLACK):
             raise InvalidInput("beta", b.tolist(), "is not convex", remedy)
@@ -132,7 +133,8 @@ class PiecewiseLinear(TradeoffFunction):
     def _beta(self, alpha: Array) -> Array:
         # from the right end of each piece, the lower one: nothing cancels
         i = np.clip(np.searchsorted(self.alpha, alpha), 1, self.alpha.size - 1)
-        return (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (1 - 1e-15)
+        value = (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (1 - 1e-15)
+        return np.where(alpha <= 0.0, self.beta[0], value)
 
     def _delta(self, epsilon: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

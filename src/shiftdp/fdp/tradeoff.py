@@ -61,6 +61,14 @@ class TradeoffFunction(ABC):
         )
         return np.where(finite, found, math.inf)
 
+    def _delta_or(self, epsilon: Array, floor: Array) -> Array:
+        """The larger of delta(eps) and the floor: a subclass may save what lies below it."""
+        return np.maximum(self._delta(epsilon), floor)
+
+    def _epsilon_or(self, delta: Array, floor: Array) -> Array:
+        """The larger of eps(delta) and the floor, likewise."""
+        return np.maximum(self._epsilon(delta), floor)
+
     @property
     @abstractmethod
     def symmetric(self) -> bool:

@@ -15,8 +15,8 @@ def composed_below(f: TradeoffFunction, delta: float) -> float | None:
     if isinstance(f, Composite):
         return f.epsilon_interval(delta)[0]
     if isinstance(f, Minimum):
-        ends = [composed_below(part, delta) for part in f.components]
-        return max((end for end in ends if end is not None), default=None)
+        # the largest exact epsilon is at least that of the first, which is mostly the larger
+        return composed_below(f.components[0], delta)
     if isinstance(f, WithFailure):
         left = (delta - f.failure * (1.0 - _CAP_ROUNDING)) * (1.0 + 1e-15)
         return composed_below(f.base, min(left, 0.5)) if left > 0.0 else None

@@ -134,11 +134,12 @@ def _poisson(
     if geometry.adjacency == "replace_one":
         return product([(PoissonReplaceOne(steps.p, a, steps.s), n) for a, n in groups], accuracy)
     there = product([(PoissonZeroOut(steps.p, a, steps.s), n) for a, n in groups], accuracy)
-    return there if there.symmetric else Minimum((there, there.inverse()))
+    # first the direction whose losses have no end: it is the worse one almost everywhere
+    return there if there.symmetric else Minimum((there.inverse(), there))
 
 
 def product(parts: Sequence[tuple[TradeoffFunction, int]], accuracy: float) -> TradeoffFunction:
-    """The composition: a Gaussian where it is one, else numerical."""
+    """The composition: a Gaussian or a single step where it is one, else numerical."""
     factors: dict[TradeoffFunction, int] = {}
     gaussians: list[tuple[GaussianTradeoff, int]] = []
     for f, n in parts:
@@ -150,6 +151,8 @@ def product(parts: Sequence[tuple[TradeoffFunction, int]], accuracy: float) -> T
     if not factors:
         mu = math.hypot(*(f.mu * math.sqrt(n) for f, n in gaussians)) if gaussians else 0.0
         return GaussianTradeoff(mu * UP)
+    if not gaussians and list(factors.values()) == [1]:
+        return next(iter(factors))
     return Composite((*gaussians, *factors.items()), accuracy)
 
 

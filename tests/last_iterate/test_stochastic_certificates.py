@@ -1,0 +1,223 @@
+"""NoisySGD: what is refused, and certificates that were tampered with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import shiftdp as sdp
+from shiftdp._errors import VerificationFailed
+from shiftdp.last_iterate.batch_cap import cap_failure, choose_cap, tail_probability
+from shiftdp.last_iterate.stochastic_shifts import (
+    StochasticProof,
+    grouped_shifts,
+    last_shift,
+    steps_of,
+)
+from shiftdp.last_iterate.stochastic_verification import verify_stochastic
+
+RUN: dict[str, Any] = {
+    "n": 1000,
+    "batch_size": 10,
+    "steps": 5000,
+    "learning_rate": 0.1,
+    "noise": 3.0,
+}
+BALL = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10, diameter=1)
+RIDGE = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=10)
+OUT = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out")
+CASES = [
+    (sdp.NoisySGD(**RUN), BALL, "best"),
+    (sdp.NoisySGD(**RUN), BALL, "paper"),
+    (sdp.NoisySGD(**RUN), BALL, "composition"),
+    (sdp.NoisySGD(**RUN), RIDGE, "best"),
+    (sdp.NoisySGD(**RUN), RIDGE, "paper"),
+    (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "best"),
+    (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "composition"),
+    (sdp.NoisySGD(**RUN, sampling="poisson"), RIDGE, "best"),
+]
+
+
+class TestRun:
+    @pytest.mark.parametrize(
+        ("change", "word"),
+        [
+            ({"n": 0}, "n="),
+            ({"batch_size": 1001}, "exceeds n"),
+            ({"batch_size": 0}, "batch_size"),
+            ({"steps": 0}, "steps"),
+            ({"steps": 1.5}, "steps"),
+            ({"learning_rate": 0.0}, "learning_rate"),
+            ({"learning_rate": [0.1, 0.2]}, "equal steps"),
+            ({"noise": -1.0}, "noise"),
+            ({"noise": float("nan")}, "noise"),
+            ({"sampling": "shuffled"}, "sampling"),
+            ({"batch_cap": 20}, "random size"),
+            ({"batch_cap": 0, "sampling": "poisson"}, "batch_cap"),
+        ],
+    )
+    def test_bad_input(self, change: dict[str, Any], word: str) -> None:
+        with pytest.raises(sdp.InvalidInput, match=word):
+            sdp.NoisySGD(**{**RUN, **change})
+
+    def test_zero_out_without_replacement(self) -> None:
+        with pytest.raises(sdp.UnmetHypothesis, match="L = 2G"):
+            sdp.certify(sdp.NoisySGD(**RUN), OUT)
+
+    def test_not_contractive(self) -> None:
+        run = sdp.NoisySGD(**{**RUN, "learning_rate": 2.5})
+        with pytest.raises(sdp.UnmetHypothesis, match="2/smoothness"):
+            sdp.certify(run, BALL)
+        assert sdp.certify(run, BALL, bounds="composition").epsilon(1e-5) > 0.0
+
+    @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, float("nan"), "x"])
+    def test_bad_delta(self, delta: Any) -> None:
+        with pytest.raises(sdp.InvalidInput, match="delta"):
+            sdp.certify(sdp.NoisySGD(**RUN), BALL, delta=delta)
+
+    def test_small_cap(self) -> None:
+        run = sdp.NoisySGD(**RUN, sampling="poisson", batch_cap=15)
+        assert sdp.certify(run, OUT).bound == "Poisson (composition)"
+
+    def test_nothing_to_protect(self) -> None:
+        still = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=0, diameter=1)
+        assert sdp.certify(sdp.NoisySGD(**RUN), still).epsilon(1e-5) == 0.0
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize(("run", "geometry", "bounds"), CASES)
+    def test_json(self, run: sdp.NoisySGD, geometry: sdp.Geometry, bounds: Any) -> None:
+        cert = sdp.certify(run, geometry, bounds=bounds)
+        back = sdp.Certificate.from_json(cert.to_json())
+        assert back == cert
+        back.verify()
+        assert back.epsilon(1e-5) == cert.epsilon(1e-5)
+
+    @pytest.mark.parametrize(("run", "geometry", "bounds"), CASES)
+    def test_tampered(self, run: sdp.NoisySGD, geometry: sdp.Geometry, bounds: Any) -> None:
+        document = json.loads(sdp.certify(run, geometry, bounds=bounds).to_json())
+        for change in _tamperings(document):
+            with pytest.raises((VerificationFailed, sdp.InvalidInput)):
+                sdp.Certificate.from_json(json.dumps(change)).verify()
+
+
+def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
+    changes: list[tuple[list[Any], Any]] = [
+        (["run", "noise"], 3.01),
+        (["run", "n"], 1001),
+        (["run", "steps"], 5001),
+        (["geometry", "sensitivity"], document["geometry"]["sensitivity"] * 1.001),
+        (["bound"], "Theorem B1"),
+        (["bound"], "Theorem B9"),
+        (["assumptions"], document["assumptions"][1:]),
+        (["proofs"], document["proofs"] * 2 or [{"tau": 1, "groups": [], "split": 2, "cap": None}]),
+    ]
+    if document["proofs"]:
+        proof = document["proofs"][0]
+        changes += [
+            (["proofs", 0, "tau"], proof["tau"] + 1),
+            (["proofs", 0, "tau"], -1),
+            (["proofs"], []),
+        ]
+        if proof["split"] is not None:
+            changes.append((["proofs", 0, "split"], proof["split"] * 1.01))
+        if proof["groups"]:
+            a, n = proof["groups"][0]
+            changes += [
+                (["proofs", 0, "groups", 0], [a * 0.999, n]),
+                (["proofs", 0, "groups", 0], [a, n - 1]),
+                (["proofs", 0, "groups", 0], [-a, n]),
+            ]
+        if proof["cap"] is not None:
+            changes.append((["proofs", 0, "cap"], proof["cap"] - 1))
+    product = document["tradeoff"]
+    path: list[Any] = ["tradeoff"]
+    while product["type"] != "product":
+        if product["type"] == "with_failure":
+            changes.append(([*path, "failure"], 0.0))
+            path, product = [*path, "base"], product["base"]
+        else:
+            path, product = [*path, "components", 0], product["components"][0]
+    changes.append(([*path, "factors", -1, 1], product["factors"][-1][1] - 1))
+    found = []
+    for where, value in changes:
+        copy = json.loads(json.dumps(document))
+        target = copy
+        for key in where[:-1]:
+            target = target[key]
+        target[where[-1]] = value
+        found.append(copy)
+    return found
+
+
+class TestShifts:
+    @pytest.mark.parametrize("c", [0.0, 1e-3, 0.5, 0.99, 1 - 1e-9, 1.0, 1.001, 1.3])
+    @pytest.mark.parametrize("count", [1, 2, 7, 400])
+    @pytest.mark.parametrize("most", [1, 3, 8])
+    def test_they_meet(self, c: float, count: int, most: int) -> None:
+        """sum c^{t-k} a_k >= c^T z, in exact arithmetic, with little to spare."""
+        from fractions import Fraction
+
+        for groups in (grouped_shifts(c, 2.0, count, most), last_shift(c, 2.0, count)):
+            assert sum(n for _, n in groups) == count
+            assert all(a >= 0.0 for a, _ in groups)
+            z = Fraction(2)
+            for a, n in groups:
+                for _ in range(n):
+                    z = Fraction(c) * z - Fraction(a)
+                    z = z.limit_denominator(10**60)
+            need = float(Fraction(c) ** count * 2) if c < 1 else 2.0 * c**count
+            assert z <= 1e-50
+            assert float(z) >= -1e-10 * max(need, 1e-300) - 1e-40
+
+    def test_more_groups_cost_less(self) -> None:
+        def cost(most: int) -> float:
+            return sum(n * a * a for a, n in grouped_shifts(0.99, 1.0, 500, most))
+
+        best = 0.99**1000 / sum(0.99 ** (2 * j) for j in range(500))
+        assert cost(1) > cost(3) > cost(6) > cost(12) > best
+        assert cost(6) < 1.02 * best
+
+    def test_checker(self) -> None:
+        run = sdp.NoisySGD(**RUN)
+        steps = steps_of(run, BALL)
+        good = StochasticProof(4000, grouped_shifts(1.0, steps.diameter, 1000))
+        verify_stochastic(run, BALL, good, steps.p, steps.s, 0.0)
+        bad = [
+            (StochasticProof(4000, ((good.groups[0][0] * (1 - 1e-9), 1000),)), steps.p, steps.s),
+            (StochasticProof(4001, good.groups), steps.p, steps.s),
+            (StochasticProof(5000, ()), steps.p, steps.s),
+            (good, steps.p * 0.999, steps.s),
+            (good, steps.p, steps.s * 0.999),
+            (good, steps.p, steps.s * 1.001),
+            (StochasticProof(4000, good.groups, cap=100), steps.p, steps.s),
+        ]
+        for proof, p, s in bad:
+            with pytest.raises(VerificationFailed):
+                verify_stochastic(run, BALL, proof, p, s, 0.0)
+
+
+class TestCap:
+    @pytest.mark.parametrize(
+        ("n", "p", "at_least"),
+        [(100, 0.1, 25), (9999, 0.01, 175), (10**6, 1e-3, 1300), (50, 0.3, 40), (50, 0.3, 50)],
+    )
+    def test_tail(self, n: int, p: float, at_least: int) -> None:
+        from scipy.stats import binom
+
+        exact = float(binom.sf(at_least - 1, n, p))
+        assert exact <= tail_probability(n, p, at_least) <= exact * (1 + 1e-3)
+
+    def test_edges(self) -> None:
+        assert tail_probability(10, 0.5, 11) == 0.0
+        assert tail_probability(10, 0.5, 4) == 1.0
+        assert tail_probability(10, 1.0, 10) == 1.0
+        assert cap_failure(100, 0.1, 100, 10**6) == 0.0
+        assert cap_failure(100, 0.1, 5, 10) == 1.0
+
+    def test_least(self) -> None:
+        cap = choose_cap(10_000, 0.01, 1000, 1e-8)
+        assert cap_failure(10_000, 0.01, cap, 1000) <= 1e-8
+        assert cap_failure(10_000, 0.01, cap - 1, 1000) > 1e-8
