@@ -89,7 +89,7 @@ def test_the_profile_is_decreasing_and_convex_in_gamma(kind: str, data: st.DataO
     left, right = np.diff(EPSILONS)[:-1], np.diff(EPSILONS)[1:]
     before, after = -np.expm1(-left), np.expm1(right)  # of gamma, in units of the one between
     chord = (delta[:-2] * after + delta[2:] * before) / (before + after)
-    assert np.all(delta[1:-1] <= chord * (1 + 1e-11) + 2e-15)
+    assert np.all(delta[1:-1] <= chord * (1 + 1e-11) + slack(f))
 
 
 @every_kind
@@ -114,7 +114,7 @@ def test_the_profile_at_infinity(kind: str, data: st.DataObject) -> None:
 
 
 @every_kind
-@examples
+@settings(max_examples=12)
 @given(data=st.data(), delta=deltas)
 def test_epsilon_is_the_least(kind: str, data: st.DataObject, delta: float) -> None:
     f = drawn(data, kind)
@@ -125,10 +125,10 @@ def test_epsilon_is_the_least(kind: str, data: st.DataObject, delta: float) -> N
         return
     if delta < 1.0:
         # the peak of a maximum is itself found by a search
-        found = mpf("1e-25") if isinstance(f, Maximum) else mpf("1e-35")
+        found = mpf("1e-20") if isinstance(f, Maximum) else mpf("1e-35")
         assert exact.delta(f, epsilon) <= mpf(delta) * (1 + mpf("1e-17")) + found
     if epsilon > 0.0:
-        less = epsilon - 2e-12 * epsilon - 4e-15
+        less = epsilon - 1e-11 * epsilon - 4e-15
         assert less < 0.0 or f.delta(less) > delta * (1 - 1e-15)
 
 
@@ -228,7 +228,8 @@ def test_symmetric_means_symmetric(kind: str, data: st.DataObject) -> None:
     if f.symmetric:
         gamma = np.exp(EPSILONS)
         mirrored = 1 - gamma + gamma * f.delta(-EPSILONS)
-        np.testing.assert_allclose(f.delta(EPSILONS), mirrored, rtol=0, atol=1e-9)
+        # e^eps multiplies what either is off by
+        assert np.all(np.abs(np.asarray(f.delta(EPSILONS)) - mirrored) <= 2e-11 * (1.0 + gamma))
         assert f.inverse() == f
     symmetric = f.symmetrize()
     assert symmetric.symmetric
@@ -245,16 +246,20 @@ def test_symmetric_means_symmetric(kind: str, data: st.DataObject) -> None:
 def test_scalars_and_arrays_agree(kind: str, data: st.DataObject) -> None:
     f = drawn(data, kind)
     alpha, epsilon, delta = ALPHAS[::20], EPSILONS[::12], np.array([0.0, 1e-9, 1e-3, 0.4, 1.0])
-    for method, points in ((f.__call__, alpha), (f.delta, epsilon), (f.epsilon, delta)):
+    for method, points, slightly in (
+        (f.__call__, alpha, 1e-14),
+        (f.delta, epsilon, 1e-300),
+        (f.epsilon, delta, 1e-300),
+    ):
         array = method(points)
         assert isinstance(array, np.ndarray)
         assert array.dtype == np.float64
         single = [method(float(point)) for point in points]
         assert all(type(value) is float for value in single)
-        np.testing.assert_allclose(array, single, rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(array, single, rtol=1e-11, atol=slightly)
         np.testing.assert_array_equal(method(points.tolist()), array)
         table = method(points[:4].reshape(2, 2))
-        np.testing.assert_allclose(table, array[:4].reshape(2, 2), rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(table, array[:4].reshape(2, 2), rtol=1e-11, atol=slightly)
 
 
 @every_kind

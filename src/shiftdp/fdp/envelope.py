@@ -110,11 +110,11 @@ class Maximum(TradeoffFunction):
             profiles = self._profiles(eps)
             which, height = profiles.argmin(axis=0), profiles.min(axis=0)
             # whether the smallest is so by more than rounding
-            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + 1e-11) + 1e-14
+            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + 1e-11) + 3e-15
             kept = _lower_hull(eps, height)
             # the hull skips points at random where rounding is all that bends it
-            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 1e-14
-            ends = (which[1:] != which[:-1]) & clear[1:] & clear[:-1]
+            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 3e-15
+            ends = (which[1:] != which[:-1]) & (clear[1:] | clear[:-1])
             ends |= touches[1:] != touches[:-1]
             ends[1:] |= ends[:-1].copy()
             ends[:-1] |= ends[1:].copy()

@@ -144,10 +144,11 @@ class PiecewiseLinear(TradeoffFunction):
             values = []
             for near in (-1, 0, 1):
                 i = np.clip(knot + near, 0, self.alpha.size - 1)
-                cost = np.where(self.alpha[i] > 0, gamma * self.alpha[i], 0.0)
-                values.append(1.0 - self.beta[i] - cost)
-        best = np.maximum(np.maximum(values[0], values[1]), values[2])
-        return np.where(best > 0, best + 1e-15, 0.0)
+                cost = np.where(self.alpha[i] > 0, np.minimum(gamma * self.alpha[i], 1e300), 0.0)
+                # 1 - beta is exact from 1/2 on
+                rounding = 1e-15 * cost + 2.5e-16 * (self.beta[i] < 0.5)
+                values.append(1.0 - self.beta[i] - cost + rounding)
+        return np.maximum(np.maximum(values[0], 0.0), np.maximum(values[1], values[2]))
 
     def _epsilon(self, delta: Array) -> Array:
         # each knot asks for e^eps >= (1 - beta_i - delta)/alpha_i; 1 - beta_i is exact from 1/2 on

@@ -113,17 +113,17 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
 
 
 def _stochastic(run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float) -> Bound:
-    """The best bound on NoisySGD. Where Theorem B3 applies, the paper's need not be searched.
+    """The best bound on NoisySGD, for which those of the paper need not be searched.
 
-    For every tau and every split of the noise it is no worse than they are: S_p(a, s) dominates
-    G(alpha a) (x) C_p(G(beta s)), without the factor 2 that they have on s.
+    Where one of them applies, Theorem B3 does (at t = 1: composition), and for every tau and split
+    of the noise it is no worse: S_p(a, s) dominates G(alpha a) (x) C_p(G(beta s)), without the
+    factor 2 that they have on s.
     """
     refuse_adjacency(run, geometry)
-    if bounds == "best":
-        ours = _evaluate(run, geometry, ("composition", "ours"), delta).found
-        if any(bound.family == "ours" for bound in ours):
-            return tightest(ours, run, geometry, delta)
-    return tightest(evaluate(run, geometry, bounds, delta=delta).found, run, geometry, delta)
+    families: tuple[Family, ...] = (
+        ("composition", "ours") if bounds == "best" else _FAMILIES[bounds]
+    )
+    return tightest(_evaluate(run, geometry, families, delta).found, run, geometry, delta)
 
 
 def _tightest(found: tuple[Bound, ...]) -> Bound:

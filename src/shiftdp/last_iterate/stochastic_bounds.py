@@ -62,6 +62,7 @@ DELTA = 1e-5
 _CAP_SHARE = 1e-3  # of delta that is spent on batches beyond the cap
 _CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 _SEARCH_GROUPS = 3
+_MANY = 20  # steps from which on contour estimates are quick
 Groups = Sequence[tuple[float, int]]
 Schedule = tuple[tuple[float, int], ...]
 
@@ -217,9 +218,10 @@ def _split_bound(
         found = estimate_epsilon(f.factors, delta)
         return math.inf if found is None else found.value
 
-    (u, log_count), found = polish(precise, (u, math.log(count)))
-    if math.isfinite(found):
-        guess, count = found, min(most, max(1, round(math.exp(log_count))))
+    if count >= _MANY:
+        (u, log_count), found = polish(precise, (u, math.log(count)))
+        if math.isfinite(found):
+            guess, count = found, min(most, max(1, round(math.exp(log_count))))
     proof = StochasticProof(run.steps - count, split=1.0 + math.exp(u))
     f = rebuild(name, run, geometry, proof, accuracy_for(guess))
     hypotheses = stochastic_hypotheses(name, run, geometry)
