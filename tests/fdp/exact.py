@@ -182,7 +182,10 @@ def beta(f: TradeoffFunction, alpha: Number) -> Number:
         return 1 - delta(f, mpf(10) ** 4)
     low, high = float(mpmath.log1p(-alpha)) - 50.0, 5.0 - float(mpmath.log(alpha))
     grid = np.linspace(low, high, 3001)
-    coarse = 1.0 - f._delta(grid) - np.exp(np.minimum(grid, 709.0)) * float(alpha)
+    right = 1.0 - f._delta(grid) - np.exp(np.minimum(grid, 709.0)) * float(alpha)
+    # left of 0 the same, as the inverse sees it: there it may be too small for the difference
+    left = 1.0 - f.inverse()._delta(np.maximum(-grid, 0.0)) - float(alpha)
+    coarse = np.where(grid < 0.0, np.exp(np.minimum(grid, 0.0)) * left, right)
     top = _peak(lambda e: 1 - delta(f, e) - mpmath.exp(e) * alpha, coarse, low, high)
     return max(top, mpf(0))
 

@@ -40,7 +40,7 @@ def drawn(data: st.DataObject, kind: str) -> TradeoffFunction:
 
 def slack(f: TradeoffFunction) -> float:
     """What delta may be off by; that of a maximum is found by a search."""
-    return 2e-12 if isinstance(f, Maximum) else 4e-15
+    return 2e-11 if isinstance(f, Maximum) else 4e-15
 
 
 # --- the shape of f --------------------------------------------------------------------------

@@ -148,7 +148,8 @@ class PiecewiseLinear(TradeoffFunction):
                 # 1 - beta is exact from 1/2 on
                 rounding = 1e-15 * cost + 2.5e-16 * (self.beta[i] < 0.5)
                 values.append(1.0 - self.beta[i] - cost + rounding)
-        return np.maximum(np.maximum(values[0], 0.0), np.maximum(values[1], values[2]))
+        best = np.maximum(np.maximum(values[0], 0.0), np.maximum(values[1], values[2]))
+        return best * (1 + 5e-16)
 
     def _epsilon(self, delta: Array) -> Array:
         # each knot asks for e^eps >= (1 - beta_i - delta)/alpha_i; 1 - beta_i is exact from 1/2 on
