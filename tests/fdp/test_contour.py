@@ -32,6 +32,10 @@ from shiftdp.fdp.contour import (
     estimate_epsilon,
 )
 from shiftdp.fdp.gaussian_profile import gaussian_epsilon, gaussian_log_delta
+from shiftdp.fdp.loss_laws import loss_law
+from shiftdp.fdp.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.profile_law import ProfileLaw
+from shiftdp.fdp.shifted_subsampling import ShiftedSubsampled
 from tests.fdp import exact
 from tests.fdp.tilted_fft import reference_log_delta
 
@@ -300,9 +304,42 @@ def test_specialised_quadratures_agree_with_the_profile() -> None:
         (subsampled(0.025, 2 / 3), 2000, 4.0),
         (LaplaceTradeoff(0.1), 1000, 10.0),
         (subsampled(0.3, 4.0), 300, 900.0),
+        (ShiftedSubsampled(0.01, 0.05, 0.3), 1000, 8.0),
+        (ShiftedSubsampled(0.3, 0.5, 3.0), 100, 250.0),
+        (ShiftedSubsampled(1e-3, 1e-3, 0.05), 10**6, 5.0),
+        (PoissonReplaceOne(0.01, 0.0, 1.0), 2000, 4.0),
+        (PoissonReplaceOne(0.1, 0.2, 2.0), 300, 250.0),
+        (PoissonZeroOut(0.01, 0.0, 1.0), 2000, 2.0),
+        (PoissonZeroOut(0.01, 0.0, 1.0, swapped=True), 2000, 2.0),
+        (PoissonZeroOut(0.05, 0.1, 2.0), 500, 10.0),
+        (PoissonZeroOut(0.05, 0.1, 2.0, swapped=True), 500, 20.0),
     ):
         plain = log_delta([(f, k)], eps)
         assert log_delta([(Mixture([f]), k)], eps) == pytest.approx(plain, abs=1e-10)
+
+
+@given(
+    p=st.floats(1e-4, 0.9),
+    a=st.floats(1e-4, 3.0),
+    s=st.floats(1e-2, 6.0),
+    part=st.floats(-0.9, 1.0).filter(lambda part: abs(part) > 1e-3),
+)
+def test_laws_of_steps_have_the_moments_of_their_profiles(
+    p: float, a: float, s: float, part: float
+) -> None:
+    # tilted by more, the mass would lie where the quadratures end
+    c = part if part < 0 else part * min(4.0, 6.0 / (a + 2 * s))
+    for f in (
+        ShiftedSubsampled(p, a, s),
+        PoissonReplaceOne(p, a, s),
+        PoissonZeroOut(p, a, s),
+        PoissonZeroOut(p, a, s, swapped=True),
+    ):
+        at = np.array([c])
+        law = loss_law(f).quadrature(-200.0, 5.0)
+        assert law.error == 0.0
+        plain = ProfileLaw(f).quadrature(-200.0, 5.0).excess(at)
+        assert law.excess(at) == pytest.approx(plain, rel=1e-10)
 
 
 def test_failures_are_taken_out() -> None:
@@ -383,8 +420,6 @@ def test_subsampled_gaussian_quadrature_is_exact() -> None:
     """One factor, real s: M from its 40-digit profile, integrated by mpmath."""
     p, mu = 0.2, 1.5
     f = Subsampled(GaussianTradeoff(mu), p)
-    from shiftdp.fdp.moments import loss_law
-
     rule = loss_law(f).quadrature(-100.0, 1.0)
     for s in (-0.5, 0.7, 3.0):
         with mpmath.workdps(25):

@@ -11,7 +11,8 @@ import numpy as np
 from shiftdp._checks import Array, number_in
 from shiftdp._errors import ShiftdpError
 from shiftdp.fdp.connect_the_dots import connect_the_dots
-from shiftdp.fdp.grid import MOST_ATOMS, GridLaw, GridTooFine, compose_dots
+from shiftdp.fdp.grid import MOST_ATOMS, GridTooFine, compose_dots
+from shiftdp.fdp.grid_law import GridLaw
 from shiftdp.fdp.saddle import Saddle, find_saddle
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -139,7 +140,7 @@ class Composite(TradeoffFunction):
         law = self._curve(0).above
         eps, delta = law.knots(), law.at_knots()
         # P-mass beyond each knot
-        tails = law.dual[1:] * np.exp(-law.mesh - np.clip(eps, -700.0, 700.0))
+        tails = law.sums[1][1:] * np.exp(-law.mesh - np.clip(eps, -700.0, 700.0))
         place = eps.size - np.searchsorted(tails[::-1], alpha)
         best = np.zeros(alpha.shape)
         for shift in (-1, 0, 1):
@@ -166,7 +167,7 @@ class Composite(TradeoffFunction):
 
     def _pair(self, bucket: int, deltas: Array) -> _Pair:
         """A composition whose interval is narrow at all of these deltas."""
-        at = np.array([deltas.min(), deltas.max()])
+        at = np.unique([deltas.min(), deltas.max()])
         known = self._pairs.setdefault(bucket, [])
         for pair in (*known, *filter(None, [self._curves.get(bucket)])):
             if pair.width(at) <= self.accuracy:
@@ -179,15 +180,16 @@ class Composite(TradeoffFunction):
         centre = math.sqrt(float(at[0])) * math.sqrt(float(at[-1]))  # their product underflows
         saddle = find_saddle(self.factors, centre, 10.0 ** (-_DECADES * (bucket + 1.0)))
         mesh, width = self._first_mesh(saddle), math.inf
-        smooth = all(f._tail(np.ones(1)) is not None for f, _ in self.factors)
-        for _ in range(_ROUNDS):
+        smooth = all(f._smooth for f, _ in self.factors)
+        for attempt in range(_ROUNDS):
             pair = self._compose(mesh, saddle)
             width = pair.width(at)
             if width <= self.accuracy:
                 return pair
             # the width falls as the square of the mesh, or in proportion where atoms lie off it
             ratio = self.accuracy / width if math.isfinite(width) else 0.0
-            mesh *= min(0.5, max(0.9 * (math.sqrt(ratio) if smooth else ratio), 0.02))
+            shrink = 0.95 * 0.8**attempt * math.sqrt(ratio) if smooth else min(0.5, 0.9 * ratio)
+            mesh *= max(shrink, 0.02)
         raise AccuracyNotMet(
             f"epsilon at delta={at[0]:g} is known to {width:.2g} only, not to "
             f"accuracy={self.accuracy:g}; ask for within({2 * width:.1g})"
@@ -196,7 +198,7 @@ class Composite(TradeoffFunction):
     def _first_mesh(self, saddle: Saddle) -> float:
         """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor."""
         count = sum(k for _, k in self.factors)
-        return math.sqrt(6.0 * self.accuracy / ((saddle.theta + 1.0) * count))
+        return math.sqrt(6.8 * self.accuracy / ((saddle.theta + 1.0) * count))
 
     def _compose(self, mesh: float, saddle: Saddle) -> _Pair:
         try:
@@ -208,7 +210,7 @@ class Composite(TradeoffFunction):
 
     def _aligned(self, mesh: float, saddle: Saddle) -> float:
         """A mesh no coarser, that puts the largest loss of a factor with atoms on the grid."""
-        mesh = min(mesh, 0.25 * max(saddle.reaches))
+        mesh = min(mesh, 0.25 * saddle.farthest)
         for f, _ in self.factors:
             largest = f._largest_loss()
             if math.isfinite(largest) and largest > 0.0:
@@ -217,10 +219,11 @@ class Composite(TradeoffFunction):
 
     def _on_mesh(self, mesh: float, saddle: Saddle) -> _Pair:
         above, below = [], []
-        for (f, k), reach in zip(self.factors, saddle.reaches, strict=True):
-            if reach / mesh > MOST_ATOMS / 4:
-                raise GridTooFine(f"{reach / mesh:.2g} atoms for {f}, more than {MOST_ATOMS // 4}")
-            up, down = connect_the_dots(f, mesh, reach)
+        for (f, k), (right, left) in zip(self.factors, saddle.reaches, strict=True):
+            atoms = max(right, left) / mesh
+            if atoms > MOST_ATOMS / 4:
+                raise GridTooFine(f"{atoms:.2g} atoms for {f}, more than {MOST_ATOMS // 4}")
+            up, down = connect_the_dots(f, mesh, right, left)
             above.append((up, k))
             below.append((down, k))
         theta = saddle.theta

@@ -13,6 +13,7 @@ have the weight e^{-jh} there, so nothing cancels in either tail.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["Dots", "connect_the_dots"]
 
-# _delta rounds up, by less than this
+# what is known of H may be too large by this part
 _SLACK = 1e-11
 _ULP = 2.0**-52
 
@@ -48,28 +49,31 @@ class Dots:
         return 1.0 - float(self.right.sum()) - float(self.left.sum()) - self.infinite
 
 
-def connect_the_dots(f: TradeoffFunction, mesh: float, reach: float) -> tuple[Dots, Dots]:
-    """A dominating and a dominated law with losses on multiples of `mesh`, up to about `reach`.
+def connect_the_dots(
+    f: TradeoffFunction, mesh: float, right: float, left: float | None = None
+) -> tuple[Dots, Dots]:
+    """A dominating and a dominated law with losses on multiples of `mesh`, up to about `right` and
+    down to about -`left`.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> above, below = connect_the_dots(GaussianTradeoff(1.0), 0.1, 9.0)
     >>> above.right.size, bool(above.infinite > 0), below.infinite
     (90, True, 0.0)
     """
-    j = np.arange(max(2, int(np.ceil(reach / mesh))) + 1)
-    gamma = np.exp(mesh * j)
-    cells = _Cells(mesh, gamma, gamma[:-1] * np.expm1(mesh))
     functions = (f,) if f.symmetric else (f, f.inverse())
-    values = [g._delta(np.asarray(mesh * j, dtype=np.float64)) for g in functions]
+    reaches = (right,) if f.symmetric else (right, right if left is None else left)
+    cells = [_cells(mesh, reach) for reach in reaches]
+    lines = [_lines(g, c) for g, c in zip(functions, cells, strict=True)]
+    values = [line.values for line in lines]
     lower = [
-        _lowered(g, v, w, cells) for g, v, w in zip(functions, values, values[::-1], strict=True)
+        _lowered(line, other, c) for line, other, c in zip(lines, values[::-1], cells, strict=True)
     ]
     # both sides meet at gamma = 1, and must be convex across it
     values[0][0] = values[-1][0] = max(values[0][0], values[-1][0])
     lower[0][0] = lower[-1][0] = _at_one(lower[0], lower[-1], mesh)
-    above = _law(cells, [_atoms(v, cells) for v in values], float(values[0][-1]))
-    below = _law(cells, [_atoms(v, cells) for v in lower], 0.0)
-    return above, below if below.centre >= 0.0 else _jointly(lower[0], lower[-1], cells)
+    above = _law(cells, values, float(values[0][-1]))
+    below = _law(cells, lower, 0.0)
+    return above, below if below.centre >= 0.0 else _jointly(lower, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,31 @@ class _Cells:
     width: Array
 
 
+def _cells(mesh: float, reach: float) -> _Cells:
+    gamma = np.exp(mesh * np.arange(max(2, math.ceil(reach / mesh)) + 1.0))
+    return _Cells(mesh, gamma, gamma[:-1] * math.expm1(mesh))
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """H at the grid points, and its tangents in the middle of the cells where they are known."""
+
+    values: Array
+    middle: Array | None
+    slopes: Array | None
+
+
+def _lines(f: TradeoffFunction, cells: _Cells) -> _Lines:
+    grid = cells.mesh * np.arange(float(cells.gamma.size))
+    # log of the mean of e^jh and e^(j+1)h
+    middle = grid[:-1] + math.log1p(0.5 * math.expm1(cells.mesh))
+    if not f._smooth:
+        return _Lines(f._delta(grid), None, None)
+    delta, slope = f._tangents(np.concatenate([grid, middle]))
+    n = grid.size
+    return _Lines(delta[:n], delta[n:], slope[n:])
+
+
 def _atoms(values: Array, cells: _Cells) -> tuple[Array, Array]:
     """Q-weights gamma_j (slope_j - slope_{j-1}) of the convex minorant, and their rounding."""
     slopes = np.diff(values) / cells.width
@@ -90,27 +119,27 @@ def _atoms(values: Array, cells: _Cells) -> tuple[Array, Array]:
     return gamma * np.diff(slopes, append=0.0), (-8.0 * _ULP) * (gamma * slopes)
 
 
-def _lowered(f: TradeoffFunction, values: Array, other: Array, cells: _Cells) -> Array:
+def _lowered(lines: _Lines, other: Array, cells: _Cells) -> Array:
     """Values, zero at the end, whose chords stay below H.
 
     Tangents at the middle of the cells, where f knows its slope: at a grid point, the lower of the
     two that meet there. Otherwise chords, less what H can sag below them.
     """
-    middle = np.log(0.5 * (cells.gamma[:-1] + cells.gamma[1:]))
-    tail = f._tail(middle)
-    if tail is None:
+    values = lines.values
+    if lines.middle is None or lines.slopes is None:
         sag = _sag(values, _slope_across(other[0], other[1], cells.mesh), cells)
         left, right = values[:-1] - sag, values[1:] - sag
     else:
-        at, rise = f._delta(middle), 0.5 * cells.width * tail
-        left, right = at + rise * (1.0 - _SLACK), at - rise * (1.0 + _SLACK)
+        rise = 0.5 * cells.width * lines.slopes
+        left = lines.middle + rise * (1.0 - _SLACK)
+        right = lines.middle - rise * (1.0 + _SLACK)
     # a line that ends below 0 says nothing there, and clipping one end would lift the other
     void = right < 0.0
     left[void] = right[void] = 0.0
     lower = np.empty(values.size)
     lower[:-1], lower[-1] = left, 0.0
     lower[1:-1] = np.minimum(lower[1:-1], right[:-1])
-    # what is known is H up to the rounding of _delta, here and at two neighbours
+    # what is known is H up to its rounding, here and at two neighbours
     return np.maximum(lower - 4.0 * _SLACK * values, 0.0)
 
 
@@ -144,23 +173,24 @@ def _at_one(right: Array, left: Array, mesh: float) -> float:
     return float(max(0.0, min(right[0], left[0], chord)))
 
 
-def _jointly(right: Array, left: Array, cells: _Cells) -> Dots:
+def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
     """The dominated law from one minorant of both sides, for kinks that meet at gamma = 1."""
-    inner = 1.0 / cells.gamma[:0:-1]
-    values = np.concatenate([[1.0], 1.0 - inner + inner * left[:0:-1], right])
-    gamma = np.concatenate([inner, cells.gamma])
-    width = np.append(gamma[0], gamma[:-1] * np.expm1(cells.mesh))
+    inner, mesh = 1.0 / cells[-1].gamma[:0:-1], cells[0].mesh
+    values = np.concatenate([[1.0], 1.0 - inner + inner * lower[-1][:0:-1], lower[0]])
+    gamma = np.concatenate([inner, cells[0].gamma])
+    width = np.append(gamma[0], gamma[:-1] * math.expm1(mesh))
     slopes = scipy.optimize.isotonic_regression(np.diff(values) / width, weights=width).x
     slopes = np.clip(slopes, -1.0, 0.0)
     atoms = gamma * np.diff(slopes, append=0.0)
     error = (-8.0 * _ULP) * (gamma * slopes)
-    n = cells.width.size  # the atom at 0 has n others on its left
-    return Dots(cells.mesh, atoms[n + 1 :], atoms[:n][::-1], error[n + 1 :], error[:n][::-1], 0.0)
+    n = inner.size  # the atom at 0 has n others on its left
+    return Dots(mesh, atoms[n + 1 :], atoms[:n][::-1], error[n + 1 :], error[:n][::-1], 0.0)
 
 
-def _law(cells: _Cells, sides: list[tuple[Array, Array]], infinite: float) -> Dots:
+def _law(cells: list[_Cells], values: list[Array], infinite: float) -> Dots:
+    sides = [_atoms(v, c) for v, c in zip(values, cells, strict=True)]
     (right, right_error), (left, left_error) = sides[0], sides[-1]
-    shrink = 1.0 / cells.gamma[1:]
+    shrink = 1.0 / cells[-1].gamma[1:]
     return Dots(
-        cells.mesh, right, left * shrink, right_error, left_error * shrink, max(0.0, infinite)
+        cells[0].mesh, right, left * shrink, right_error, left_error * shrink, max(0.0, infinite)
     )

@@ -30,7 +30,8 @@ from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import ShiftdpError
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp.composition import Product
-from shiftdp.fdp.moments import LossLaw, Quadrature, loss_law
+from shiftdp.fdp.loss_laws import loss_law
+from shiftdp.fdp.moments import LossLaw, Quadrature
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["ContourEstimate", "ContourRefusal", "estimate_delta", "estimate_epsilon"]

@@ -17,6 +17,7 @@ from shiftdp.fdp.gaussian_profile import (
     gaussian_epsilon,
     gaussian_epsilon_array,
     gaussian_mu,
+    gaussian_tangent_array,
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -28,6 +29,7 @@ __all__ = ["GaussianTradeoff", "gaussian_profiles"]
 _ULP = 2.0**-52
 _LEAST = 5e-324
 _FAR = 40.0  # beyond, in u, delta is no normal number
+_WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,20 @@ class GaussianTradeoff(TradeoffFunction):
             epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
         return epsilon * (1.0 + RELATIVE_ERROR)
 
-    def _tail(self, epsilon: Array) -> Array | None:
-        if self.mu in (0.0, math.inf):
-            return None
-        tail: Array = scipy.special.ndtr(-epsilon / self.mu - 0.5 * self.mu)
-        return tail
+    @property
+    def _smooth(self) -> bool:
+        return 0.0 < self.mu <= _WIDE
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        mu = self.mu
+        u = np.minimum(epsilon / mu, _FAR + 0.5 * mu)
+        delta, tail = gaussian_tangent_array(mu, u)
+        # the error at the largest eps, for all
+        most = float(u.max(initial=0.0))
+        reach = max(most - 0.5 * mu, 0.5 * mu)
+        loss = (1.3 + most) * min(1.0 / mu, 10.0 + most)
+        error = 4 * _ULP * (6.0 + reach**2 + (1.0 + reach) * (most + 0.5 * mu) + 2.0 * loss)
+        return delta * (1.0 + error) + 2 * _LEAST, tail
 
     def _log_moment(self, order: float) -> float:
         return order * (order - 1.0) * self.mu * self.mu / 2.0 * (1 + 1e-15)

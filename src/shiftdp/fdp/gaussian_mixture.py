@@ -52,6 +52,7 @@ __all__ = [
     "gaussian_terms",
     "reflected",
     "sum_up",
+    "tangents",
     "two_sided_profile",
     "widest",
 ]
@@ -287,6 +288,8 @@ def _solve_down(p: float, a: float, d: float, e: Array) -> _Threshold:
             high = np.minimum(high, 0.5 * a + (e - math.log1p(-p)) / a)
         alone = 0.5 * d + np.log1p(np.maximum(np.expm1(e) / p, -1.0)) / d
     alone = np.clip(alone, -_FAR, None)
+    if a == 0.0:  # then that is the solution
+        return _Threshold(p, a, d, e).at(np.minimum(alone, 0.5 * d))
     below = alone < 0.5 * a
     low = np.where(below, np.maximum(alone - 1e-9 * (1.0 + np.abs(alone)), -_FAR), -_FAR)
     high = np.maximum(np.where(below, high, np.minimum(high, alone)), low)
@@ -387,8 +390,8 @@ def reflected(epsilon: Array, forward: Profile, backward: Profile) -> Array:
 
     delta_f(-e) = 1 - e^-e + e^-e delta_{f^-1}(e).
     """
-    if epsilon.size > _BLOCK:  # what the allocator need not ask the system for is faster
-        blocks = np.array_split(epsilon, -(-epsilon.size // _BLOCK))
+    if epsilon.size > _BLOCK:
+        blocks = _blocks(epsilon)
         return np.concatenate([reflected(block, forward, backward) for block in blocks])
     negative = epsilon < 0.0
     if not negative.any():
@@ -401,6 +404,23 @@ def reflected(epsilon: Array, forward: Profile, backward: Profile) -> Array:
         e = epsilon[~negative]
         delta[~negative] = np.where(e < math.inf, forward(e)[0], 0.0)
     return delta
+
+
+def tangents(profile: Profile, epsilon: Array) -> tuple[Array, Array]:
+    """delta and P(loss > eps) = -d delta / d e^eps for eps >= 0.
+
+    The slope is that of the test {X > x} at hand, whose line is below the profile whatever x is.
+    """
+    if epsilon.size > _BLOCK:
+        parts = [tangents(profile, block) for block in _blocks(epsilon)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    delta, slope = profile(epsilon)
+    return delta, slope * np.exp(-epsilon)
+
+
+def _blocks(epsilon: Array) -> list[Array]:
+    """What the allocator need not ask the system for is faster."""
+    return np.array_split(epsilon, -(-epsilon.size // _BLOCK))
 
 
 def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:

@@ -34,6 +34,7 @@ __all__ = [
     "gaussian_epsilon_array",
     "gaussian_log_delta",
     "gaussian_mu",
+    "gaussian_tangent_array",
 ]
 
 RELATIVE_ERROR = 4e-13
@@ -360,6 +361,14 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
         e = epsilon[negative]
         delta[negative] = -np.expm1(e) + np.exp(e) * delta[negative]
     return delta.reshape(shape)
+
+
+def gaussian_tangent_array(mu: float, u: Array) -> tuple[Array, Array]:
+    """delta and P(loss > eps) of G(mu) at eps = mu u >= 0, for mu <= 10."""
+    difference, upper = _mills_difference_array(u, np.asarray(mu))
+    x, y = u - 0.5 * mu, u + 0.5 * mu
+    delta = np.exp(-0.5 * x * x - _LOG_SQRT_2PI) * np.maximum(difference, 0.0)
+    return delta, np.exp(-0.5 * y * y - _LOG_SQRT_2PI) * upper
 
 
 def gaussian_epsilon_array(mu: Array, delta: Array) -> Array:

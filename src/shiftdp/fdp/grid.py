@@ -7,7 +7,7 @@ absolute error by e^{-theta x}, so tails keep their *relative* accuracy: 1e-30 i
 
 Errors, all added to an upper bound and subtracted from a lower one:
 
-- *Window.* Beyond its ends lies a tilted mass of at most e^_TAIL each, by Chernoff's bound
+- *Window.* Beyond its ends lies a tilted mass of at most e^LOG_TAIL each, by Chernoff's bound
   e^{K(theta+lam) - K(theta) - lam b}. It wraps around; what of it lands right of eps weighs at most
   e^{K - theta eps} there: for the left end at once, for the right end because a loss b + x has mass
   e^{-lam x} and lands x right of the start. What the right end loses is charged in full.
@@ -28,92 +28,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
 from shiftdp.fdp.connect_the_dots import Dots
+from shiftdp.fdp.grid_law import LOG_TAIL, GridLaw
 
-__all__ = ["MOST_ATOMS", "GridLaw", "GridTooFine", "compose_dots"]
+__all__ = ["MOST_ATOMS", "GridTooFine", "compose_dots"]
 
 _ULP = 2.0**-52
 _FFT_ULPS = 8.0  # a step of radix 2 to 11 costs no more, shared out over its factors of 2
-_TAIL = math.log(1e-12)  # of the tilted mass, on either side of the window
 _SILENT = -60.0  # log modulus of coefficients that are left out
-_SUMS = 1e-12  # relative error of the sums over atoms
 MOST_ATOMS = 1 << 23
 
 
 class GridTooFine(ShiftdpError):
     """A grid with more atoms than fit into memory."""
-
-
-@dataclass(frozen=True, eq=False)
-class GridLaw:
-    """The law of the total loss under Q on the grid x_i = (start + i) mesh, and its profile.
-
-    `mass[i]` is the Q-mass of the losses from x_i on, `dual[i]` their P-mass times e^{x_i}; so
-    delta(eps) = mass[i] - e^{eps - x_i} dual[i] for x_{i-1} <= eps <= x_i. Its answers are upper
-    bounds (`side` +1) or lower bounds (-1) on the profile of the product.
-    """
-
-    side: int
-    mesh: float
-    start: int
-    mass: Array
-    dual: Array
-    theta: float
-    log_scale: float
-    atom_error: float
-    beyond: float
-
-    def _slack(self, epsilon: Array) -> Array:
-        """What rounding can have moved across eps (a geometric sum), and what has no place."""
-        part = self.atom_error / -math.expm1(-self.theta * self.mesh) + 2.0 * math.exp(_TAIL)
-        moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, 700.0))
-        return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
-
-    def knots(self) -> Array:
-        """The losses of the grid, but for the last."""
-        return np.asarray(
-            self.mesh * (self.start + np.arange(self.mass.size - 1)), dtype=np.float64
-        )
-
-    def at_knots(self) -> Array:
-        """Bounds on delta at the knots, falling from left to right."""
-        value = np.maximum(self.mass[1:] - math.exp(-self.mesh) * self.dual[1:], 0.0)
-        bound = (value + self._slack(self.knots())) * (1.0 + self.side * _SUMS)
-        # delta falls: what bounds it from below at a knot does so left of it, and where rounding
-        # lifts a bound from above, the larger value is still one
-        return np.clip(np.maximum.accumulate(bound[::-1])[::-1], 0.0, 1.0)
-
-    def delta(self, epsilon: Array) -> Array:
-        """A bound on delta(eps), exact between the knots; outside the window a trivial one."""
-        place = np.floor(epsilon / self.mesh) - self.start
-        i = np.clip(place, 0, self.mass.size - 2).astype(np.int64) + 1
-        before = np.minimum(epsilon - self.mesh * (self.start + i), 0.0)
-        value = np.maximum(self.mass[i] - np.exp(before) * self.dual[i], 0.0)
-        bound = (value + self._slack(epsilon)) * (1.0 + self.side * _SUMS)
-        inside = (place >= 0) & (place < self.mass.size - 1)
-        if self.side < 0:
-            return np.where(inside, np.maximum(bound, 0.0), 0.0)
-        # right of the window delta is no larger than at its end
-        outside = np.where(place < 0, 1.0, float(self.at_knots()[-1]))
-        return np.where(inside, np.minimum(bound, 1.0), outside)
-
-    def epsilon(self, delta: Array) -> Array:
-        """The eps at which the bound passes delta; beyond the window infinity, or its end."""
-        eps, bounds = self.knots(), self.at_knots()
-        i = bounds.size - np.searchsorted(bounds[::-1], delta, side="right")
-        j = np.clip(i, 1, bounds.size - 1)
-        # in the cell before knot i, delta is mass - e^eps dual, with the slack of its left end
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            spare = delta / (1.0 + self.side * _SUMS) - self._slack(eps[j - 1])
-            inside = eps[j] + np.log((self.mass[j] - spare) / self.dual[j])
-        fallback = eps[j] if self.side > 0 else eps[j - 1]
-        inside = np.where(np.isfinite(inside), np.clip(inside, eps[j - 1], eps[j]), fallback)
-        inside = np.where(i == 0, 0.0 if self.side < 0 else eps[0], inside)
-        end = math.inf if self.side > 0 else eps[-1]
-        return np.maximum(np.where(i >= bounds.size, end, inside), 0.0)
 
 
 def compose_dots(parts: Sequence[tuple[Dots, int]], theta: float, side: int) -> GridLaw:
@@ -122,39 +53,24 @@ def compose_dots(parts: Sequence[tuple[Dots, int]], theta: float, side: int) -> 
     tilted = [_tilt(dots, theta) for dots, _ in parts]
     counts = [k for _, k in parts]
     log_scale = math.fsum(k * t.log_moment for t, k in zip(tilted, counts, strict=True))
+    mean = math.fsum(k * t.mean for t, k in zip(tilted, counts, strict=True))
     variance = math.fsum(k * t.variance for t, k in zip(tilted, counts, strict=True))
-    lam = math.sqrt(-2.0 * _TAIL / max(variance, mesh * mesh))  # best for Gaussian tails
-    high, low = _edge(tilted, counts, mesh, lam), -_edge(tilted, counts, mesh, -lam)
+    lam = math.sqrt(-2.0 * LOG_TAIL / max(variance, mesh * mesh))  # best for Gaussian tails
+    high = _edge(tilted, counts, mesh, lam, mean)
+    low = -_edge(tilted, counts, mesh, -lam, mean)
     start = math.floor(low / mesh) - 1
     widest = max(t.right.size + t.left.size + 1 for t in tilted)
     size = scipy.fft.next_fast_len(max(math.ceil(high / mesh) - start + 2, widest), real=True)
     if size > MOST_ATOMS:
         raise GridTooFine(f"{size:.2g} atoms for the product, more than {MOST_ATOMS}")
-    total, atom_error = _transform(tilted, counts, size)
-    total = np.concatenate([total[start % size :], total[: start % size]])
-    x = mesh * (start + np.arange(size))
-    # left of where the weight passes 1e300 delta is 1 for all that is known
-    atoms = np.maximum(total, 0.0) * np.exp(np.minimum(log_scale - theta * x, 690.0))
-    mass = np.cumsum(atoms[::-1])[::-1]
-    dual = _discounted(atoms, mesh)
+    loud, coefficients, atom_error = _transform(tilted, counts, size)
     infinite = math.fsum(k * dots.infinite for dots, k in parts)
     # the tilted mass beyond the window, untilted at its edge
-    missed = math.exp(min(0.0, log_scale - theta * high + _TAIL))
-    return GridLaw(side, mesh, start, mass, dual, theta, log_scale, atom_error, infinite + missed)
-
-
-def _discounted(atoms: Array, mesh: float) -> Array:
-    """sum_{j >= i} atoms_j e^{-(j - i) mesh} for each i, up to a relative 1e-19."""
-    if atoms.size * mesh < 1200.0:
-        # around the middle no power overflows
-        scale = np.exp(mesh * (np.arange(atoms.size) - atoms.size // 2))
-        sums: Array = np.cumsum((atoms / scale)[::-1])[::-1] * scale
-        return sums
-    dual, shift = atoms.copy(), 1
-    while shift * mesh < 45.0:
-        dual[:-shift] += math.exp(-shift * mesh) * dual[shift:]
-        shift *= 2
-    return dual
+    missed = math.exp(min(0.0, log_scale - theta * high + LOG_TAIL))
+    return GridLaw(
+        side, mesh, start, size, theta, log_scale, mean, loud, coefficients, atom_error,
+        infinite + missed,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,84 +80,107 @@ class _Tilted:
     right: Array
     left: Array
     log_moment: float
+    mean: float
     variance: float
     error: float
 
 
 def _tilt(dots: Dots, theta: float) -> _Tilted:
     h = dots.mesh
-    j, i = np.arange(1, dots.right.size + 1), np.arange(1, dots.left.size + 1)
-    up, down = np.exp(theta * h * j), np.exp(-theta * h * i)
+    j, i = np.arange(1.0, dots.right.size + 1), np.arange(1.0, dots.left.size + 1)
+    up, down = np.exp((theta * h) * j), np.exp((-theta * h) * i)
     right, left = dots.right * up, dots.left * down
     moment = max(0.0, dots.centre) + float(right.sum()) + float(left.sum())
     right /= moment
     left /= moment
-    mean = h * (float(j @ right) - float(i @ left))
-    square = h * h * (float((j * j) @ right) + float((i * i) @ left))
+    along, back = j * right, i * left
+    mean = h * (float(along.sum()) - float(back.sum()))
+    square = h * h * (float(j @ along) + float(i @ back))
     error = (float(dots.right_error @ up) + float(dots.left_error @ down)) / moment
-    return _Tilted(right, left, math.log(moment), max(square - mean * mean, 0.0), error)
+    return _Tilted(right, left, math.log(moment), mean, max(square - mean * mean, 0.0), error)
 
 
-def _edge(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float) -> float:
-    """b with tilted mass beyond it (on the side of lam) at most e^_TAIL: Chernoff's bound.
+def _edge(
+    tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float, mean: float
+) -> float:
+    """b with tilted mass beyond it (on the side of lam) at most e^LOG_TAIL: Chernoff's bound.
 
-    `lam` is best for Gaussian tails; smaller ones are tried while they improve.
+    `lam` is best for Gaussian tails; smaller ones are tried while they improve, unless the bound is
+    close to a Gaussian's anyway.
     """
-    best = math.inf
+    best, gauss = math.inf, -2.0 * LOG_TAIL / abs(lam)  # from the mean
     for _ in range(60):
-        edge = (_growth(tilted, counts, mesh, lam) - _TAIL) / abs(lam)
+        edge = (_growth(tilted, counts, mesh, lam) - LOG_TAIL) / abs(lam)
         if edge > best:
             break
         best, lam = edge, 0.7 * lam
+        if best - math.copysign(1.0, lam) * mean < 1.1 * gauss:
+            break
     return best
 
 
 def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float) -> float:
-    """K(theta + lam) - K(theta)."""
+    """K(theta + lam) - K(theta), rounded up."""
     growth = 0.0
     for t, k in zip(tilted, counts, strict=True):
         far = t.right if lam > 0 else t.left
         if abs(lam) * mesh * far.size > 690.0:
             return math.inf
-        excess = float(np.expm1(lam * mesh * np.arange(1, t.right.size + 1)) @ t.right)
-        excess += float(np.expm1(-lam * mesh * np.arange(1, t.left.size + 1)) @ t.left)
+        excess = float(np.expm1((lam * mesh) * np.arange(1.0, t.right.size + 1)) @ t.right)
+        excess += float(np.expm1((-lam * mesh) * np.arange(1.0, t.left.size + 1)) @ t.left)
         growth += k * math.log1p(max(excess, -1.0 + 1e-15))
     return growth
 
 
-def _transform(tilted: Sequence[_Tilted], counts: Sequence[int], size: int) -> tuple[Array, float]:
-    """The cyclic convolution, and a bound on the error of each of its atoms.
+def _transform(
+    tilted: Sequence[_Tilted], counts: Sequence[int], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.complex128], float]:
+    """The coefficients of the product that count, where they are, and a bound on what their errors
+    and the others do to an atom.
 
     A coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
     """
     ulps = _FFT_ULPS * math.log2(size) * _ULP
-    less_ones = []
-    log_most = np.zeros(size // 2 + 1)
-    for t, k in zip(tilted, counts, strict=True):
+    less_ones, errors = [], []
+    for t in tilted:
         x = np.zeros(size)
         x[1 : t.right.size + 1] = t.right
         x[size - t.left.size :] += t.left[::-1]
         # the transform less 1: exact at frequency 0, and precise where it matters
         moved = float(t.right.sum()) + float(t.left.sum())
         x[0] -= moved
-        e = 2.0 * ulps * moved + t.error + 8 * _ULP
-        z = scipy.fft.rfft(x, overwrite_x=True)
-        log_most += k * np.log(np.abs(1.0 + z) + e)
-        less_ones.append(z)
-    loud = np.flatnonzero(log_most > _SILENT)
-    log_modulus, phase = np.zeros(loud.size), np.zeros(loud.size)
-    for z, k in zip(less_ones, counts, strict=True):
+        errors.append(2.0 * ulps * moved + t.error + 8 * _ULP)
+        less_ones.append(scipy.fft.rfft(x, overwrite_x=True))
+    loud = _loud(less_ones, errors, counts)
+    log_modulus, log_most, phase = np.zeros(loud.size), np.zeros(loud.size), np.zeros(loud.size)
+    for z, e, k in zip(less_ones, errors, counts, strict=True):
         re, im = z.real[loud], z.imag[loud]
         near = re * (2.0 + re) + im * im
         with np.errstate(divide="ignore"):
             far = np.log(np.hypot(1.0 + re, im))
         log_modulus += k * np.where(near > -0.5, 0.5 * np.log1p(np.maximum(near, -0.5)), far)
+        log_most += k * np.log(np.abs(1.0 + z[loud]) + e)
         phase += k * np.arctan2(im, 1.0 + re)
-    modulus, most = np.exp(log_modulus), np.exp(log_most[loud])
-    spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
-    spectrum[loud] = modulus * np.exp(1j * phase)
-    total: Array = scipy.fft.irfft(spectrum, n=size, overwrite_x=True)
+    modulus, most = np.exp(log_modulus), np.exp(log_most)
     # logarithms err by ulps of themselves; half of a real transform stands for the whole
     rounded = 8 * _ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _SILENT))
-    errors = np.maximum(most - modulus, 0.0) + rounded + ulps * modulus
-    return total, 2.0 / size * float(errors.sum()) + 2.0 * math.exp(_SILENT)
+    total = float((np.maximum(most - modulus, 0.0) + rounded + ulps * modulus).sum())
+    atom_error = 2.0 / size * total + 2.0 * math.exp(_SILENT)
+    return loud, modulus * np.exp(1j * phase), atom_error
+
+
+def _loud(
+    less_ones: Sequence[NDArray[np.complex128]], errors: Sequence[float], counts: Sequence[int]
+) -> NDArray[np.int64]:
+    """Where prod (|F_i| + e_i)^k_i may be above e^_SILENT: no factor is above 1 + e_i, so none of
+    them may be much below on its own.
+    """
+    silent = _SILENT - 4.0 * math.fsum(k * e for e, k in zip(errors, counts, strict=True))
+    loud: NDArray[np.int64] | None = None
+    for z, e, k in zip(less_ones, errors, counts, strict=True):
+        part = z if loud is None else z[loud]
+        # (|F| + e)^2 <= |F|^2 + 3 e
+        square = (1.0 + part.real) ** 2 + part.imag**2
+        here = np.flatnonzero(square > math.exp(2.0 * silent / k) - 3.0 * e - 1e-15)
+        loud = here if loud is None else loud[here]
+    return loud if loud is not None else np.zeros(0, dtype=np.int64)

@@ -26,6 +26,7 @@ from shiftdp.fdp.gaussian_mixture import (
     forward_profile,
     reflected,
     sum_up,
+    tangents,
     two_sided_profile,
     widest,
 )
@@ -91,6 +92,15 @@ class PoissonZeroOut(TradeoffFunction):
             return reflected(epsilon, self._mixture_first, self._mixture_last)
         return reflected(epsilon, self._mixture_last, self._mixture_first)
 
+    @property
+    def _smooth(self) -> bool:
+        return self._simple is None or self._simple._smooth
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        if self._simple is not None:
+            return self._simple._tangents(epsilon)
+        return tangents(self._mixture_first if self.swapped else self._mixture_last, epsilon)
+
     def _epsilon(self, delta: Array) -> Array:
         if self._simple is not None:
             return self._simple._epsilon(delta)
@@ -148,6 +158,15 @@ class PoissonReplaceOne(TradeoffFunction):
         if self._simple is not None:
             return self._simple._delta(epsilon)
         return reflected(epsilon, self._profile, self._profile)
+
+    @property
+    def _smooth(self) -> bool:
+        return self._simple is None or self._simple._smooth
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        if self._simple is not None:
+            return self._simple._tangents(epsilon)
+        return tangents(self._profile, epsilon)
 
     def _epsilon(self, delta: Array) -> Array:
         if self._simple is not None:

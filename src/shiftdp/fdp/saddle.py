@@ -23,36 +23,62 @@ __all__ = ["Saddle", "find_saddle"]
 _PANELS = 24
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
+_TILTS = 16
+_LEAST_REACH, _FARTHEST = 1e-12, 700.0
+_LEFT_OUT = 1e-8
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
 
 
 @dataclass(frozen=True)
 class Saddle:
-    """The tilt, and how far the losses of each factor have to be followed."""
+    """The tilt, and how far the losses of each factor have to be followed to either side."""
 
     theta: float
-    reaches: tuple[float, ...]
+    reaches: tuple[tuple[float, float], ...]
+
+    @property
+    def farthest(self) -> float:
+        return max(max(pair) for pair in self.reaches)
 
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Quadrature of one factor's profile."""
 
-    nodes: Array
     right: Array
+    right_weights: Array
     left: Array
+    left_weights: Array
+    left_profile: Array
 
-    def log_moment(self, s: float) -> float:
-        with np.errstate(over="ignore"):
-            total = float(np.exp(s * self.nodes) @ self.right)
-            total += float(np.exp(-(s + 1.0) * self.nodes) @ self.left)
-        return math.log1p(s * (s + 1.0) * total) if math.isfinite(total) else math.inf
+    def log_moments(self, s: Array) -> tuple[Array, Array, Array]:
+        """log M and its first two derivatives at each s."""
+        x, y = self.right, self.left
+        grow = np.exp(np.multiply.outer(s, x)) * self.right_weights
+        fall = np.exp(np.multiply.outer(-1.0 - s, y)) * self.left_weights
+        t0 = grow.sum(axis=1) + fall.sum(axis=1)
+        t1 = grow @ x - fall @ y
+        t2 = grow @ (x * x) + fall @ (y * y)
+        square = s * (s + 1.0)
+        m0 = 1.0 + square * t0
+        m1 = ((2.0 * s + 1.0) * t0 + square * t1) / m0
+        m2 = (2.0 * t0 + 2.0 * (2.0 * s + 1.0) * t1 + square * t2) / m0
+        return np.log1p(square * t0), m1, m2 - m1 * m1
+
+    def left_reach(self, theta: float, k: int) -> float:
+        """How far negative losses count once they are tilted, if only half as much: beyond, they
+        move eps by less than _LEFT_OUT, all k factors together.
+        """
+        order = 0.5 * theta + 1.0
+        beyond = k * order * np.exp(-order * self.left) * self.left_profile <= _LEFT_OUT
+        beyond &= self.left >= 0.25 * self.left[-1]
+        return float(self.left[np.argmax(beyond)]) if beyond.any() else math.inf
 
 
 def find_saddle(
     factors: Sequence[tuple[TradeoffFunction, int]], delta: float, smallest: float
 ) -> Saddle:
-    """The tilt for delta, by bisection of the saddle-point approximation of log delta.
+    """The tilt for delta, from the saddle-point approximation of log delta on a few tilts.
 
     The reaches are such that what lies beyond them does not count against `smallest` either.
 
@@ -62,58 +88,62 @@ def find_saddle(
     True
     """
     lost = _TINY * smallest / sum(k for _, k in factors)
-    reaches = [_reach(f, lost) for f, _ in factors]
-    curves = [_curve(f, reach) for (f, _), reach in zip(factors, reaches, strict=True)]
-    counts = [k for _, k in factors]
-
-    def cumulant(s: float) -> float:
-        return math.fsum(k * c.log_moment(s) for c, k in zip(curves, counts, strict=True))
-
-    goal = math.log(delta)
-
-    def excess(log_s: float) -> float:
-        """log delta at the eps of this saddle, less the goal."""
-        s = math.exp(log_s)
-        step = 1e-4 * s
-        before, here, after = cumulant(s - step), cumulant(s), cumulant(s + step)
-        if not math.isfinite(after):
-            return -math.inf
-        first = (after - before) / (2.0 * step)
-        second = max((after - 2.0 * here + before) / (step * step), 1e-300)
-        gauss = 0.5 * math.log(2.0 * math.pi * second)
-        return (
-            here - s * first - math.log(s * (s + 1.0)) - max(gauss, -math.log(s * (s + 1.0))) - goal
-        )
-
-    low = high = math.log(1e-3 / (1.0 + max(reaches)))
-    largest = math.log(_LARGEST / max(reaches))
-    while excess(high) > 0.0 and high < largest:
-        low, high = high, min(high + 2.0, largest)
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        if excess(middle) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return Saddle(math.exp(0.5 * (low + high)), tuple(reaches))
+    reaches: list[tuple[float, float]] = []
+    for f, _ in factors:
+        near = reaches[-1] if reaches else (math.nan, math.nan)
+        right = _reach(f, lost, near[0])
+        reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
+    curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
+    farthest = max(max(pair) for pair in reaches)
+    low, high = 1e-3 / (1.0 + farthest), _LARGEST / farthest
+    for _ in range(2):
+        s = np.geomspace(low, high, _TILTS)
+        k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
+        for curve, (_f, k) in zip(curves, factors, strict=True):
+            part = curve.log_moments(s)
+            k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+        # log delta at the eps of each saddle
+        poles = np.log(s * (s + 1.0))
+        spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
+        above = k0 - s * k1 - poles - np.maximum(spread, -poles) > math.log(delta)
+        i = s.size - 1 if above.all() else int(np.argmin(above))
+        low, high = float(s[max(i - 1, 0)]), float(s[i])
+    theta = math.sqrt(low * high)
+    trimmed = [
+        # a profile that ends in a straight line would be pulled down all along it
+        (right, min(left, curve.left_reach(theta, k)) if f._smooth else left)
+        for (right, left), curve, (f, k) in zip(reaches, curves, factors, strict=True)
+    ]
+    return Saddle(theta, tuple(trimmed))
 
 
-def _reach(f: TradeoffFunction, lost: float) -> float:
-    """An eps beyond which both profiles are below `lost`."""
-    at = np.array([max(lost, 1e-300)])
-    reach = float(f._epsilon(at)[0])
-    if not f.symmetric:
-        reach = max(reach, float(f.inverse()._epsilon(at)[0]))
-    return max(reach, 1e-12) if math.isfinite(reach) else 700.0
+def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
+    """An eps beyond which the profile is below `lost`, and not much less: perhaps `near` one."""
+    low, high, counts = _LEAST_REACH, _FARTHEST, [28, 12]
+    if math.isfinite(near):
+        low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [14]
+    for points in counts:
+        e = np.geomspace(low, high, points)
+        beyond = f._delta(e) <= max(lost, 1e-300)
+        i = int(np.argmax(beyond))
+        if points == 14 and (i == 0 or not beyond[i]):
+            return _reach(f, lost, math.nan)
+        if not beyond[i]:  # losses may be infinite
+            return _FARTHEST
+        low, high = float(e[max(i - 1, 0)]), float(e[i])
+    return high
 
 
-def _curve(f: TradeoffFunction, reach: float) -> _Curve:
+def _curve(f: TradeoffFunction, reaches: tuple[float, float]) -> _Curve:
     """Gauss-Legendre on panels that shrink geometrically towards 0."""
+    x, weights, profile = _nodes(f, reaches[0])
+    left = (x, weights, profile) if f.symmetric else _nodes(f.inverse(), reaches[1])
+    return _Curve(x, weights * profile, left[0], left[1] * left[2], left[2])
+
+
+def _nodes(f: TradeoffFunction, reach: float) -> tuple[Array, Array, Array]:
+    """Nodes, weights, and the profile there."""
     edges = np.concatenate([[0.0], reach * 0.6 ** np.arange(_PANELS - 1, -1, -1)])
     half = 0.5 * np.diff(edges)
-    nodes = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
-    weights = half[:, None] * _WEIGHTS
-    flat = nodes.ravel()
-    right = f._delta(flat) * weights.ravel()
-    left = right if f.symmetric else f.inverse()._delta(flat) * weights.ravel()
-    return _Curve(flat, right, left)
+    nodes = ((edges[:-1] + half)[:, None] + half[:, None] * _NODES).ravel()
+    return nodes, (half[:, None] * _WEIGHTS).ravel(), f._delta(nodes)

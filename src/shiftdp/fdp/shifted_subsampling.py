@@ -25,6 +25,7 @@ from shiftdp.fdp.gaussian_mixture import (
     gaussian_terms,
     reflected,
     sum_up,
+    tangents,
     widest,
 )
 from shiftdp.fdp.mixture_curve import Rate, between, upper_point
@@ -99,6 +100,15 @@ class ShiftedSubsampled(TradeoffFunction):
         if self._simple is not None:
             return self._simple._delta(epsilon)
         return reflected(epsilon, self._profile, self._profile)
+
+    @property
+    def _smooth(self) -> bool:
+        return self._simple is None or self._simple._smooth
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        if self._simple is not None:
+            return self._simple._tangents(epsilon)
+        return tangents(self._profile, epsilon)
 
     def _epsilon(self, delta: Array) -> Array:
         if self._simple is not None:

@@ -74,10 +74,16 @@ class Subsampled(TradeoffFunction):
         delta = np.maximum(self._forward(epsilon), self._backward(epsilon))
         return np.maximum(delta, least * _UP)
 
-    def _tail(self, epsilon: Array) -> Array | None:
-        if not self.base.symmetric or bool(np.any((epsilon < 0.0) | (epsilon > 500.0))):
-            return None
-        return self.base._tail(np.log1p(np.expm1(epsilon) / self.p))
+    @property
+    def _smooth(self) -> bool:
+        return self.base.symmetric and self.base._smooth
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        inner = np.log1p(np.expm1(np.minimum(epsilon, 500.0)) / self.p)
+        inner += np.maximum(epsilon - 500.0, 0.0)
+        # rounded down, so that delta is rounded up
+        delta, tail = self.base._tangents(inner * (1.0 - 2e-15))
+        return self.p * _UP * delta, tail
 
     def _epsilon(self, delta: Array) -> Array:
         if not self.base.symmetric:

@@ -80,9 +80,17 @@ class TradeoffFunction(ABC):
             return self
         raise NoClosedForm(f"{self} has no inverse in closed form")
 
-    def _tail(self, epsilon: Array) -> Array | None:
-        """P(loss > eps) = -d delta / d e^eps, to 1e-11 relative, where a subclass knows it."""
-        return None
+    @property
+    def _smooth(self) -> bool:
+        """Whether a subclass knows its `_tangents`."""
+        return False
+
+    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
+        """delta(eps) and the slope P(loss > eps) = -d delta / d e^eps, for eps >= 0.
+
+        The first too large by at most a relative 1e-11, the second right to that.
+        """
+        raise NoClosedForm(f"{self} does not know the slope of its profile")
 
     def _largest_loss(self) -> float:
         """The largest finite privacy loss, where there is one and it has an atom; else infinity."""

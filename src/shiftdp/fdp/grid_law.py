@@ -1,0 +1,258 @@
+"""The law of a total loss on a grid, read off its Fourier coefficients.
+
+With the tilt theta, mesh h, N points and the window that begins at `start`, the law of the total
+loss is w_x = (1/N) sum_f W_f e^{i om x}, om = 2 pi f / N, and its Q-mass at x h is
+w_x e^{K - theta h x}. A sum of many losses is smooth, so of the N coefficients a few dozen count,
+and delta at one eps is a sum over these. Put r = e^{i om - theta h}, let i be the first point right
+of eps, E the number of points from i to the end of the window, and g = e^{eps - h i}. Then
+
+    sum_{x >= i} r^x (1 - e^{eps - h x})  =  r^i ((1 - g) + r (g - e^-h)) / ((1 - r)(1 - r e^-h)),
+
+and the sum up to the end of the window is this less the same at E points further on, where g is
+g e^{-hE}. Nothing cancels at f = 0, where the sum has its largest term.
+
+Where many coefficients count (few losses, or losses with atoms) or a whole curve is wanted, the law
+is transformed back once, and read off its cumulative sums.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from shiftdp._checks import Array
+
+__all__ = ["LOG_TAIL", "GridLaw"]
+
+LOG_TAIL = math.log(1e-12)
+"""Of the tilted mass, on either side of the window."""
+
+_ULP = 2.0**-52
+_SUMS = 1e-12  # relative error of the sums over atoms
+_MOST_TERMS = 1 << 18  # of a sum over coefficients, all points together
+_NEWTON = 30
+
+
+@dataclass(frozen=True, eq=False)
+class GridLaw:
+    """The law of the total loss under Q on the points (start + i) mesh, i < size, and its profile.
+
+    `coefficients` are W_f at the frequencies `loud`; the others are nothing. `atom_error` bounds
+    the error of every w_x, and `beyond` the Q-mass that has no place. The answers are upper bounds
+    (`side` +1) or lower bounds (-1) on the profile of the product.
+    """
+
+    side: int
+    mesh: float
+    start: int
+    size: int
+    theta: float
+    log_scale: float
+    mean: float
+    loud: NDArray[np.int64]
+    coefficients: NDArray[np.complex128]
+    atom_error: float
+    beyond: float
+    _known: dict[float, float] = field(default_factory=dict)
+
+    # --- what is asked ---
+
+    def delta(self, epsilon: Array) -> Array:
+        """A bound on delta(eps), exact between the points; outside the window a trivial one."""
+        place = np.floor(epsilon / self.mesh) - self.start
+        inside = (place >= 0) & (place < self.size - 1)
+        bound = np.where(place < 0, 1.0, 0.0) if self.side > 0 else np.zeros(epsilon.shape)
+        if self.side > 0 and np.any(place >= self.size - 1):
+            # right of the window delta is no larger than at its end
+            bound = np.where(place < 0, 1.0, float(self.at_knots()[-1]))
+        if inside.any():
+            bound[inside] = np.clip(self._bound(epsilon[inside]), 0.0, 1.0)
+        return bound
+
+    def epsilon(self, delta: Array) -> Array:
+        """The eps at which the bound passes delta; beyond the window infinity, or its end."""
+        if delta.size > 4:
+            return self._epsilon(delta)
+        found = np.array([self._known.get(d, math.nan) for d in delta.tolist()])
+        new = np.isnan(found)
+        if new.any():
+            found[new] = self._epsilon(delta[new])
+            self._known.update(zip(delta[new].tolist(), found[new].tolist(), strict=True))
+        return found
+
+    def knots(self) -> Array:
+        """The points of the grid, but for the last."""
+        return np.asarray(self.mesh * (self.start + np.arange(self.size - 1)), dtype=np.float64)
+
+    def at_knots(self) -> Array:
+        """Bounds on delta at the knots, falling from left to right."""
+        mass, dual = self.sums
+        value = np.maximum(mass[1:] - math.exp(-self.mesh) * dual[1:], 0.0)
+        bound = (value + self._slack(self.knots())) * (1.0 + self.side * _SUMS)
+        # delta falls: what bounds it from below at a knot does so left of it, and where rounding
+        # lifts a bound from above, the larger value is still one
+        return np.clip(np.maximum.accumulate(bound[::-1])[::-1], 0.0, 1.0)
+
+    # --- both ways to an answer ---
+
+    def _sparse(self, points: int) -> bool:
+        return self.loud.size * points <= _MOST_TERMS
+
+    def _slack(self, epsilon: Array) -> Array:
+        """What rounding can have moved across eps (a geometric sum), and what has no place."""
+        part = self.atom_error / -math.expm1(-self.theta * self.mesh) + 2.0 * math.exp(LOG_TAIL)
+        moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, 700.0))
+        return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
+
+    def _bound(self, epsilon: Array) -> Array:
+        if self._sparse(epsilon.size):
+            return self._summed(epsilon)[0]
+        mass, dual = self.sums
+        i = np.clip(np.floor(epsilon / self.mesh) - self.start, 0, self.size - 2)
+        i = i.astype(np.int64) + 1
+        before = np.minimum(epsilon - self.mesh * (self.start + i), 0.0)
+        value = np.maximum(mass[i] - np.exp(before) * dual[i], 0.0)
+        return np.asarray((value + self._slack(epsilon)) * (1.0 + self.side * _SUMS))
+
+    def _epsilon(self, delta: Array) -> Array:
+        if not self._sparse(delta.size):
+            return self._from_knots(delta)
+        found = self._newton(delta)
+        lost = np.isnan(found)
+        if lost.any():
+            found[lost] = self._from_knots(delta[lost])
+        return found
+
+    # --- by the coefficients ---
+
+    @cached_property
+    def _kernel(self) -> _Kernel:
+        """The coefficients over N (1 - r)(1 - r e^-h), once and times r, and the sums that begin at
+        the end of the window: of r^x and of (r e^-h)^x, untilted.
+        """
+        h, turn = self.mesh, 2j * math.pi / self.size
+        log_r = turn * self.loud - self.theta * h
+        weight = np.where((self.loud == 0) | (2 * self.loud == self.size), 1.0, 2.0) / self.size
+        weighted = weight * self.coefficients
+        less, much_less = np.expm1(log_r), np.expm1(log_r - h)
+        once = weighted / (less * much_less)
+        there = weighted * np.exp(turn * (self.loud * self.start % self.size))
+        end = h * (self.start + self.size)
+        mass = -float((there / less).sum().real) * _power(self.log_scale - self.theta * end)
+        dual = -float((there / much_less).sum().real)
+        dual *= _power(self.log_scale - (self.theta + 1.0) * end)
+        both = np.stack([once, once * np.exp(log_r)], axis=1)
+        size = 64.0 * _ULP * -math.expm1(-h) * float(np.abs(once).sum())
+        part = self.atom_error / -math.expm1(-self.theta * h) + 2.0 * math.exp(LOG_TAIL)
+        return _Kernel(turn, both, mass, dual, size + part)
+
+    def _summed(self, epsilon: Array) -> tuple[Array, Array]:
+        """The bound, and the slope of what it bounds, by the formula of the module's docstring."""
+        h, theta, kernel = self.mesh, self.theta, self._kernel
+        i = np.floor(epsilon / h) + 1.0
+        log_g = np.minimum(np.maximum(epsilon - h * i, -h), 0.0)
+        # the product is exact, and reduced before it is a phase
+        places = np.exp(kernel.turn * (np.multiply.outer(i, self.loud) % self.size))
+        here, after = (places @ kernel.both).real.T
+        tilt = np.exp(np.minimum(self.log_scale - theta * epsilon, 700.0))
+        scale, gamma = tilt * np.exp(theta * log_g), np.exp(np.minimum(epsilon, 700.0))
+        value = scale * (math.exp(-h) * np.expm1(log_g + h) * after - np.expm1(log_g) * here)
+        value -= kernel.mass - gamma * kernel.dual
+        slope = scale * np.exp(log_g) * (after - here) + gamma * kernel.dual
+        slack = kernel.error * tilt + 4.0 * _ULP * (kernel.mass + gamma * kernel.dual)
+        if self.side > 0:
+            return (np.maximum(value, 0.0) + slack + self.beyond) * (1.0 + _SUMS), slope
+        return (value - slack) * (1.0 - _SUMS), slope
+
+    def _newton(self, delta: Array) -> Array:
+        """Newton's method on log delta; what it ends with is tested, so any end is a bound.
+
+        nan where it leads out of the window.
+        """
+        least, high = self.mesh * max(self.start, 0), self.mesh * (self.start + self.size - 2)
+        nowhere = np.full(delta.shape, math.nan)
+        x = np.full(delta.shape, min(max(self.mean, least), high))
+        for _ in range(_NEWTON):
+            value, slope = self._summed(x)
+            if not np.all((value > 0.0) & (slope < 0.0)):
+                return nowhere  # rounding is all that is left
+            step = value / -slope * np.log(value / delta)
+            x = np.minimum(np.maximum(x + step, least), high)
+            if np.all(np.abs(step) <= 1e-7 * x):  # the next one would be its square
+                break
+            if np.any(x <= least):
+                return nowhere
+        nudge, answer = 4e-14 * x + 1e-300, nowhere
+        for _ in range(8):
+            tried = x + self.side * nudge
+            good = self.side * (self._summed(tried)[0] - delta) <= 0.0
+            answer = np.where(np.isnan(answer) & good & (tried >= least), tried, answer)
+            if not np.isnan(answer).any():
+                break
+            nudge = 8.0 * nudge
+        return answer
+
+    # --- by the atoms ---
+
+    @cached_property
+    def sums(self) -> tuple[Array, Array]:
+        """The Q-mass of the losses from x_i on, and their P-mass times e^{x_i}; so
+        delta(eps) = mass[i] - e^{eps - x_i} dual[i] for x_{i-1} <= eps <= x_i.
+        """
+        spectrum = np.zeros(self.size // 2 + 1, dtype=np.complex128)
+        spectrum[self.loud] = self.coefficients
+        total = np.roll(scipy.fft.irfft(spectrum, n=self.size, overwrite_x=True), -self.start)
+        x = self.mesh * (self.start + np.arange(self.size))
+        # left of where the weight passes 1e300 delta is 1 for all that is known
+        atoms = np.maximum(total, 0.0)
+        atoms *= np.exp(np.minimum(self.log_scale - self.theta * x, 690.0))
+        return np.cumsum(atoms[::-1])[::-1], _discounted(atoms, self.mesh)
+
+    def _from_knots(self, delta: Array) -> Array:
+        mass, dual = self.sums
+        eps, bounds = self.knots(), self.at_knots()
+        i = bounds.size - np.searchsorted(bounds[::-1], delta, side="right")
+        j = np.clip(i, 1, bounds.size - 1)
+        # in the cell before knot i, delta is mass - e^eps dual, with the slack of its left end
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            spare = delta / (1.0 + self.side * _SUMS) - self._slack(eps[j - 1])
+            inside = eps[j] + np.log((mass[j] - spare) / dual[j])
+        fallback = eps[j] if self.side > 0 else eps[j - 1]
+        inside = np.where(np.isfinite(inside), np.clip(inside, eps[j - 1], eps[j]), fallback)
+        inside = np.where(i == 0, 0.0 if self.side < 0 else eps[0], inside)
+        end = math.inf if self.side > 0 else eps[-1]
+        return np.maximum(np.where(i >= bounds.size, end, inside), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernel:
+    """What the sums over coefficients have in common for all eps."""
+
+    turn: complex
+    both: NDArray[np.complex128]
+    mass: float
+    dual: float
+    error: float
+
+
+def _power(exponent: float) -> float:
+    return math.exp(min(exponent, 700.0))
+
+
+def _discounted(atoms: Array, mesh: float) -> Array:
+    """sum_{j >= i} atoms_j e^{-(j - i) mesh} for each i, up to a relative 1e-19."""
+    if atoms.size * mesh < 1200.0:
+        # around the middle no power overflows
+        scale = np.exp(mesh * (np.arange(atoms.size) - atoms.size // 2))
+        sums: Array = np.cumsum((atoms / scale)[::-1])[::-1] * scale
+        return sums
+    dual, shift = atoms.copy(), 1
+    while shift * mesh < 45.0:
+        dual[:-shift] += math.exp(-shift * mesh) * dual[shift:]
+        shift *= 2
+    return dual
