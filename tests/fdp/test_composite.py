@@ -74,6 +74,21 @@ def test_pure_privacy_against_the_binomial_law(delta: float) -> None:
     assert low <= exact_finite(atoms, 30, delta) <= high
 
 
+@pytest.mark.parametrize("k", [3, 12])
+def test_the_curve_of_pure_mechanisms_is_that_of_the_binomial_law(k: int) -> None:
+    odds = math.exp(0.7)
+    counts = np.arange(k, -1, -1)  # of answers that favour Q, likeliest under Q first
+    p, q = (
+        scipy.stats.binom.pmf(counts, k, 1 / (1 + odds)),
+        scipy.stats.binom.pmf(counts, k, odds / (1 + odds)),
+    )
+    alpha = np.linspace(0.0, 1.0, 101)
+    exact = np.interp(alpha, np.append(0, np.cumsum(p)), np.append(1, 1 - np.cumsum(q)))
+    curve = np.asarray(Composite(((ApproxDPTradeoff(0.7), k),))(alpha))
+    assert np.all(curve <= exact + 1e-12)
+    assert np.all(curve >= exact - 1e-3)
+
+
 @pytest.mark.parametrize("delta", [0.1, 1e-3])
 def test_asymmetric_atoms_against_enumeration_in_both_directions(delta: float) -> None:
     forward = [(0.1, 0.4), (0.4, 0.5), (0.5, 0.1)]

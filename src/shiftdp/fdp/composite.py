@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array, number_in
 from shiftdp._errors import ShiftdpError
@@ -23,7 +24,8 @@ __all__ = ["AccuracyNotMet", "Composite"]
 
 _DECADES = 12.0  # of delta that one composition serves
 _BUCKETS = 26  # down to 1e-312
-_ROUNDS = 4
+_ROUNDS = 6
+_TABLE = 512  # points between which the best eps of a line is interpolated
 
 
 class AccuracyNotMet(ShiftdpError):
@@ -136,25 +138,42 @@ class Composite(TradeoffFunction):
         return epsilon
 
     def _beta(self, alpha: Array) -> Array:
-        """sup_eps 1 - delta(eps) - e^eps alpha over the knots, where P(loss > eps) passes alpha."""
+        """1 - delta(eps) - e^eps alpha, or e^-eps (1 - delta(eps) - alpha) on the other half of a
+        symmetric curve, at about the best eps: any one gives a line below f.
+        """
         law = self._curve(0).above
-        eps, delta = law.knots(), law.at_knots()
-        # P-mass beyond each knot
-        tails = law.sums[1][1:] * np.exp(-law.mesh - np.clip(eps, -700.0, 700.0))
-        place = eps.size - np.searchsorted(tails[::-1], alpha)
-        best = np.zeros(alpha.shape)
-        for shift in (-1, 0, 1):
-            i = np.clip(place + shift, 0, eps.size - 1)
-            cost = np.exp(np.minimum(eps[i], 690.0)) * alpha
-            known = (eps[i] <= 690.0) | (alpha == 0.0)
-            line = 1.0 - delta[i] - cost * (1 + 1e-15) - 4e-16
-            best = np.maximum(best, np.where(known, line, 0.0))
-        return np.maximum(best, _reflected(eps, delta, alpha)) if self.symmetric else best
+        table = law.knots()
+        if self.symmetric and law.low < 0.0:
+            table = table[-law.start :]
+        smooth = table.size > _TABLE and law.loud.size < _TABLE // 2
+        if smooth := smooth and any(f._smooth for f, _ in self.factors):
+            table = np.linspace(table[0], table[-1], _TABLE)
+        delta, slope = law.lines(table)
+        known = delta < 1.0
+        if not known.any():
+            return np.zeros(alpha.shape)
+        table, delta, slope = table[known], delta[known], slope[known]
+        # the point (x, y) of the curve that each line touches, and on a symmetric one (y, x)
+        x = (-slope / np.exp(np.minimum(table, 690.0)))[::-1]
+        signed = table[::-1]
+        if self.symmetric:
+            x = np.concatenate([x, np.maximum(1.0 - delta + slope, 0.0)])
+            signed = np.concatenate([signed, -table])
+        found = np.interp(alpha, np.maximum.accumulate(x), signed)
+        mirrored = (found < 0.0) & self.symmetric
+        eps = np.where(mirrored, -found, found)
+        # on a lattice a line follows a whole edge of f, and belongs to a point of the lattice
+        near = [eps] if smooth else [law.mesh * (np.rint(eps / law.mesh) + j) for j in (-1, 0, 1)]
+        first, last = float(table[0]), float(table[-1])
+        lines = [_line(law, np.clip(e, first, last), alpha, mirrored) for e in near]
+        return np.asarray(np.max(lines, axis=0))
 
     def _infinite(self) -> float:
         """The probability that some loss is infinite, from above."""
-        losses = ((float(f._delta(np.array([math.inf]))[0]), k) for f, k in self.factors)
-        return math.fsum(k * q for q, k in losses)
+        losses = (
+            k * float(f._delta(np.array([math.inf]))[0]) for f, k in self.factors if not f._smooth
+        )
+        return math.fsum(losses)
 
     # --- the compositions behind them ---
 
@@ -162,7 +181,7 @@ class Composite(TradeoffFunction):
         """The composition from which curves are read: centred on a typical delta of the bucket."""
         if bucket not in self._curves:
             typical = 10.0 ** (-_DECADES * (bucket + 0.5)) if bucket else 1e-3
-            self._curves[bucket] = self._refined(bucket, np.array([typical]))
+            self._curves[bucket] = self._refined(bucket, np.array([typical]), central=bucket == 0)
         return self._curves[bucket]
 
     def _pair(self, bucket: int, deltas: Array) -> _Pair:
@@ -175,10 +194,12 @@ class Composite(TradeoffFunction):
         known.append(self._refined(bucket, at))
         return known[-1]
 
-    def _refined(self, bucket: int, at: Array) -> _Pair:
-        """Refine the mesh until the interval is narrow enough."""
+    def _refined(self, bucket: int, at: Array, central: bool = False) -> _Pair:
+        """Refine the mesh until the interval is narrow enough; tilted little if `central`."""
         centre = math.sqrt(float(at[0])) * math.sqrt(float(at[-1]))  # their product underflows
         saddle = find_saddle(self.factors, centre, 10.0 ** (-_DECADES * (bucket + 1.0)))
+        if central:
+            saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
         mesh, width = self._first_mesh(saddle), math.inf
         smooth = all(f._smooth for f, _ in self.factors)
         for attempt in range(_ROUNDS):
@@ -230,18 +251,10 @@ class Composite(TradeoffFunction):
         return _Pair(compose_dots(above, theta, +1), compose_dots(below, theta, -1))
 
 
-def _reflected(eps: Array, delta: Array, alpha: Array) -> Array:
-    """max over eps >= 0 of e^-eps (1 - delta(eps) - alpha): the left half of a symmetric curve.
-
-    The objective has one hump in eps; which side of it a knot is on is found by bisection.
-    """
-    keep = eps >= 0.0
-    gamma, height = np.exp(-eps[keep]), 1.0 - delta[keep]
-    low, high = np.zeros(alpha.shape, dtype=np.int64), np.full(alpha.shape, gamma.size - 1)
-    for _ in range(gamma.size.bit_length()):
-        middle = (low + high) // 2
-        after = np.minimum(middle + 1, gamma.size - 1)
-        rising = gamma[after] * (height[after] - alpha) > gamma[middle] * (height[middle] - alpha)
-        low, high = np.where(rising, after, low), np.where(rising, high, middle)
-    line: Array = gamma[high] * (height[high] - alpha) * (1 - 1e-15) - 4e-16
-    return line
+def _line(law: GridLaw, epsilon: Array, alpha: Array, mirrored: NDArray[np.bool_]) -> Array:
+    """What one line each says of f(alpha), rounded down."""
+    room, gamma = 1.0 - np.minimum(law.lines(epsilon)[0], 1.0), np.exp(np.minimum(epsilon, 690.0))
+    steep = room - gamma * alpha * (1 + 1e-15)
+    steep = np.where((epsilon <= 690.0) | (alpha == 0.0), steep, 0.0)
+    line = np.where(mirrored, (room - alpha) / gamma * (1 - 1e-15), steep)
+    return np.maximum(line - 4e-16, 0.0)

@@ -71,7 +71,7 @@ class GridLaw:
             # right of the window delta is no larger than at its end
             bound = np.where(place < 0, 1.0, float(self.at_knots()[-1]))
         if inside.any():
-            bound[inside] = np.clip(self._bound(epsilon[inside]), 0.0, 1.0)
+            bound[inside] = np.clip(self.lines(epsilon[inside])[0], 0.0, 1.0)
         return bound
 
     def epsilon(self, delta: Array) -> Array:
@@ -84,6 +84,25 @@ class GridLaw:
             found[new] = self._epsilon(delta[new])
             self._known.update(zip(delta[new].tolist(), found[new].tolist(), strict=True))
         return found
+
+    @property
+    def low(self) -> float:
+        return self.mesh * self.start
+
+    @property
+    def high(self) -> float:
+        return self.mesh * (self.start + self.size - 2)
+
+    def lines(self, epsilon: Array) -> tuple[Array, Array]:
+        """The bound on delta at points from `low` to `high`, and about -e^eps P(loss > eps)."""
+        if self.loud.size * epsilon.size <= _MOST_TERMS:
+            return self._summed(epsilon)
+        mass, dual = self.sums
+        i = np.clip(np.floor(epsilon / self.mesh) - self.start, 0, self.size - 2)
+        i = i.astype(np.int64) + 1
+        tail = np.exp(np.minimum(epsilon - self.mesh * (self.start + i), 0.0)) * dual[i]
+        value = np.maximum(mass[i] - tail, 0.0)
+        return np.asarray((value + self._slack(epsilon)) * (1.0 + self.side * _SUMS)), -tail
 
     def knots(self) -> Array:
         """The points of the grid, but for the last."""
@@ -98,29 +117,14 @@ class GridLaw:
         # lifts a bound from above, the larger value is still one
         return np.clip(np.maximum.accumulate(bound[::-1])[::-1], 0.0, 1.0)
 
-    # --- both ways to an answer ---
-
-    def _sparse(self, points: int) -> bool:
-        return self.loud.size * points <= _MOST_TERMS
-
     def _slack(self, epsilon: Array) -> Array:
         """What rounding can have moved across eps (a geometric sum), and what has no place."""
         part = self.atom_error / -math.expm1(-self.theta * self.mesh) + 2.0 * math.exp(LOG_TAIL)
         moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, 700.0))
         return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
 
-    def _bound(self, epsilon: Array) -> Array:
-        if self._sparse(epsilon.size):
-            return self._summed(epsilon)[0]
-        mass, dual = self.sums
-        i = np.clip(np.floor(epsilon / self.mesh) - self.start, 0, self.size - 2)
-        i = i.astype(np.int64) + 1
-        before = np.minimum(epsilon - self.mesh * (self.start + i), 0.0)
-        value = np.maximum(mass[i] - np.exp(before) * dual[i], 0.0)
-        return np.asarray((value + self._slack(epsilon)) * (1.0 + self.side * _SUMS))
-
     def _epsilon(self, delta: Array) -> Array:
-        if not self._sparse(delta.size):
+        if self.loud.size * delta.size > _MOST_TERMS:
             return self._from_knots(delta)
         found = self._newton(delta)
         lost = np.isnan(found)
@@ -174,7 +178,7 @@ class GridLaw:
 
         nan where it leads out of the window.
         """
-        least, high = self.mesh * max(self.start, 0), self.mesh * (self.start + self.size - 2)
+        least, high = max(self.low, 0.0), self.high
         nowhere = np.full(delta.shape, math.nan)
         x = np.full(delta.shape, min(max(self.mean, least), high))
         for _ in range(_NEWTON):

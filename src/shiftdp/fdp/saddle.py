@@ -35,6 +35,7 @@ class Saddle:
 
     theta: float
     reaches: tuple[tuple[float, float], ...]
+    central: float  # a tilt by three standard deviations of the total loss
 
     @property
     def farthest(self) -> float:
@@ -96,16 +97,22 @@ def find_saddle(
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
     low, high = 1e-3 / (1.0 + farthest), _LARGEST / farthest
+    central = math.inf
     for _ in range(2):
         s = np.geomspace(low, high, _TILTS)
         k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
         for curve, (_f, k) in zip(curves, factors, strict=True):
             part = curve.log_moments(s)
             k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+        if math.isinf(central):
+            central = 3.0 / math.sqrt(max(float(k2[0]), 1e-300))
         # log delta at the eps of each saddle
         poles = np.log(s * (s + 1.0))
         spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
         above = k0 - s * k1 - poles - np.maximum(spread, -poles) > math.log(delta)
+        if above.all() and not any(f._smooth for f, _ in factors):
+            # the largest loss has more mass than delta: no tilt is too large, nor need it be large
+            above = s < central
         i = s.size - 1 if above.all() else int(np.argmin(above))
         low, high = float(s[max(i - 1, 0)]), float(s[i])
     theta = math.sqrt(low * high)
@@ -114,7 +121,7 @@ def find_saddle(
         (right, min(left, curve.left_reach(theta, k)) if f._smooth else left)
         for (right, left), curve, (f, k) in zip(reaches, curves, factors, strict=True)
     ]
-    return Saddle(theta, tuple(trimmed))
+    return Saddle(theta, tuple(trimmed), central)
 
 
 def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
@@ -124,7 +131,7 @@ def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
         low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [14]
     for points in counts:
         e = np.geomspace(low, high, points)
-        beyond = f._delta(e) <= max(lost, 1e-300)
+        beyond = _profile(f, e) <= max(lost, 1e-300)
         i = int(np.argmax(beyond))
         if points == 14 and (i == 0 or not beyond[i]):
             return _reach(f, lost, math.nan)
@@ -146,4 +153,8 @@ def _nodes(f: TradeoffFunction, reach: float) -> tuple[Array, Array, Array]:
     edges = np.concatenate([[0.0], reach * 0.6 ** np.arange(_PANELS - 1, -1, -1)])
     half = 0.5 * np.diff(edges)
     nodes = ((edges[:-1] + half)[:, None] + half[:, None] * _NODES).ravel()
-    return nodes, (half[:, None] * _WEIGHTS).ravel(), f._delta(nodes)
+    return nodes, (half[:, None] * _WEIGHTS).ravel(), _profile(f, nodes)
+
+
+def _profile(f: TradeoffFunction, epsilon: Array) -> Array:
+    return f._tangents(epsilon)[0] if f._smooth else f._delta(epsilon)
