@@ -74,6 +74,12 @@ def test_pure_privacy_against_the_binomial_law(delta: float) -> None:
     assert low <= exact_finite(atoms, 30, delta) <= high
 
 
+def test_losses_beyond_what_a_float_can_weigh_are_refused() -> None:
+    product = GaussianTradeoff(1000.0).compose(LaplaceTradeoff(1.0))
+    with pytest.raises(AccuracyNotMet, match="losses above 700"):
+        product.epsilon(1e-5)
+
+
 @pytest.mark.parametrize("k", [3, 12])
 def test_the_curve_of_pure_mechanisms_is_that_of_the_binomial_law(k: int) -> None:
     odds = math.exp(0.7)

@@ -170,10 +170,7 @@ class Composite(TradeoffFunction):
 
     def _infinite(self) -> float:
         """The probability that some loss is infinite, from above."""
-        losses = (
-            k * float(f._delta(np.array([math.inf]))[0]) for f, k in self.factors if not f._smooth
-        )
-        return math.fsum(losses)
+        return math.fsum(k * _at_infinity(f) for f, k in self.factors)
 
     # --- the compositions behind them ---
 
@@ -245,10 +242,17 @@ class Composite(TradeoffFunction):
             if atoms > MOST_ATOMS / 4:
                 raise GridTooFine(f"{atoms:.2g} atoms for {f}, more than {MOST_ATOMS // 4}")
             up, down = connect_the_dots(f, mesh, right, left)
+            if up.infinite > 0.5 + _at_infinity(f):
+                raise GridTooFine(f"losses above {right:g}, which {f} has")
             above.append((up, k))
             below.append((down, k))
         theta = saddle.theta
         return _Pair(compose_dots(above, theta, +1), compose_dots(below, theta, -1))
+
+
+def _at_infinity(f: TradeoffFunction) -> float:
+    """The probability of an infinite loss."""
+    return 0.0 if f._smooth else float(f._delta(np.array([math.inf]))[0])
 
 
 def _line(law: GridLaw, epsilon: Array, alpha: Array, mirrored: NDArray[np.bool_]) -> Array:

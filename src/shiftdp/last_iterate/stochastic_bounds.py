@@ -35,6 +35,7 @@ from shiftdp.last_iterate.stochastic_estimate import (
     orders,
     polish,
 )
+from shiftdp.last_iterate.stochastic_lattice import lattice_epsilon
 from shiftdp.last_iterate.stochastic_laws import (
     beyond_cap,
     capped_steps,
@@ -62,6 +63,7 @@ DELTA = 1e-5
 _CAP_SHARE = 1e-3  # of delta that is spent on batches beyond the cap
 _CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 _SEARCH_GROUPS = 3
+_NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
 _MANY = 20  # steps from which on contour estimates are quick
 Groups = Sequence[tuple[float, int]]
 Schedule = tuple[tuple[float, int], ...]
@@ -91,12 +93,16 @@ def _costs(run: NoisySGD, geometry: Geometry, steps: StochasticSteps) -> _Costs:
 
 
 def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
-    """An estimate of eps, with theta refined once."""
+    """An estimate of eps: a rough one, and from its tilt a close one where it can be had."""
     theta = orders(costs.s)
     for _ in range(2):
         eps, at = epsilon_estimates(costs.rows([groups], theta), theta, delta)
         theta = orders(costs.s, float(at[0]))
-    return float(eps[0])
+    rough, tilt = float(eps[0]), float(at[0])
+    if costs.p == 1.0 or costs.s == 0.0:
+        return rough
+    close = lattice_epsilon(costs.pair, costs.p, costs.s, groups, delta, tilt, rough)
+    return rough if close is None or not math.isfinite(close) else close
 
 
 def accuracy_for(guess: float) -> float:
@@ -289,6 +295,11 @@ def _best_groups(
             return costs.rows([shifts(T, _SEARCH_GROUPS) for T in counts], theta)
 
         count, _ = best_count(cumulants, steps.s, most, delta)
+        close: dict[int, float] = {}
+        for ratio in _NEIGHBOURS:
+            for near in {max(1, round(count / ratio)), min(most, round(count * ratio))} - {*close}:
+                close[near] = _guess(costs, shifts(near, _SEARCH_GROUPS), delta)
+            count = min(close, key=close.__getitem__)
         groups = shifts(count, MOST_GROUPS)
         return _guess(costs, groups, delta), groups
 

@@ -28,7 +28,7 @@ _MESH, _FINE = 0.8, 0.4
 _EDGE = 8.0
 _FARTHEST = 60.0  # of (theta + 1) s
 _WIDE = 12.0  # of (theta + 1) a
-_ORDERS = 14
+_ORDERS = 24
 _CLOSE = 1.12
 _COUNTS = 13
 _POLISH = 6
@@ -142,13 +142,8 @@ def epsilon_estimates(cumulant: Array, theta: Array, delta: float) -> tuple[Arra
     bound, value = peak / theta, (peak - 0.5 * np.log(2.0 * math.pi * width)) / theta
     rows = np.arange(cumulant.shape[0])
     best = np.clip(np.argmin(bound, axis=1), 1, theta.size - 2)
-    # the vertex of a parabola in log theta through three points
-    before, here, after = (bound[rows, best + i] for i in (-1, 0, 1))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        drop = np.square(after - before) / (8.0 * (after - 2.0 * here + before))
-    usable = np.isfinite(drop) & (drop >= 0.0) & (here <= np.minimum(before, after))
-    eps = value[rows, best] - np.where(usable, drop, 0.0)
-    return np.maximum(eps, 0.0), theta[best]
+    # no interpolation between thetas: K may climb a wall there
+    return np.maximum(value[rows, best], 0.0), theta[best]
 
 
 def best_count(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -24,6 +25,7 @@ class NoisySGD:
             gradient the mean over them. `poisson`: each record is in the batch independently with
             probability b/n, the gradient is the *sum* over the batch divided by the fixed b, and a
             ridge is added outside of that sum.
+        steps: how many; infinite for a bound that holds for every number of them.
         sampling: how batches are drawn, afresh and independently each step.
         batch_cap: B, for `poisson`. What contraction proves is for batches of at most B records;
             the probability of a larger one is added to delta. Chosen by `certify` if not given.
@@ -58,7 +60,8 @@ class NoisySGD:
         fields = {
             "n": n,
             "batch_size": b,
-            "steps": _countable("steps", self.steps),
+            # without end: what is certified then holds for every number of steps
+            "steps": math.inf if self.steps == math.inf else _countable("steps", self.steps),
             "learning_rate": _number("learning_rate", self.learning_rate),
             "noise": _number("noise", self.noise),
             "sampling": sampling,
