@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftdp._roots import bracket_up, least, most
+from shiftdp._roots import bracket_up, least, most, settle
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.0, 1e6), st.floats(0.0, 1e6))
@@ -58,3 +58,52 @@ def test_no_bracket_is_infinite() -> None:
     assert high[0] >= 3.0
     assert math.isfinite(high[0])
     assert high[1] == math.inf
+
+
+@given(st.floats(-200.0, 200.0), st.floats(-30.0, 30.0), st.sampled_from([0.01, 0.5, 1.0, 7.0]))
+def test_settle_brackets_the_change(log_root: float, log_start: float, power: float) -> None:
+    root = math.exp(log_root)
+    for side in (-1.0, 1.0):
+        place = settle(
+            lambda x, side=side: side * ((x / root) ** power - 1.0),  # type: ignore[misc]
+            math.exp(log_start),
+            1e-100,
+            1e100,
+            slope=side,
+        )
+        assert place.meets is not None
+        assert place.misses is not None
+        assert side * (place.meets - root) <= 0.0 < side * (place.misses - root)
+        assert abs(place.meets - place.misses) <= 1e-7 * place.meets
+
+
+@given(st.integers(1, 2**53), st.integers(1, 2**53))
+def test_settle_finds_whole_neighbours(last: int, start: int) -> None:
+    calls = []
+
+    def excess(x: float) -> float:
+        calls.append(x)
+        return -math.inf if x <= last else math.inf  # nothing is known but the sign
+
+    place = settle(excess, float(start), 1.0, 2.0**53, slope=1.0, whole=True)
+    assert place.meets == last
+    assert place.misses == (None if last == 2**53 else last + 1)
+    assert len(calls) < 200
+
+
+def test_settle_says_when_nothing_changes() -> None:
+    assert settle(lambda x: 1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (None, 1e9)
+    assert settle(lambda x: -1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (1e-9, None)
+    assert settle(lambda x: 1e-300, 1.0, 1e-9, 1e9, slope=1.0) == (None, 1e-9)
+
+
+def test_settle_spends_few_calls_on_smooth_functions() -> None:
+    calls = []
+
+    def excess(x: float) -> float:
+        calls.append(x)
+        return -1.7 * math.log(x / 3.0) + 0.1 * math.log(x / 3.0) ** 2
+
+    place = settle(excess, 3.01, 1e-9, 1e9, slope=-1.69, relative=5e-7, trust=True)
+    assert place.meets == pytest.approx(3.0, rel=5e-7)
+    assert len(calls) <= 3

@@ -38,20 +38,36 @@ if TYPE_CHECKING:
         NoisySGD,
         certify,
     )
-    from shiftdp.privacy import compare
+    from shiftdp.privacy import (
+        BudgetExceeded,
+        ImpossibleBudget,
+        Ledger,
+        calibrate_batch_size,
+        calibrate_diameter,
+        calibrate_epochs,
+        calibrate_learning_rate,
+        calibrate_noise,
+        calibrate_strong_convexity,
+        compare,
+        frontier,
+        risk,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ApproxDPTradeoff",
+    "BudgetExceeded",
     "Certificate",
     "ExponentialMechanism",
     "GaussianTradeoff",
     "Geometry",
     "Identity",
+    "ImpossibleBudget",
     "InvalidInput",
     "LangevinMC",
     "LaplaceTradeoff",
+    "Ledger",
     "Maximum",
     "Minimum",
     "Mixture",
@@ -65,9 +81,17 @@ __all__ = [
     "Uncertified",
     "UnmetHypothesis",
     "VerificationFailed",
+    "calibrate_batch_size",
+    "calibrate_diameter",
+    "calibrate_epochs",
+    "calibrate_learning_rate",
+    "calibrate_noise",
+    "calibrate_strong_convexity",
     "certify",
     "compare",
     "dominates",
+    "frontier",
+    "risk",
 ]
 
 _HOMES = {
@@ -101,7 +125,20 @@ _HOMES = {
         "NoisySGD",
         "certify",
     ),
-    "shiftdp.privacy": ("compare",),
+    "shiftdp.privacy": (
+        "BudgetExceeded",
+        "ImpossibleBudget",
+        "Ledger",
+        "calibrate_batch_size",
+        "calibrate_diameter",
+        "calibrate_epochs",
+        "calibrate_learning_rate",
+        "calibrate_noise",
+        "calibrate_strong_convexity",
+        "compare",
+        "frontier",
+        "risk",
+    ),
 }
 _ROOMS = ("fdp", "interpolation", "last_iterate", "privacy")
 

@@ -99,8 +99,10 @@ def test_smooth_non_convex_losses_on_a_bounded_set() -> None:
     assert cert.mu < 0.5 * composed.mu
     longer = certify(NoisyCGD(**{**vars(run), "steps": 100 * 100_000}), weak)
     assert longer.mu == pytest.approx(cert.mu, rel=1e-6)  # it has converged
-    with pytest.raises(UnmetHypothesis, match="strong_convexity"):
-        certify(LangevinMC(steps=math.inf, learning_rate=0.1), weak)
+    endless = certify(LangevinMC(steps=math.inf, learning_rate=0.1), weak)
+    assert endless.bound == "Theorem B1"
+    assert endless.mu == certify(LangevinMC(steps=10**9, learning_rate=0.1), weak).mu
+    endless.verify()
 
 
 def test_strongly_convex_and_constrained_at_once_beats_either() -> None:

@@ -49,14 +49,15 @@ def refuse(kind: Any, parts: dict[str, Any], name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", BAD_COUNTS, ids=repr)
 def test_bad_counts(value: Any) -> None:
-    for name in ("n", "steps"):
-        refuse(NoisyGD, GD, name, value)
+    refuse(NoisyGD, GD, "n", value)
     refuse(NoisyCGD, CGD, "n", value)
     refuse(NoisyCGD, CGD, "batch_size", value)
+    if isinstance(value, float) and value == math.inf:  # a run without end
+        return
+    refuse(NoisyGD, GD, "steps", value)
+    refuse(LangevinMC, LMC, "steps", value)
     if value is not None:
         refuse(NoisyCGD, CGD, "steps", value)
-    if not (isinstance(value, float) and value == math.inf):
-        refuse(LangevinMC, LMC, "steps", value)
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS, ids=repr)
@@ -75,7 +76,7 @@ def test_bad_sequences(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -1, 0, 0.0, -0.5, "2", True, 1 / 7, 1e-300, 1.7e308, 10**30, [2]]
+    "value", [math.nan, -math.inf, -1, 0, 0.0, -0.5, "2", True, 1 / 7, 1e-300, 1.7e308, 10**30, [2]]
 )
 def test_bad_epochs(value: Any) -> None:
     parts = {name: part for name, part in CGD.items() if name != "steps"}

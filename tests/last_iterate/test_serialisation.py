@@ -68,7 +68,7 @@ MALFORMED: dict[str, Any] = {
     "a run without parts": json.dumps({**GOOD, "run": {"type": "NoisyGD"}}),
     "a run with more parts": json.dumps({**GOOD, "run": {**GOOD["run"], "seed": 1}}),
     "no batch": json.dumps({**GOOD, "run": {**GOOD["run"], "batch_size": 0}}),
-    "endless steps": json.dumps({**GOOD, "run": {**GOOD["run"], "steps": "inf"}}),
+    "endless records": json.dumps({**GOOD, "run": {**GOOD["run"], "n": "inf"}}),
     "noise NaN": json.dumps({**GOOD, "run": {**GOOD["run"], "noise": math.nan}}),
     "a geometry of lists": json.dumps({**GOOD, "geometry": []}),
     "m above M": json.dumps({**GOOD, "geometry": {**GOOD["geometry"], "strong_convexity": 5}}),

@@ -25,6 +25,7 @@ __all__ = ["AccuracyNotMet", "Composite"]
 _DECADES = 12.0  # of delta that one composition serves
 _BUCKETS = 26  # down to 1e-312
 _ROUNDS = 6
+_COARSE = 30.0
 _TABLE = 512  # points between which the best eps of a line is interpolated
 
 
@@ -113,10 +114,27 @@ class Composite(TradeoffFunction):
 
     def _epsilon_or(self, delta: Array, floor: Array) -> Array:
         larger = np.array(floor)
-        open_ = self._delta_or(floor, delta) > delta
+        open_ = ~self._clearly_below(delta, floor)
+        if open_.any():
+            open_[open_] = self._delta_or(floor[open_], delta[open_]) > delta[open_]
         if open_.any():
             larger[open_] = np.maximum(self._epsilon(delta[open_]), floor[open_])
         return larger
+
+    def _clearly_below(self, delta: Array, epsilon: Array) -> NDArray[np.bool_]:
+        """Whether delta(eps) is below delta by a bound so coarse that it costs little.
+
+        One delta only: it decides where the mass is moved.
+        """
+        if delta.size != 1 or not 0.0 < delta[0] < 1.0 or self._curves:
+            return np.zeros(delta.shape, dtype=np.bool_)
+        coarse = Composite(self.factors, min(1.0, _COARSE * self.accuracy))
+        saddle = find_saddle(self.factors, float(delta[0]), float(delta[0]))
+        try:
+            above = coarse._compose(coarse._first_mesh(saddle), saddle).above
+        except AccuracyNotMet:
+            return np.zeros(delta.shape, dtype=np.bool_)
+        return np.asarray(above.delta(epsilon) <= delta)
 
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
         """Two certified bounds between which the exact epsilon of the product lies."""

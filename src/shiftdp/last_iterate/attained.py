@@ -15,6 +15,7 @@ from shiftdp.interpolation.lower_bound import (
     slope_floor,
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.last_iterate.endless import is_endless, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, outcomes, schedule_of
 from shiftdp.last_iterate.runs import (
@@ -31,6 +32,9 @@ __all__ = ["attained_mu"]
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
+    if is_endless(run) and not isinstance(run, NoisySGD):
+        # what some number of steps attains is attained
+        run = stand_in(run, geometry)
     return _ATTAINED[type(run)](run, geometry)
 
 

@@ -23,6 +23,7 @@ from shiftdp.interpolation.shifts import Shifts, optimal_shifts
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
+from shiftdp.last_iterate.endless import require_forgotten, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, StepSchedule, outcomes, schedule_of
 from shiftdp.last_iterate.runs import (
@@ -241,11 +242,13 @@ def _langevin(
     """A rule of noisy gradient descent, on the run that LMC is. [BSA24, Prop lmc]"""
 
     def apply(run: LangevinMC, geometry: Geometry) -> Bound:
-        if math.isinf(run.steps):
-            raise UnmetHypothesis(
-                "steps", run.steps, "is infinite", "give a number of steps for this bound"
-            )
-        return rule(run.as_descent(int(run.steps)), geometry)
+        if math.isfinite(run.steps):
+            return rule(run.as_descent(run.steps), geometry)
+        descent = stand_in(run.as_descent(run.steps), geometry)
+        bound = rule(descent, geometry)
+        if bound.family != "paper":
+            require_forgotten(descent, geometry, bound.name, bound.proofs)
+        return bound
 
     return apply
 

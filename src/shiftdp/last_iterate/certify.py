@@ -12,6 +12,7 @@ from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.bounds import RULES, Bound, Family, Proof, proofs_of, rules_for, solve
 from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.endless import is_endless, require_forgotten, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
@@ -45,7 +46,25 @@ def evaluate(
 ) -> Evaluation:
     """Try every rule of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
+    if is_endless(run):
+        return _evaluate_endless(run, geometry, bounds, delta)
     return _evaluate(run, geometry, _FAMILIES[bounds], delta)
+
+
+def _evaluate_endless(run: Run, geometry: Geometry, bounds: Bounds, delta: float) -> Evaluation:
+    """The bounds on the stand-in that hold for every longer run as well."""
+    finite = stand_in(run, geometry)
+    evaluation = evaluate(finite, geometry, bounds, delta=delta)
+    found, refused = [], list(evaluation.refused)
+    for bound in evaluation.found:
+        try:
+            # the paper's bounds on cyclic batches are the optimum, or look back a window
+            if bound.family != "paper" or isinstance(finite, NoisySGD):
+                require_forgotten(finite, geometry, bound.name, bound.proofs)
+            found.append(bound)
+        except UnmetHypothesis as unmet:
+            refused.append((bound.name, unmet))
+    return Evaluation(tuple(found), tuple(refused))
 
 
 def _evaluate(
@@ -69,7 +88,8 @@ def certify(
     """The tightest proved bound on what the last iterate of a run reveals.
 
     Args:
-        run: what is run.
+        run: what is run. One without end (`steps` or `epochs` infinite) gets a bound that holds
+            however long it is.
         geometry: what is assumed of the losses.
         bounds: `best`, or only those of the `paper`, or only `composition` (which asks nothing of
             the losses but their sensitivity, and so admits any learning rate).
@@ -87,6 +107,13 @@ def certify(
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    if is_endless(run):
+        finite = stand_in(run, geometry)
+        if bounds == "composition":
+            require_forgotten(finite, geometry, bounds, ())
+        certificate = certify(finite, geometry, bounds=bounds, delta=delta)
+        require_forgotten(finite, geometry, certificate.bound, certificate.proofs)
+        return replace(certificate, run=run)
     if isinstance(run, NoisySGD):
         best = _stochastic(run, geometry, bounds, delta)
         return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)

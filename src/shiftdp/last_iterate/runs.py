@@ -41,6 +41,8 @@ _MOST = 2**53
 class NoisyGD:
     """Full batches: every step uses every record.
 
+    `steps` may be infinite: what is certified then holds for every number of steps.
+
     >>> NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0).batches
     1
     """
@@ -54,11 +56,11 @@ class NoisyGD:
         self,
         *,
         n: int,
-        steps: int,
+        steps: float,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
     ) -> None:
-        t = _countable("steps", steps)
+        t = _length("steps", steps)
         _set(
             self,
             n=_countable("n", n),
@@ -85,7 +87,8 @@ class NoisyCGD:
 
     Args:
         epochs: how often all records are used; a fraction of an epoch must be a whole number of
-            steps. Give `steps` instead for a run that stops inside an epoch.
+            steps. Give `steps` instead for a run that stops inside an epoch. Infinite epochs are
+            any number of whole ones: what is certified then holds for all.
         order: `fixed` is any order that does not depend on the data; `shuffled_once` and
             `reshuffled` are drawn uniformly and independently of the data, before the first epoch
             or before each, and chosen by nobody (a published or fixed seed makes it `fixed`).
@@ -110,7 +113,7 @@ class NoisyCGD:
         n: int,
         batch_size: int,
         epochs: float | None = None,
-        steps: int | None = None,
+        steps: float | None = None,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
         order: Order = "fixed",
@@ -139,6 +142,8 @@ class NoisyCGD:
 
     @property
     def epochs(self) -> float:
+        if self.steps == math.inf:
+            return math.inf
         whole, rest = divmod(self.steps, self.batches)
         return whole if rest == 0 else self.steps / self.batches
 
@@ -162,10 +167,9 @@ class LangevinMC:
     learning_rate: float
 
     def __init__(self, *, steps: float, learning_rate: float) -> None:
-        endless = np.ndim(steps) == 0 and steps == math.inf
         _set(
             self,
-            steps=math.inf if endless else _countable("steps", steps),
+            steps=_length("steps", steps),
             learning_rate=finite("learning_rate", learning_rate, 0.0, open_low=True),
         )
 
@@ -174,7 +178,7 @@ class LangevinMC:
         """sigma of the equivalent noisy gradient descent: eta sigma = sqrt(2 eta)."""
         return math.sqrt(2.0 / self.learning_rate)
 
-    def as_descent(self, steps: int) -> NoisyGD:
+    def as_descent(self, steps: float) -> NoisyGD:
         """The first `steps` steps as noisy gradient descent on one record. [BSA24, Prop lmc]"""
         return NoisyGD(n=1, steps=steps, learning_rate=self.learning_rate, noise=self.noise)
 
@@ -192,13 +196,15 @@ def _set(target: Any, **fields: object) -> None:
         object.__setattr__(target, name, value)
 
 
-def _steps(epochs: float | None, steps: int | None, batches: int) -> int:
+def _steps(epochs: float | None, steps: float | None, batches: int) -> int:
     if (epochs is None) == (steps is None):
         raise InvalidInput(
             "epochs, steps", (epochs, steps), "are not one length", "give exactly one of the two"
         )
     if steps is not None:
-        return _countable("steps", steps)
+        return _length("steps", steps)
+    if np.ndim(cast(Any, epochs)) == 0 and epochs == math.inf:
+        return _length("epochs", epochs)
     if isinstance(epochs, (int, np.integer)):
         return _countable("epochs", count("epochs", epochs, 1) * batches)
     t = finite("epochs", epochs, 0.0, open_low=True) * batches
@@ -210,6 +216,13 @@ def _steps(epochs: float | None, steps: int | None, batches: int) -> int:
             f"give steps={max(1, round(t))} instead" if t < _MOST else "give fewer",
         )
     return _countable("epochs", round(t))
+
+
+def _length(name: str, value: object) -> int:
+    """A whole number >= 1, or infinity, which `certify` treats before it counts anything."""
+    if np.ndim(cast(Any, value)) == 0 and value == math.inf:
+        return cast(int, math.inf)
+    return _countable(name, value)
 
 
 def _countable(name: str, value: object) -> int:

@@ -13,9 +13,12 @@ from shiftdp._errors import InvalidInput
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
+    Identity,
+    LaplaceTradeoff,
     Maximum,
     Minimum,
     Mixture,
+    PiecewiseLinear,
     Subsampled,
     TradeoffFunction,
     WithFailure,
@@ -39,7 +42,7 @@ from shiftdp.last_iterate.runs import (
 )
 from shiftdp.last_iterate.stochastic_shifts import StochasticProof
 
-__all__ = ["FORMAT", "dumps", "loads"]
+__all__ = ["FORMAT", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
 
 FORMAT = "shiftdp-certificate/1"
 _RUNS: dict[str, type] = {
@@ -90,6 +93,27 @@ def loads(text: str) -> Certificate:
         raise _damaged("is nested without end") from error
 
 
+def tradeoff_to_json(f: TradeoffFunction) -> str:
+    """A tradeoff function alone; equal functions give equal texts.
+
+    >>> tradeoff_to_json(GaussianTradeoff(0.5))
+    '{"mu": 0.5, "type": "gaussian"}'
+    """
+    return json.dumps(_finite_out(_function_out(f)), sort_keys=True, allow_nan=False)
+
+
+def tradeoff_from_json(text: str) -> TradeoffFunction:
+    """The function that `tradeoff_to_json` wrote; one clear error where it is not one."""
+    try:
+        return _function_in(_finite_in(json.loads(text)))
+    except InvalidInput:
+        raise
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        raise InvalidInput(
+            "tradeoff", "<JSON text>", f"lacks or misplaces {error}", "give what was written"
+        ) from error
+
+
 def _run_in(data: Mapping[str, Any]) -> Run:
     fields = dict(data)
     kind = _RUNS[fields.pop("type")]
@@ -138,6 +162,12 @@ def _function_out(f: TradeoffFunction) -> dict[str, Any]:
         return {"type": "product", "factors": factors, "accuracy": f.accuracy}
     if isinstance(f, Subsampled):
         return {"type": "subsampled", "base": _function_out(f.base), "p": f.p}
+    if isinstance(f, Identity):
+        return {"type": "identity"}
+    if isinstance(f, LaplaceTradeoff):
+        return {"type": "laplace", "mu": f.mu}
+    if isinstance(f, PiecewiseLinear):
+        return {"type": "piecewise_linear", "alpha": f.alpha.tolist(), "beta": f.beta.tolist()}
     if type(f) in _STEPS:
         return {"type": _STEPS[type(f)], **vars(f)}
     raise InvalidInput("tradeoff", f, "has no JSON form", "certify the run anew")
@@ -163,6 +193,9 @@ def _step_in(kind: type, data: Mapping[str, Any]) -> TradeoffFunction:
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], TradeoffFunction]] = {
     "gaussian": lambda data: GaussianTradeoff(data["mu"]),
+    "identity": lambda data: Identity(),
+    "laplace": lambda data: LaplaceTradeoff(data["mu"]),
+    "piecewise_linear": lambda data: PiecewiseLinear(data["alpha"], data["beta"]),
     "approx_dp": lambda data: ApproxDPTradeoff(data["epsilon"], data["delta"]),
     "mixture": lambda data: Mixture(map(_function_in, data["components"]), data["weights"]),
     "maximum": lambda data: Maximum(map(_function_in, data["components"])),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import cast
 
 from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
@@ -11,6 +13,7 @@ from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.bounds import composition_mu, descent_hypotheses, full_batch
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import ROUNDING, evaluate
+from shiftdp.last_iterate.endless import is_endless, require_forgotten, stand_in
 from shiftdp.last_iterate.outcomes import BatchRun, outcomes, schedule_of
 from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.stochastic_assumptions import refuse_adjacency, require_theorem
@@ -33,6 +36,11 @@ def verify_certificate(certificate: Certificate) -> None:
     the tradeoff function must be what that proves. Closed forms without shifts (composition, the
     exponential mechanism) are evaluated again, and so are those of the paper.
     """
+    if is_endless(certificate.run):
+        finite = replace(certificate, run=stand_in(certificate.run, certificate.geometry))
+        _require_forgotten(finite)
+        verify_certificate(finite)
+        return
     if isinstance(certificate.run, NoisySGD) and certificate.bound != "Theorem B1":
         _verify_random_batches(certificate, certificate.run)
         return
@@ -54,11 +62,26 @@ def verify_certificate(certificate: Certificate) -> None:
         _verify_closed_form(certificate)
 
 
+def _require_forgotten(finite: Certificate) -> None:
+    """The bound on the stand-in of an endless run must hold for longer ones."""
+    try:
+        require_forgotten(finite.run, finite.geometry, finite.bound, finite.proofs)
+    except InvalidInput as error:
+        raise VerificationFailed(str(error)) from error
+
+
 def _descent(certificate: Certificate) -> BatchRun | None:
     """The noisy gradient descent that the certificate is about, if it is."""
     run: Run = certificate.run
-    if isinstance(run, LangevinMC) and math.isfinite(run.steps):
-        return run.as_descent(int(run.steps))
+    if isinstance(run, LangevinMC):
+        descent = run.as_descent(run.steps)
+        if math.isfinite(run.steps):
+            return descent
+        if not certificate.proofs:
+            return None
+        finite = stand_in(descent, certificate.geometry)
+        _require_forgotten(replace(certificate, run=finite))
+        return cast(BatchRun, finite)
     if isinstance(run, NoisySGD) and run.batch_size == run.n:
         return full_batch(run)
     return run if isinstance(run, (NoisyGD, NoisyCGD)) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.stochastic_bounds import tightest
 
-__all__ = ["Row", "Table", "compare"]
+__all__ = ["Row", "Table", "compare", "prior_rho"]
 
 _KNOWN = ("composition", "paper")
 
@@ -111,14 +112,15 @@ def _family(family: str, known: tuple[Bound, ...], delta: float) -> Row:
 def _prior(run: Run, geometry: Geometry, delta: float) -> Row:
     """[YS22], converted by all four formulas."""
     try:
-        rho = _prior_rho(run, geometry)
+        rho = prior_rho(run, geometry)
     except UnmetHypothesis as unmet:
         return Row("prior Renyi", "", None, None, "certified", str(unmet))
     name = "[YS22, Thm D.6]" if isinstance(run, NoisyGD) else "[YS22, Thm 3.3]"
     return Row("prior Renyi", name, zcdp_epsilon(rho, delta).epsilon, None, "certified")
 
 
-def _prior_rho(run: Run, geometry: Geometry) -> float:
+def prior_rho(run: Run, geometry: Geometry) -> float:
+    """rho of [YS22], with (alpha, rho alpha)-RDP for every alpha > 1."""
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise UnmetHypothesis("run", type(run).__name__, "is not covered by [YS22]", "use the rest")
     if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
@@ -134,12 +136,13 @@ def _prior_rho(run: Run, geometry: Geometry) -> float:
             learning_rate=eta,
             strong_convexity=geometry.strong_convexity,
         )
-    if run.order == "reshuffled" or run.steps % run.batches or run.n % run.batch_size:
+    unfinished = math.isfinite(run.steps) and run.steps % run.batches
+    if run.order == "reshuffled" or unfinished or run.n % run.batch_size:
         raise UnmetHypothesis(
             "run", run, "is not cyclic, in whole epochs of equal batches", "use Theorem B1 or B4"
         )
     s = eta * geometry.sensitivity / run.batch_size
-    return renyi_cyclic(c, s, sd, run.batches, run.steps // run.batches)
+    return renyi_cyclic(c, s, sd, run.batches, run.epochs)
 
 
 def _number(value: float | None) -> str:

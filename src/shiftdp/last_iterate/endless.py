@@ -1,0 +1,123 @@
+"""Runs without an end: one bound for every number of epochs, `steps=math.inf`.
+
+Let a run of N steps be proved mu_N-GDP by shifts, all steps being c-Lipschitz with noise sd, and
+let z bound the distance of the coupled runs at any time: the diameter, or s/(1-c) if c < 1. Then
+every longer run whose last N steps look the same is mu-GDP with
+
+    mu <= mu_N + c^N z / sd.
+
+*Proof.* Start the shifts N steps before the end, at distance z. In the variables of Theorem B1 the
+obstacle rises by J = c^N z throughout, so the old path plus J V_k/V_N stays below it. Its energy is
+mu_N^2 + 2 J O_N/V_N + J^2/V_N, and O_N <= mu_N sqrt(V_N) by Cauchy and Schwarz; V_N >= sd^2. ∎
+
+A shorter run in whole epochs is the longer one without its first visits, which never has a larger
+mu. And a proof that starts from the diameter at some tau > 0 asks nothing of the steps before it.
+So it is enough to certify one run that is long enough: the stand-in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.stochastic_laws import capped_steps
+from shiftdp.last_iterate.stochastic_shifts import (
+    StochasticProof,
+    starts_from_diameter,
+    steps_of,
+)
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate.bound import Proof
+
+__all__ = ["is_endless", "require_forgotten", "stand_in"]
+
+_LONGEST = 2**53
+# c^N z / sd against mu_N, as a logarithm: far below the margin of 1e-12 that every mu carries
+_FORGOTTEN = 100.0
+
+
+def is_endless(run: Run) -> bool:
+    """Whether the run has no last step and needs a stand-in; Langevin has a theorem for it."""
+    return isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and run.steps == math.inf
+
+
+def stand_in(run: Any, geometry: Geometry) -> Any:
+    """A run in whole epochs that is as good as endless, if there is one.
+
+    >>> run = NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=1.0)
+    >>> stand_in(run, Geometry(strong_convexity=1, smoothness=5, sensitivity=1)).steps
+    972
+    """
+    given = dict(vars(run))
+    if isinstance(run, NoisySGD):
+        given["steps"] = _LONGEST
+        if run.sampling == "poisson" and not geometry.bounded and run.batch_cap is None:
+            given["batch_cap"] = run.n  # any smaller cap is passed some day
+        finite = NoisySGD(**given)
+        cap = finite.batch_cap
+        steps = steps_of(finite, geometry) if cap is None else capped_steps(finite, geometry, cap)
+        if not geometry.bounded and not _faded(steps.c, _LONGEST):
+            raise _remembered(run, steps.c)
+        return finite
+    batches = run.batches
+    c = geometry.contraction(run.learning_rate)
+    longest = _LONGEST // batches * batches
+    enough: float = longest
+    if c < 1.0:
+        # mu_N is at least what the last visit leaves, s c^l / (sd sqrt(l))
+        log_c = math.log(c) if c else -math.inf
+        need = _FORGOTTEN - math.log(1.0 - c) + 0.5 * math.log(batches)
+        enough = batches + need / -log_c
+    if enough > longest or (c >= 1.0 and not geometry.bounded):
+        if not geometry.bounded:
+            raise _remembered(run, c)
+        enough = longest
+    given["steps"] = -(-math.ceil(enough) // batches) * batches
+    return type(run)(**given)
+
+
+def require_forgotten(
+    run: Any, geometry: Geometry, name: str, proofs: tuple[Proof | StochasticProof, ...]
+) -> None:
+    """Refuse a bound on the stand-in (`run`) that would not hold for longer runs."""
+    if geometry.sensitivity == 0.0:
+        return
+    c = geometry.contraction(run.learning_rate)
+    if not proofs:
+        raise _remembered(run, c)
+    for proof in proofs:
+        if isinstance(proof, StochasticProof):
+            kept = not _settled(run, geometry, name, proof)
+        else:
+            kept = proof.shifts.tau == 0 and not _faded(c, run.steps)
+        if kept:
+            raise _remembered(run, c)
+
+
+def _settled(run: NoisySGD, geometry: Geometry, name: str, proof: StochasticProof) -> bool:
+    """Whether the distance at tau has reached its limit, and no cap can be passed before."""
+    if name == "Thm sgd-proj":
+        return True
+    cap = proof.cap
+    steps = steps_of(run, geometry) if cap is None else capped_steps(run, geometry, cap)
+    if starts_from_diameter(steps, proof.tau):
+        return True
+    return (cap is None or cap >= run.n) and _faded(steps.c, proof.tau)
+
+
+def _faded(c: float, steps: float) -> bool:
+    return c < 1.0 and (c == 0.0 or steps * math.log(c) <= -_FORGOTTEN / 2.0)
+
+
+def _remembered(run: Any, c: float) -> UnmetHypothesis:
+    return UnmetHypothesis(
+        "steps",
+        math.inf,
+        f"has no finite bound here: with contraction {c:.17g} and no use of a diameter, the steps "
+        "of long ago are never forgotten",
+        "give a number of steps, or a ridge, or a bounded set",
+    )

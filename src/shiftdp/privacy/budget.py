@@ -1,0 +1,262 @@
+"""What a run may cost: one number of one kind, and what a certificate spends of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Literal, TypedDict, get_args
+
+from shiftdp._checks import number_in
+from shiftdp._errors import InvalidInput, NoClosedForm, UnmetHypothesis
+from shiftdp.fdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    Maximum,
+    Minimum,
+    Mixture,
+    PoissonReplaceOne,
+    PoissonZeroOut,
+    ShiftedSubsampled,
+    Subsampled,
+    TradeoffFunction,
+    WithFailure,
+)
+from shiftdp.fdp.composite import Composite
+from shiftdp.fdp.gaussian_profile import gaussian_mu
+from shiftdp.last_iterate.certificate import Certificate
+
+__all__ = ["Budget", "ImpossibleBudget", "Terms", "budget_of", "implied_mu"]
+
+Measure = Literal["epsilon", "mu", "renyi", "advantage", "tpr"]
+_UP = 1.0 + 1e-12
+
+
+class Terms(TypedDict, total=False):
+    """The keywords of a budget: exactly one of the five kinds, with what it is measured at.
+
+    `epsilon` with `delta`; `mu`; `renyi` with `order`; `advantage`; `tpr` with `fpr`.
+    """
+
+    epsilon: float
+    delta: float
+    mu: float
+    renyi: float
+    order: float
+    advantage: float
+    tpr: float
+    fpr: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A limit on what the last iterate may reveal; make one with `budget_of`.
+
+    `at` is delta for epsilon, the order for a Renyi divergence, the FPR for a TPR; else None.
+
+    >>> budget_of(epsilon=1.0, delta=1e-5)
+    Budget(epsilon=1.0, delta=1e-05)
+    """
+
+    measure: Measure
+    limit: float
+    at: float | None = None
+
+    def spent(self, certificate: Certificate) -> float:
+        """What the certificate proves, in the measure of this budget."""
+        return _SPENT[self.measure](certificate, self.at or 0.0)
+
+    def met(self, certificate: Certificate) -> bool:
+        """Whether the certificate proves no more than the limit."""
+        return self.spent(certificate) <= self.limit
+
+    def excess(self, certificate: Certificate) -> float:
+        """log of what is spent over the limit, each as the mu of a Gaussian that spends as much.
+
+        In this form it is linear in the logarithm of the noise, or nearly so. Its sign is exact.
+        """
+        return self.over(self.spent(certificate), certificate.mu)
+
+    def over(self, spent: float, mu: float | None = None) -> float:
+        """The same for a number of this measure, or for the mu of a Gaussian that spends it."""
+        own, allowed = self.mu(spent) if mu is None else mu, self.mu(self.limit)
+        if 0.0 < own < math.inf and allowed > 0.0:
+            guide = math.log(own) - math.log(allowed)
+        else:
+            guide = math.inf if own > allowed else -math.inf
+        return min(guide, 0.0) if spent <= self.limit else max(guide, 1e-300)
+
+    def mu(self, value: float) -> float:
+        """The mu of the Gaussian for which this measure has the given value."""
+        return _AS_MU[self.measure](value, self.at or 0.0)
+
+    def promises(self, limit: float) -> bool:
+        """Whether such a limit would say anything: it is finite, and below 1 for a rate."""
+        return limit < _TOP.get(self.measure, math.inf)
+
+    def with_limit(self, limit: float) -> Budget:
+        return replace(self, limit=limit)
+
+    def __str__(self) -> str:
+        text = f"{self.measure}={self.limit:.6g}"
+        return text if self.at is None else f"{text} at {_AT[self.measure]}={self.at:g}"
+
+    def __repr__(self) -> str:
+        rest = "" if self.at is None else f", {_AT[self.measure]}={self.at!r}"
+        return f"Budget({self.measure}={self.limit!r}{rest})"
+
+
+class ImpossibleBudget(UnmetHypothesis):
+    """No value of the parameter meets the budget; `nearest` is the least budget that some does."""
+
+    def __init__(self, budget: Budget, parameter: str, nearest: Budget, at: float) -> None:
+        super().__init__(
+            budget.measure,
+            budget.limit,
+            f"cannot be met by any {parameter}: the nearest possible budget is {nearest}, met by "
+            f"{parameter}={at:.6g}",
+            f"give {budget.measure}={nearest.limit!r} or more, or change something else",
+        )
+        self.nearest = nearest
+
+
+def budget_of(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mu: float | None = None,
+    renyi: float | None = None,
+    order: float | None = None,
+    advantage: float | None = None,
+    tpr: float | None = None,
+    fpr: float | None = None,
+) -> Budget:
+    """The budget that these keywords mean.
+
+    >>> budget_of(tpr=0.05, fpr=0.01), budget_of(mu=1.0)
+    (Budget(tpr=0.05, fpr=0.01), Budget(mu=1.0))
+    >>> budget_of(epsilon=1.0)
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.InvalidInput: delta=None is missing: a budget on epsilon is one at a delta; \
+give delta
+    """
+    given: dict[str, float | None] = {
+        "epsilon": epsilon,
+        "mu": mu,
+        "renyi": renyi,
+        "advantage": advantage,
+        "tpr": tpr,
+    }
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        raise InvalidInput(
+            "budget",
+            tuple(chosen),
+            "is not one of " + ", ".join(get_args(Measure)),
+            "give exactly one, such as epsilon=1.0 with delta=1e-5",
+        )
+    measure: Measure = chosen[0]  # type: ignore[assignment]
+    measured_at = {"delta": delta, "order": order, "fpr": fpr}
+    needed = _AT.get(measure)
+    for name, value in measured_at.items():
+        if value is not None and name != needed:
+            raise InvalidInput(name, value, f"says nothing about {measure}", "leave it out")
+        if value is None and name == needed:
+            raise InvalidInput(
+                name,
+                value,
+                f"is missing: a budget on {measure} is one at {_ARTICLE[name]}",
+                f"give {name}",
+            )
+    limit = number_in(measure, given[measure], 0.0, _TOP.get(measure, math.inf), open_high=True)
+    if needed is None:
+        return Budget(measure, limit)
+    low, high = _RANGE[needed]
+    at = number_in(needed, measured_at[needed], low, high, open_low=True, open_high=True)
+    return Budget(measure, limit, at)
+
+
+_AT = {"epsilon": "delta", "renyi": "order", "tpr": "fpr"}
+_ARTICLE = {"delta": "a delta", "order": "an order", "fpr": "an fpr"}
+_RANGE = {"delta": (0.0, 1.0), "order": (1.0, math.inf), "fpr": (0.0, 1.0)}
+_TOP = {"advantage": 1.0, "tpr": 1.0}
+
+
+def _renyi(certificate: Certificate, order: float) -> float:
+    try:
+        return certificate.renyi(order)
+    except NoClosedForm:
+        raise InvalidInput(
+            "renyi",
+            f"<at order {order:g}>",
+            f"has no closed form under {certificate.bound}",
+            "give epsilon with delta, advantage, or tpr with fpr",
+        ) from None
+
+
+_SPENT: dict[str, Callable[[Certificate, float], float]] = {
+    "epsilon": lambda certificate, delta: certificate.epsilon(delta),
+    "mu": lambda certificate, _: implied_mu(certificate.f),
+    "renyi": _renyi,
+    "advantage": lambda certificate, _: certificate.advantage(),
+    "tpr": lambda certificate, fpr: certificate.tpr(fpr),
+}
+
+
+def _quantile(p: float) -> float:
+    if p <= 0.0:
+        return -math.inf
+    return math.inf if p >= 1.0 else NormalDist().inv_cdf(p)
+
+
+_AS_MU: dict[str, Callable[[float, float], float]] = {
+    "epsilon": lambda epsilon, delta: gaussian_mu(epsilon, delta),
+    "mu": lambda mu, _: mu,
+    "renyi": lambda renyi, order: math.sqrt(2.0 * renyi / order),
+    "advantage": lambda advantage, _: 2.0 * _quantile(0.5 + 0.5 * advantage),
+    "tpr": lambda tpr, fpr: max(0.0, _quantile(tpr) - _quantile(fpr)),
+}
+
+
+def implied_mu(f: TradeoffFunction) -> float:
+    """The mu of a Gaussian tradeoff function that lies below f, the largest known; or infinity.
+
+    A mixture leaks as its worst part in the far tail, and a random batch as if its record took part
+    each time. (eps, 0)-DP is G(mu) with e^eps = Phi(mu/2) / Phi(-mu/2).
+
+    >>> f = Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)])
+    >>> implied_mu(f)
+    1.0
+    """
+    return _IMPLIED[type(f)](f) if type(f) in _IMPLIED else math.inf
+
+
+def _of_parts(f: Minimum | Mixture) -> float:
+    return max(implied_mu(part) for part in f.components)
+
+
+def _of_pure(f: ApproxDPTradeoff) -> float:
+    if f.budget_delta > 0.0:
+        return math.inf
+    return 2.0 * _quantile(1.0 / (1.0 + math.exp(-min(f.budget_epsilon, 700.0)))) * _UP
+
+
+def _of_product(f: Composite) -> float:
+    return math.hypot(*(implied_mu(part) * math.sqrt(k) for part, k in f.factors)) * _UP
+
+
+_IMPLIED: dict[type, Callable[..., float]] = {
+    GaussianTradeoff: lambda f: f.mu,
+    Mixture: _of_parts,
+    Minimum: _of_parts,
+    Maximum: lambda f: min(implied_mu(part) for part in f.components),
+    ApproxDPTradeoff: _of_pure,
+    Composite: _of_product,
+    Subsampled: lambda f: implied_mu(f.base),
+    ShiftedSubsampled: lambda f: (f.a + f.s) * _UP,
+    PoissonZeroOut: lambda f: (f.a + f.s) * _UP,
+    PoissonReplaceOne: lambda f: (f.a + 2.0 * f.s) * _UP,
+    WithFailure: lambda f: implied_mu(f.base) if f.failure == 0.0 else math.inf,
+}

@@ -1,0 +1,90 @@
+"""The same run, or the same losses, with one parameter changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from shiftdp._checks import choice, number_in
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisyCGD, Run
+
+__all__ = ["parameters_of", "refuse_missing", "refuse_sequences", "scaled", "with_parameter"]
+
+_REASONS = {
+    "noise": "has no noise of its own",
+    "learning_rate": "has no learning rate",
+    "batch_size": "has no batches to size",
+    "steps": "is not run in steps",
+}
+
+
+def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
+    """The numbers that describe a run and its losses, by name."""
+    own = [field.name for field in fields(run) if field.name not in ("order", "sampling")]
+    epochs = ["epochs"] if isinstance(run, NoisyCGD) else []
+    losses = [field.name for field in fields(geometry) if field.name != "adjacency"]
+    return (*own, *epochs, *losses)
+
+
+def with_parameter(run: Run, geometry: Geometry, name: str, value: float) -> tuple[Run, Geometry]:
+    """The run and its losses with one number replaced.
+
+    Where n or the batch size of NoisyCGD changes, the number of epochs stays.
+
+    >>> run = NoisyCGD(n=100, batch_size=10, epochs=3, learning_rate=0.1, noise=1.0)
+    >>> geometry = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
+    >>> with_parameter(run, geometry, "batch_size", 20)[0].steps
+    15
+    """
+    choice("parameter", name, parameters_of(run, geometry))
+    if name in vars(geometry):
+        changes: dict[str, Any] = {name: value}
+        return run, replace(geometry, **changes)
+    given: dict[str, Any] = dict(vars(run))
+    if name in ("steps", "epochs", "n", "batch_size"):
+        refuse_sequences(run, name)
+    if isinstance(run, NoisyCGD) and name in ("epochs", "n", "batch_size"):
+        del given["steps"]
+        given["epochs"] = run.epochs
+    if isinstance(given.get(name), tuple):
+        raise InvalidInput(name, "<many>", "changes from step to step", "give one number for all")
+    given[name] = value
+    changed: Run = type(run)(**given)
+    return changed, geometry
+
+
+def scaled(run: Run, name: str, factor: float) -> Run:
+    """The run with a number of it, or all of a sequence, multiplied."""
+    given: dict[str, Any] = dict(vars(run))
+    number_in("factor", factor, 0.0, open_low=True, open_high=True)
+    old = given[name]
+    given[name] = tuple(x * factor for x in old) if isinstance(old, tuple) else old * factor
+    changed: Run = type(run)(**given)
+    return changed
+
+
+def refuse_missing(run: Run, name: str, remedy: Callable[[Run], str] | str) -> None:
+    """Refuse to calibrate what the run does not have."""
+    if name not in vars(run):
+        raise InvalidInput(
+            "run",
+            type(run).__name__,
+            _REASONS[name],
+            remedy if isinstance(remedy, str) else remedy(run),
+        )
+
+
+def refuse_sequences(run: Run, name: str) -> None:
+    """One entry a step fixes the number of steps."""
+    for field in ("learning_rate", "noise"):
+        value = getattr(run, field, None)
+        if isinstance(value, tuple):
+            raise InvalidInput(
+                field,
+                f"<{len(value)} entries>",
+                f"has one entry a step, which fixes the number of steps: {name} cannot change",
+                f"give one {field} for all steps",
+            )

@@ -1,0 +1,208 @@
+"""From a budget to the value of one parameter: certify, compare, and settle.
+
+Everything that is decided is decided by `certify`. Where that is costly (NoisySGD), a search on
+estimates says where to begin; it is never believed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._roots import settle
+from shiftdp.fdp.composite import AccuracyNotMet
+from shiftdp.last_iterate.bounds import rules_for
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.privacy.budget import Budget, ImpossibleBudget
+
+__all__ = ["Question", "certified"]
+
+Setting = tuple[Run, Geometry]
+
+_RELATIVE, _COSTLY_RELATIVE, _ROUGH_RELATIVE = 1e-7, 5e-7, 2e-3
+# below this delta, a Poisson run that `certify` was not told about may fail more often than that
+_TUNED = 1e-7
+_ASIDE = 1.02
+_SEARCHED: dict[str, tuple[str, ...]] = {
+    "best": ("composition", "ours"),
+    "composition": ("composition",),
+}
+
+
+def certified(
+    run: Run, geometry: Geometry, bounds: Bounds, delta: float | None = None
+) -> Certificate:
+    """`certify(run, geometry, bounds=bounds)`; from 1e-7 downwards, made for that delta."""
+    if delta is not None and delta < _TUNED:
+        return certify(run, geometry, bounds=bounds, delta=delta)
+    return certify(run, geometry, bounds=bounds)
+
+
+@dataclass(frozen=True)
+class Question:
+    """How far over the budget is the setting that x stands for? Each x is certified once.
+
+    Args:
+        budget: what may be spent.
+        bounds: as in `certify`.
+        parameter: its name, for messages.
+        setting: the run and the losses that x stands for.
+        value: the number that x stands for, for messages; x itself unless given.
+    """
+
+    budget: Budget
+    bounds: Bounds
+    parameter: str
+    setting: Callable[[float], Setting]
+    value: Callable[[float], float] = float
+    _spent: dict[float, float] = field(default_factory=dict, init=False)
+    _excess: dict[float, float] = field(default_factory=dict, init=False)
+    _rough: dict[float, float] = field(default_factory=dict, init=False)
+    _refusals: list[UnmetHypothesis] = field(default_factory=list, init=False)
+
+    # --- one x ---
+
+    def excess(self, x: float) -> float:
+        """At most 0 where the budget is met; infinite where no theorem applies."""
+        if x not in self._excess:
+            self._excess[x] = self._certified(x)
+        return self._excess[x]
+
+    def _certified(self, x: float) -> float:
+        try:
+            certificate = certified(*self.setting(x), self.bounds, self._delta)
+        except UnmetHypothesis as unmet:
+            self._refusals.append(unmet)
+            return math.inf
+        except AccuracyNotMet:
+            return math.inf
+        try:
+            self._spent[x] = self.budget.spent(certificate)
+        except AccuracyNotMet:
+            return math.inf
+        return self.budget.over(self._spent[x], certificate.mu)
+
+    def rough(self, x: float) -> float:
+        """The same from estimates where that is quicker; good for a place to begin, no more."""
+        if x not in self._rough:
+            self._rough[x] = self._estimated(x)
+        return self._rough[x]
+
+    def _estimated(self, x: float) -> float:
+        run, geometry = self.setting(x)
+        if not isinstance(run, NoisySGD) or self._delta is None or self.bounds not in _SEARCHED:
+            return self.excess(x)
+        found = []
+        for rule in rules_for(run):
+            if rule.family in _SEARCHED[self.bounds]:
+                try:
+                    bound = rule.bound(run, geometry, self._delta)
+                except UnmetHypothesis:
+                    continue
+                costless = bound.guess is None
+                found.append(bound.f.epsilon(self._delta) if costless else bound.guess)
+        return self.budget.over(min(guess for guess in found if guess is not None))
+
+    @property
+    def _delta(self) -> float | None:
+        return self.budget.at if self.budget.measure == "epsilon" else None
+
+    # --- the boundary ---
+
+    def settle(
+        self, start: float, low: float, high: float, slope: float, *, whole: bool = False
+    ) -> float:
+        """The x next to the boundary that meets the budget; monotone from `low` to `high`.
+
+        The sign of `slope` says where it is met, as in `shiftdp._roots.settle`.
+        """
+        run, _ = self.setting(start)
+        costly = isinstance(run, NoisySGD)
+        if costly:
+            start, slope = self._beginning(start, low, high, slope, whole)
+        found = settle(
+            self.excess,
+            start,
+            low,
+            high,
+            slope=slope,
+            relative=_COSTLY_RELATIVE if costly else _RELATIVE,
+            whole=whole,
+            trust=costly,
+        )
+        if found.meets is None:
+            raise self.impossible(found.misses)
+        return found.meets
+
+    def _beginning(
+        self, start: float, low: float, high: float, slope: float, whole: bool
+    ) -> tuple[float, float]:
+        """Where the estimates see the boundary, and how steep they are there."""
+        place = settle(
+            self.rough, start, low, high, slope=slope, relative=_ROUGH_RELATIVE, whole=whole
+        )
+        if place.meets is None or place.misses is None:
+            return (place.meets or place.misses or start), slope
+        x = place.meets
+        other = min(max(x * _ASIDE, low), high)
+        if whole:
+            other = float(max(round(other), x + 1.0))
+        rise = self.rough(other) - self.rough(x)
+        steep = rise / math.log(other / x) if other != x and math.isfinite(rise) else slope
+        # estimates are rugged: a slope that is flatter than the least known is not theirs to claim
+        return x, steep if steep * slope >= slope * slope else slope
+
+    def scan(self, points: Sequence[float], *, whole: bool = False) -> float:
+        """The x that meets the budget nearest to the first point, as far as the points tell.
+
+        For what is not monotone: the first point that meets it, settled against the one before.
+        """
+        for meets in (lambda x: self.rough(x) <= 0.0 and self.excess(x) <= 0.0, self._meets):
+            # the second time without estimates, which may err
+            x = next((point for point in points if meets(point)), None)
+            if x is not None:
+                break
+        else:
+            raise self.impossible()
+        ahead = list(points[: points.index(x)])
+        while ahead and self.excess(ahead[-1]) <= 0.0:
+            x = ahead.pop()
+        if not ahead:
+            return x
+        before = ahead[-1]
+        slope = self._between(x, before)
+        return self.settle(x, min(x, before), max(x, before), slope, whole=whole)
+
+    def _meets(self, x: float) -> bool:
+        return self.excess(x) <= 0.0
+
+    def _between(self, meets: float, misses: float) -> float:
+        rise = self.excess(misses) - self.excess(meets)
+        run = math.log(misses / meets)
+        return rise / run if math.isfinite(rise) and rise > 0.0 else math.copysign(1.0, run)
+
+    def impossible(self, end: float | None = None) -> InvalidInput:
+        """What to say when no x that was tried meets the budget, up to the end if there is one."""
+        possible = [x for x, spent in self._spent.items() if self.budget.promises(spent)]
+        if not possible:
+            if self._refusals and not self._spent:
+                return self._refusals[0]
+            return InvalidInput(
+                self.budget.measure,
+                self.budget.limit,
+                f"cannot be met by any {self.parameter}: nothing is kept private",
+                "give a larger budget, or change something else",
+            )
+        # the end, where the next search ends too, though rounding may be kinder elsewhere
+        x = (
+            end
+            if end is not None and end in possible
+            else min(possible, key=lambda x: self._spent[x])
+        )
+        nearest = self.budget.with_limit(self._spent[x])
+        return ImpossibleBudget(self.budget, self.parameter, nearest, self.value(x))

@@ -1,0 +1,160 @@
+"""Runs without end: one bound for every length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiftdp import (
+    Certificate,
+    Geometry,
+    InvalidInput,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    UnmetHypothesis,
+    VerificationFailed,
+    certify,
+    compare,
+)
+from shiftdp.interpolation.cyclic_descent import mgd_sc
+from shiftdp.interpolation.gradient_descent import gd_proj_best, gd_sc
+from shiftdp.last_iterate.certify import evaluate
+from shiftdp.last_iterate.endless import stand_in
+from shiftdp.last_iterate.runs import Order
+
+STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0)
+BODY = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0, diameter=0.5)
+WEAK = Geometry(strong_convexity=-0.05, smoothness=2.0, sensitivity=2.0, diameter=0.5)
+ORDERS: list[Order] = ["fixed", "shuffled_once", "reshuffled"]
+
+
+def test_the_limits_of_the_closed_forms() -> None:
+    run = NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=0.5)
+    assert certify(run, STRONG).mu == pytest.approx(gd_sc(0.98, 0.02, 0.05, math.inf), rel=1e-10)
+    bounded = certify(run, BODY)
+    assert bounded.mu == pytest.approx(gd_proj_best(0.02, 0.05, 0.5, math.inf), rel=1e-10)
+    cyclic = NoisyCGD(n=40, batch_size=10, epochs=math.inf, learning_rate=0.1, noise=0.5)
+    assert cyclic.epochs == cyclic.steps == math.inf
+    expected = mgd_sc(0.98, 0.02, 0.05, 4, math.inf)
+    assert certify(cyclic, STRONG).mu == pytest.approx(expected, rel=1e-10)
+    assert certify(cyclic, STRONG, bounds="paper").mu == pytest.approx(expected, rel=1e-10)
+
+
+@given(
+    st.sampled_from(ORDERS),
+    st.sampled_from([STRONG, BODY, WEAK, replace(STRONG, diameter=0.3)]),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.floats(0.01, 0.99),
+    st.integers(1, 2000),
+)
+def test_no_length_leaks_more(
+    order: Order, geometry: Geometry, ell: int, size: int, rate: float, epochs: int
+) -> None:
+    given: dict[str, Any] = {
+        "n": ell * size,
+        "batch_size": size,
+        "learning_rate": rate,
+        "noise": 0.5,
+        "order": order,
+    }
+    endless = certify(NoisyCGD(**given, epochs=math.inf), geometry)
+    finite = certify(NoisyCGD(**given, epochs=epochs), geometry)
+    assert finite.epsilon(1e-5) <= endless.epsilon(1e-5) * (1.0 + 1e-11)
+    assert finite.advantage() <= endless.advantage() * (1.0 + 1e-11)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("geometry", [STRONG, replace(STRONG, diameter=0.3)])
+def test_endless_certificates_are_checked_and_stored(order: Order, geometry: Geometry) -> None:
+    run = NoisyCGD(n=40, batch_size=10, epochs=math.inf, learning_rate=0.1, noise=0.5, order=order)
+    certificate = certify(run, geometry)
+    certificate.verify()
+    again = Certificate.from_json(certificate.to_json())
+    assert again.run == run
+    again.verify()
+    assert "steps=inf" in certificate.statement()
+    # the certificate of some finite run is not one of the endless one
+    short = certify(NoisyCGD(**{**vars(run), "steps": 8}), geometry)
+    with pytest.raises(VerificationFailed):
+        replace(short, run=run).verify()
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+@pytest.mark.parametrize("geometry", [STRONG, BODY])
+def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
+    given: dict[str, Any] = {
+        "n": 100,
+        "batch_size": 10,
+        "learning_rate": 0.05,
+        "noise": 1.0,
+        "sampling": sampling,
+    }
+    run = NoisySGD(**given, steps=math.inf)  # type: ignore[arg-type]
+    certificate = certify(run, geometry)
+    certificate.verify()
+    assert certificate.run.steps == math.inf  # type: ignore[union-attr]
+    limit = certificate.epsilon(1e-5)
+    for steps in (10, 1000, 10**6):
+        # the search over tau is not the same; what it finds may be worse by a little
+        assert certify(NoisySGD(**given, steps=steps), geometry).epsilon(1e-5) <= limit * 1.01
+    with pytest.raises(UnmetHypothesis, match="never forgotten"):
+        certify(run, geometry, bounds="composition")
+
+
+def test_what_never_forgets_is_refused() -> None:
+    plain = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0)
+    run = NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=0.5)
+    for geometry in (plain, Geometry(strong_convexity=-0.1, smoothness=2.0, sensitivity=2.0)):
+        with pytest.raises(UnmetHypothesis, match="never forgotten"):
+            certify(run, geometry)
+    with pytest.raises(UnmetHypothesis, match="never forgotten"):
+        certify(run, STRONG, bounds="composition")
+    with pytest.raises(UnmetHypothesis):
+        certify(LangevinMC(steps=math.inf, learning_rate=0.1), plain)
+    capped = NoisySGD(
+        n=100,
+        batch_size=10,
+        steps=math.inf,  # type: ignore[arg-type]
+        learning_rate=0.05,
+        noise=1.0,
+        sampling="poisson",
+        batch_cap=60,
+    )
+    with pytest.raises(UnmetHypothesis):
+        certify(capped, STRONG)
+    for name in ("learning_rate", "noise"):
+        given: dict[str, Any] = {"learning_rate": 0.1, "noise": 0.5, name: (0.1, 0.2)}
+        with pytest.raises(InvalidInput, match="one entry a step"):
+            NoisyGD(n=10, steps=math.inf, **given)
+
+
+def test_a_contraction_too_close_to_one_is_refused() -> None:
+    """1 - c = 2e-17 is not forgotten in 2^53 steps."""
+    close = Geometry(strong_convexity=1e-17, smoothness=2.0, sensitivity=2.0)
+    run = NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=0.5)
+    with pytest.raises(UnmetHypothesis, match="never forgotten"):
+        stand_in(run, close)
+
+
+def test_compare_has_the_limits() -> None:
+    run = NoisyCGD(n=40, batch_size=10, epochs=math.inf, learning_rate=0.1, noise=0.5)
+    table = compare(run, STRONG, 1e-5)
+    assert table["composition"].epsilon is None
+    lower, best, paper, prior = (
+        table[name].epsilon for name in ("lower bound", "best", "paper", "prior Renyi")
+    )
+    assert lower is not None
+    assert best is not None
+    assert paper is not None
+    assert prior is not None
+    assert lower <= best <= paper * (1 + 1e-11) < prior
+    refused = [name for name, _ in evaluate(run, STRONG).refused]
+    assert "Thm mgd (composition)" in refused

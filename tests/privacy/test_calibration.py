@@ -1,0 +1,470 @@
+"""Inversion: what is calibrated meets its budget, and a little less private does not."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shiftdp import (
+    Certificate,
+    ExponentialMechanism,
+    GaussianTradeoff,
+    Geometry,
+    InvalidInput,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    certify,
+)
+from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.runs import Order, Run
+from shiftdp.privacy import (
+    Budget,
+    ImpossibleBudget,
+    budget_of,
+    calibrate_batch_size,
+    calibrate_diameter,
+    calibrate_epochs,
+    calibrate_learning_rate,
+    calibrate_noise,
+    calibrate_strong_convexity,
+)
+from shiftdp.privacy.parameters import scaled, with_parameter
+from tests.last_iterate.random_runs import cyclic_runs, full_batch_runs
+
+A_LITTLE = 1e-6
+ORDERS: list[Order] = ["fixed", "shuffled_once", "reshuffled"]
+MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+CYCLIC = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0)
+KINDS: list[dict[str, Any]] = [
+    {"epsilon": 1.5, "delta": 1e-5},
+    {"mu": 0.6},
+    {"renyi": 0.4, "order": 5.0},
+    {"advantage": 0.2},
+    {"tpr": 0.06, "fpr": 0.01},
+]
+
+
+def spent(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> float:
+    return budget_of(**terms).spent(certify(run, geometry, bounds=bounds))
+
+
+def met(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> bool:
+    return spent(terms, run, geometry, bounds) <= budget_of(**terms).limit
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> dict[str, Any]:
+    kind = draw(st.sampled_from(["epsilon", "mu", "renyi", "advantage", "tpr"]))
+    if kind == "epsilon":
+        delta = 10.0 ** draw(st.sampled_from([-300.0, -12.0, -6.0, -5.0, -1.0]))
+        return {"epsilon": 10.0 ** draw(st.floats(-2.0, 3.0)), "delta": delta}
+    if kind == "mu":
+        return {"mu": 10.0 ** draw(st.floats(-3.0, 2.0))}
+    if kind == "renyi":
+        return {"renyi": 10.0 ** draw(st.floats(-3.0, 2.0)), "order": draw(st.floats(1.1, 64.0))}
+    if kind == "advantage":
+        return {"advantage": draw(st.floats(0.001, 0.95))}
+    fpr = draw(st.floats(0.001, 0.5))
+    return {"tpr": fpr + draw(st.floats(0.01, 0.9)) * (1.0 - fpr), "fpr": fpr}
+
+
+# --- the noise ---
+
+
+@settings(max_examples=40)
+@given(
+    st.one_of(full_batch_runs(), *(cyclic_runs(order) for order in ORDERS)),
+    budgets(),
+    st.sampled_from(["best", "paper", "composition"]),
+)
+def test_the_least_noise(setting: Any, terms: dict[str, Any], bounds: Bounds) -> None:
+    run, geometry = setting
+    found = calibrate_noise(run, geometry, bounds=bounds, **terms)
+    assert met(terms, found, geometry, bounds)
+    assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), geometry, bounds)
+    kept = {**vars(found), "noise": run.noise}
+    assert kept == vars(run)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("terms", KINDS)
+def test_the_least_noise_of_a_long_run(order: Order, terms: dict[str, Any]) -> None:
+    run = NoisyCGD(**{**vars(CYCLIC), "order": order})
+    found = calibrate_noise(run, MNIST, **terms)
+    assert met(terms, found, MNIST)
+    assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), MNIST)
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+@pytest.mark.parametrize("terms", [kind for kind in KINDS if "renyi" not in kind])
+@pytest.mark.parametrize("bounds", ["composition", "best"])
+def test_the_least_noise_with_random_batches(
+    sampling: Any, terms: dict[str, Any], bounds: Bounds
+) -> None:
+    run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0, sampling=sampling)
+    found = calibrate_noise(run, STRONG, bounds=bounds, **terms)
+    assert met(terms, found, STRONG, bounds)
+    assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), STRONG, bounds)
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(
+    st.integers(1, 20),
+    st.integers(1, 400),
+    st.sampled_from(["without_replacement", "poisson"]),
+    st.sampled_from(["replace_one", "zero_out"]),
+    st.floats(0.3, 8.0),
+    st.sampled_from([1e-6, 1e-5, 1e-4]),
+    st.sampled_from(["composition", "best", "paper"]),
+)
+def test_random_batches_and_budgets(
+    batch_size: int,
+    steps: int,
+    sampling: Any,
+    adjacency: Any,
+    epsilon: float,
+    delta: float,
+    bounds: Bounds,
+) -> None:
+    assume(sampling == "poisson" or adjacency == "replace_one")
+    run = NoisySGD(
+        n=400,
+        batch_size=batch_size,
+        steps=steps,
+        learning_rate=0.1,
+        noise=1.0,
+        sampling=sampling,
+    )
+    geometry = Geometry(**{**vars(STRONG), "adjacency": adjacency})
+    terms = {"epsilon": epsilon, "delta": delta}
+    found = calibrate_noise(run, geometry, bounds=bounds, **terms)
+    assert met(terms, found, geometry, bounds)
+    assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), geometry, bounds)
+
+
+def test_a_sequence_of_noises_is_scaled_as_a_whole() -> None:
+    noise = (1.0, 2.0, 0.5)
+    run = NoisyGD(n=5, steps=3, learning_rate=0.1, noise=noise)
+    found = calibrate_noise(run, STRONG, mu=0.3)
+    assert isinstance(found.noise, tuple)
+    factor = found.noise[0] / noise[0]
+    assert found.noise == pytest.approx([factor * x for x in noise], rel=1e-15)
+    assert certify(found, STRONG).mu == pytest.approx(0.3, rel=A_LITTLE)
+
+
+# --- the mistakes of others ---
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-5, 0.1])
+def test_gdp_is_inverted_right_for_large_epsilon_and_tiny_delta(
+    epsilon: float, delta: float
+) -> None:
+    """One step is G(L/(n noise)): the noise against a root of the profile in 400 digits."""
+    run = NoisyGD(n=1, steps=1, learning_rate=0.1, noise=1.0)
+    geometry = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=1.0)
+    noise = calibrate_noise(run, geometry, epsilon=epsilon, delta=delta).noise
+    assert isinstance(noise, float)
+    with mpmath.workdps(1000):
+
+        def exact_delta(sigma: Any) -> Any:
+            mu, e = 1 / sigma, mpmath.mpf(epsilon)
+            tails = [mpmath.erfc((e / mu + sign * mu / 2) / mpmath.sqrt(2)) / 2 for sign in (-1, 1)]
+            return tails[0] - mpmath.exp(e) * tails[1]
+
+        sigma = mpmath.mpf(noise)
+        assert exact_delta(sigma) <= mpmath.mpf(delta)
+        assert exact_delta(sigma * (1 - mpmath.mpf(A_LITTLE))) > mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+def test_never_above_the_target(epsilon: float) -> None:
+    """Not by a tolerance, for any order, and not after a detour through JSON either."""
+    for order in ORDERS:
+        run = NoisyCGD(**{**vars(CYCLIC), "order": order})
+        found = calibrate_noise(run, MNIST, epsilon=epsilon, delta=1e-5)
+        certificate = certify(found, MNIST)
+        assert certificate.epsilon(1e-5) <= epsilon
+        assert Certificate.from_json(certificate.to_json()).epsilon(1e-5) <= epsilon
+
+
+def test_reading_epsilon_loses_nothing() -> None:
+    """A certificate answers the same however often, and in which order, it is asked."""
+    run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0)
+    fresh = certify(run, STRONG).epsilon(1e-5)
+    certificate = certify(run, STRONG)
+    assert [certificate.epsilon(1e-5) for _ in range(3)] == [fresh] * 3
+    before = calibrate_noise(run, STRONG, epsilon=1.0, delta=1e-5)
+    certificate.epsilon(1e-9)
+    certificate.delta(1.0)
+    assert certificate.run == run
+    low, high = certificate.epsilon_interval(1e-5)
+    assert low <= fresh <= high + 2e-3
+    assert calibrate_noise(run, STRONG, epsilon=1.0, delta=1e-5) == before
+
+
+# --- the length ---
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("terms", KINDS)
+def test_the_most_epochs(order: Order, terms: dict[str, Any]) -> None:
+    run = NoisyCGD(n=300, batch_size=30, epochs=4, learning_rate=0.1, noise=0.15, order=order)
+    terms = dict(terms)
+    one = with_parameter(run, STRONG, "epochs", 1)[0]
+    always = with_parameter(run, STRONG, "epochs", math.inf)[0]
+    name = next(iter(terms))
+    low, high = spent(terms, one, STRONG), spent(terms, always, STRONG)
+    terms[name] = 0.1 * low + 0.9 * high
+    found = calibrate_epochs(run, STRONG, **terms)
+    assert 1 <= found.epochs < math.inf
+    assert met(terms, found, STRONG)
+    longer = with_parameter(run, STRONG, "epochs", int(found.epochs) + 1)[0]
+    assert not met(terms, longer, STRONG)
+    terms[name] = high
+    assert calibrate_epochs(run, STRONG, **terms).epochs == math.inf
+    terms[name] = 0.99 * low
+    with pytest.raises(ImpossibleBudget) as refusal:
+        calibrate_epochs(run, STRONG, **terms)
+    assert refusal.value.nearest.limit == low
+    assert "epochs=1" in str(refusal.value)
+
+
+def test_train_as_long_as_you_like() -> None:
+    found = calibrate_epochs(CYCLIC, MNIST, epsilon=13.0, delta=1e-5)
+    assert found == NoisyCGD(**{**vars(CYCLIC), "steps": math.inf})
+    assert found.epochs == math.inf
+    limit = certify(found, MNIST).epsilon(1e-5)
+    assert limit <= 13.0
+    for epochs in (1, 50, 10**4, 10**6, 2**47):
+        run = NoisyCGD(**{**vars(CYCLIC), "steps": 40 * epochs})
+        assert certify(run, MNIST).epsilon(1e-5) <= limit
+    composed = calibrate_epochs(CYCLIC, MNIST, bounds="composition", epsilon=13.0, delta=1e-5)
+    most = (GaussianTradeoff.from_budget(13.0, 1e-5).mu / (10.0 / 1500 / 0.01)) ** 2
+    assert composed.epochs == math.floor(most)
+
+
+def test_the_most_steps() -> None:
+    geometry = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0)
+    runs: list[Any] = [
+        NoisyGD(n=50, steps=3, learning_rate=0.1, noise=0.5),
+        LangevinMC(steps=3, learning_rate=0.001),
+        NoisySGD(n=200, batch_size=10, steps=10, learning_rate=0.1, noise=0.5),
+    ]
+    for run in runs:
+        found = calibrate_epochs(run, geometry, epsilon=2.0, delta=1e-5)
+        terms = {"epsilon": 2.0, "delta": 1e-5}
+        assert met(terms, found, geometry)
+        longer = with_parameter(run, geometry, "steps", int(found.steps) + 1)[0]
+        assert not met(terms, longer, geometry)
+        bounded = Geometry(**{**vars(geometry), "diameter": 1e-3})
+        assert calibrate_epochs(run, bounded, epsilon=2.0, delta=1e-5).steps == math.inf
+
+
+def test_sequences_fix_the_length() -> None:
+    run = NoisyGD(n=50, steps=3, learning_rate=(0.1, 0.2, 0.1), noise=0.5)
+    with pytest.raises(InvalidInput, match="fixes the number of steps: steps cannot change"):
+        calibrate_epochs(run, STRONG, epsilon=1.0, delta=1e-5)
+
+
+# --- the learning rate and the batch size ---
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_the_largest_learning_rate(order: Order, share: float) -> None:
+    run = NoisyCGD(n=300, batch_size=30, epochs=20, learning_rate=0.1, noise=0.15, order=order)
+    top = 2.0 / STRONG.smoothness
+    rates = [top * (1 + i) / 400 for i in range(400)]
+    terms: dict[str, Any] = {"mu": 1.0}
+    values = [
+        spent(terms, with_parameter(run, STRONG, "learning_rate", x)[0], STRONG) for x in rates
+    ]
+    terms["mu"] = min(values) + share * (max(values) - min(values))
+    found = calibrate_learning_rate(run, STRONG, **terms)
+    assert met(terms, found, STRONG)
+    assert isinstance(found.learning_rate, float)
+    assert found.learning_rate < top
+    assert not met(terms, scaled(found, "learning_rate", 1.0 + A_LITTLE), STRONG)
+    better = [x for x, value in zip(rates, values, strict=True) if value <= terms["mu"]]
+    assert found.learning_rate >= max(better)
+
+
+def test_learning_rates_of_other_runs() -> None:
+    terms = {"epsilon": 1.0, "delta": 1e-5}
+    langevin = calibrate_learning_rate(LangevinMC(steps=50, learning_rate=0.1), STRONG, mu=0.5)
+    assert met({"mu": 0.5}, langevin, STRONG)
+    assert not met({"mu": 0.5}, scaled(langevin, "learning_rate", 1.0 + A_LITTLE), STRONG)
+    run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0)
+    assert met(terms, calibrate_learning_rate(run, STRONG, **terms), STRONG)  # type: ignore[arg-type]
+    rates = NoisyGD(n=20, steps=3, learning_rate=(0.1, 0.2, 0.3), noise=0.5)
+    found = calibrate_learning_rate(rates, STRONG, mu=0.315).learning_rate
+    assert isinstance(found, tuple)
+    assert [x / found[0] for x in found] == pytest.approx([1.0, 2.0, 3.0], rel=1e-12)
+    with pytest.raises(InvalidInput, match="does not depend on the learning rate"):
+        calibrate_learning_rate(run, STRONG, bounds="composition", epsilon=1.0, delta=1e-5)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_least_batch_size_against_all_of_them(order: Order) -> None:
+    run = NoisyCGD(n=24, batch_size=1, epochs=3, learning_rate=0.1, noise=0.3, order=order)
+    costs = [
+        certify(with_parameter(run, STRONG, "batch_size", b)[0], STRONG).epsilon(1e-5)
+        for b in range(1, 25)
+    ]
+    for limit in (2.0, 3.0, 8.0):
+        least = next((b for b, cost in enumerate(costs, start=1) if cost <= limit), None)
+        if least is None:
+            with pytest.raises(ImpossibleBudget):
+                calibrate_batch_size(run, STRONG, epsilon=limit, delta=1e-5)
+            continue
+        found = calibrate_batch_size(run, STRONG, epsilon=limit, delta=1e-5)
+        assert (found.batch_size, found.epochs) == (least, 3)
+
+
+def test_batch_sizes_of_large_and_of_random_batches() -> None:
+    terms = {"epsilon": 4.0, "delta": 1e-5}
+    found: Any = calibrate_batch_size(CYCLIC, MNIST, **terms)  # type: ignore[arg-type]
+    assert met(terms, found, MNIST)
+    assert not met(
+        terms, with_parameter(found, MNIST, "batch_size", found.batch_size - 1)[0], MNIST
+    )
+    run = NoisySGD(n=30, batch_size=3, steps=20, learning_rate=0.1, noise=1.0)
+    found = calibrate_batch_size(run, STRONG, **terms)  # type: ignore[arg-type]
+    assert met(terms, found, STRONG)
+    assert found.batch_size == 1 or not met(
+        terms, with_parameter(run, STRONG, "batch_size", found.batch_size - 1)[0], STRONG
+    )
+    with pytest.raises(InvalidInput, match="has no batches to size"):
+        calibrate_batch_size(NoisyGD(n=3, steps=1, learning_rate=0.1, noise=1.0), STRONG, mu=1.0)
+
+
+# --- the losses ---
+
+
+@pytest.mark.parametrize("terms", KINDS)
+@pytest.mark.parametrize("weakly", [0.0, -0.05])
+def test_the_least_ridge(terms: dict[str, Any], weakly: float) -> None:
+    run = NoisyCGD(n=300, batch_size=30, epochs=100, learning_rate=0.1, noise=0.25)
+    plain = Geometry(strong_convexity=weakly, smoothness=2.0, sensitivity=2.0)
+    found = calibrate_strong_convexity(run, plain, **terms)
+    ridge = found.strong_convexity - weakly
+    assert ridge > 0.0
+    assert found.smoothness == pytest.approx(2.0 + ridge, rel=1e-12)
+    assert met(terms, run, found)
+    smaller = ridge * (1.0 - A_LITTLE)
+    less = Geometry(strong_convexity=weakly + smaller, smoothness=2.0 + smaller, sensitivity=2.0)
+    assert not met(terms, run, less)
+
+
+@pytest.mark.parametrize("terms", KINDS)
+def test_the_largest_diameter(terms: dict[str, Any]) -> None:
+    run = NoisyCGD(n=300, batch_size=30, epochs=1000, learning_rate=0.1, noise=0.25)
+    plain = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0)
+    found = calibrate_diameter(run, plain, **terms)
+    assert met(terms, run, found)
+    larger = Geometry(**{**vars(found), "diameter": found.diameter * (1.0 + A_LITTLE)})
+    assert not met(terms, run, larger)
+    short = NoisyCGD(**{**vars(run), "steps": 10})
+    assert calibrate_diameter(short, plain, mu=50.0).diameter == math.inf
+
+
+def test_the_exponential_mechanism() -> None:
+    """mu = L / sqrt(m), and on a body e^{LD} = Phi(mu/2) / Phi(-mu/2) where mu is small."""
+    run = ExponentialMechanism()
+    plain = Geometry(strong_convexity=0.0, smoothness=math.inf, sensitivity=3.0)
+    ridge = calibrate_strong_convexity(run, plain, mu=0.5)
+    assert ridge.strong_convexity == pytest.approx(36.0, rel=A_LITTLE)
+    assert met({"mu": 0.5}, run, ridge)
+    body = calibrate_diameter(run, plain, bounds="paper", mu=0.5)
+    odds = NormalDist().cdf(0.25) / NormalDist().cdf(-0.25)
+    assert body.diameter == pytest.approx(math.log(odds) / 3.0, rel=A_LITTLE)
+    for terms in KINDS:
+        assert met(terms, run, calibrate_diameter(run, plain, **terms))
+        assert met(terms, run, calibrate_strong_convexity(run, plain, **terms))
+    for calibrate in (
+        calibrate_noise,
+        calibrate_epochs,
+        calibrate_learning_rate,
+        calibrate_batch_size,
+    ):
+        with pytest.raises(InvalidInput, match="ExponentialMechanism"):
+            calibrate(run, plain, mu=0.5)
+
+
+def test_random_batches_and_losses() -> None:
+    run = NoisySGD(n=200, batch_size=10, steps=2000, learning_rate=0.1, noise=1.0)
+    plain = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0)
+    terms = {"epsilon": 1.0, "delta": 1e-5}
+    found = calibrate_diameter(run, plain, **terms)  # type: ignore[arg-type]
+    assert found.diameter < math.inf
+    assert met(terms, run, found)
+    ridge = calibrate_strong_convexity(run, plain, **terms)  # type: ignore[arg-type]
+    assert ridge.strong_convexity > 0.0
+    assert met(terms, run, ridge)
+
+
+# --- what cannot be done ---
+
+
+@pytest.mark.parametrize(
+    "terms", [{"mu": 0.0}, {"tpr": 0.005, "fpr": 0.01}, {"renyi": 0.0, "order": 2.0}]
+)
+def test_the_nearest_budget_is_possible(terms: dict[str, Any]) -> None:
+    with pytest.raises(ImpossibleBudget) as refusal:
+        calibrate_noise(CYCLIC, MNIST, **terms)
+    nearest: Budget = refusal.value.nearest
+    assert nearest.limit > budget_of(**terms).limit
+    assert str(nearest) in str(refusal.value)
+    name = next(iter(terms))
+    found = calibrate_noise(CYCLIC, MNIST, **{**terms, name: nearest.limit})
+    assert met({**terms, name: nearest.limit}, found, MNIST)
+
+
+def test_impossible_losses_name_the_nearest_budget() -> None:
+    run = NoisyCGD(n=300, batch_size=30, epochs=10, learning_rate=0.1, noise=0.15)
+    for calibrate in (calibrate_diameter, calibrate_strong_convexity):
+        with pytest.raises(ImpossibleBudget) as refusal:
+            calibrate(run, STRONG, epsilon=0.01, delta=1e-5)
+        nearest = refusal.value.nearest.limit
+        assert met(
+            {"epsilon": nearest, "delta": 1e-5},
+            run,
+            calibrate(run, STRONG, epsilon=nearest, delta=1e-5),
+        )
+
+
+def test_what_has_no_answer_is_refused() -> None:
+    harmless = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=0.0)
+    with pytest.raises(InvalidInput, match="sensitivity"):
+        calibrate_noise(CYCLIC, harmless, mu=1.0)
+    with pytest.raises(InvalidInput, match="LangevinMC"):
+        calibrate_noise(LangevinMC(steps=10, learning_rate=0.1), STRONG, mu=1.0)
+    run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0)
+    with pytest.raises(InvalidInput, match="renyi"):
+        calibrate_noise(run, STRONG, renyi=1.0, order=2.0)
+    with pytest.raises(InvalidInput, match="budget"):
+        calibrate_noise(CYCLIC, MNIST)
+    for calibrate in (calibrate_diameter, calibrate_strong_convexity):
+        with pytest.raises(InvalidInput, match="does not depend"):
+            calibrate(run, STRONG, bounds="composition", mu=1.0)
+
+
+def test_where_nothing_is_kept_private() -> None:
+    """A single step whose mu is 32 gives an advantage of 1 to the last digit."""
+    run = NoisyCGD(n=2, batch_size=1, steps=1, learning_rate=1.0, noise=0.25)
+    plain = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=8.0)
+    for calibrate in (calibrate_epochs, calibrate_diameter):
+        with pytest.raises(InvalidInput, match="nothing is kept private") as refusal:
+            calibrate(run, plain, advantage=0.5)
+        assert refusal.value.name == "advantage"
