@@ -11,6 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MATHEMATICS = ("fdp", "interpolation", "last_iterate", "privacy")
 ALLOWED = {"numpy", "scipy"}
+ADAPTERS = {
+    "shiftdp.privacy.dp_accounting": {"attr", "dp_accounting"},
+    "shiftdp.privacy.dp_accounting_export": {"dp_accounting"},
+    "shiftdp.privacy.opacus": {"opacus"},
+    "shiftdp.privacy.opacus_reading": {"opacus", "torch"},
+}
 
 
 @pytest.fixture
@@ -73,6 +79,8 @@ def test_what_is_allowed_passes(copy: Path, module: str, code: str) -> None:
         ("last_iterate/bad.py", "import shiftdp.privacy", "shiftdp.last_iterate.bad -> "),
         ("privacy/bad.py", "import shiftdp.ui", "shiftdp.privacy.bad -> shiftdp.ui"),
         ("privacy/bad.py", "import sklearn", "shiftdp.privacy.bad -> sklearn"),
+        ("privacy/bad.py", "import opacus", "shiftdp.privacy.bad -> opacus"),
+        ("privacy/bad.py", "import dp_accounting", "shiftdp.privacy.bad -> dp_accounting"),
         ("training/bad.py", "import shiftdp.ui", "shiftdp.training.bad -> shiftdp.ui"),
         ("_errors.py", "import shiftdp.fdp", "shiftdp._errors -> shiftdp.fdp"),
         ("another_room/bad.py", "", "another_room"),
@@ -98,5 +106,13 @@ def test_the_mathematics_imports_numpy_and_scipy_only() -> None:
         for imported in graph.find_modules_directly_imported_by(module)
         if not imported.startswith("shiftdp.")
         and imported not in ALLOWED | sys.stdlib_module_names | {"shiftdp"}
+        and imported not in ADAPTERS.get(module, set())
     }
     assert not strangers
+
+
+def test_adapters_are_imported_by_adapters_alone() -> None:
+    graph = grimp.build_graph("shiftdp", include_external_packages=True, cache_dir=None)
+    for adapter in ADAPTERS:
+        importers = graph.find_modules_that_directly_import(adapter)
+        assert {name for name in importers if not name.startswith("shiftdp.ui")} <= set(ADAPTERS)

@@ -15,15 +15,19 @@ RUNTIME = ("_cython_", "_cyutility", "cython_runtime", "_sysconfigdata_")
 HEAVY = {"scipy.special", "scipy.optimize", "scipy.stats", "scipy.linalg", "scipy.sparse"}
 
 
-@pytest.fixture(scope="module")
-def loaded() -> set[str]:
-    """The modules that `import shiftdp` adds to a fresh interpreter."""
+def added(module: str) -> set[str]:
+    """The modules that importing one adds to a fresh interpreter."""
     program = (
-        "import json, sys; before = set(sys.modules); import shiftdp; "
+        f"import json, sys; before = set(sys.modules); import {module}; "
         "print(json.dumps(sorted(set(sys.modules) - before)))"
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
     return set(json.loads(output))
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    return added("shiftdp")
 
 
 def test_no_third_party_package_but_numpy_and_scipy(loaded: set[str]) -> None:
@@ -34,6 +38,22 @@ def test_no_third_party_package_but_numpy_and_scipy(loaded: set[str]) -> None:
 
 def test_slow_parts_of_scipy_wait_until_they_are_used(loaded: set[str]) -> None:
     assert not loaded & HEAVY
+
+
+def test_adapters_wait_until_they_are_asked_for() -> None:
+    packages = {name.partition(".")[0] for name in added("shiftdp.privacy")}
+    assert not packages & {"attr", "dp_accounting", "opacus", "torch"}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "library", "extra"),
+    [("opacus", "opacus", "opacus"), ("dp_accounting", "dp_accounting", "dp-accounting")],
+)
+def test_a_missing_library_is_named_with_its_extra(adapter: str, library: str, extra: str) -> None:
+    program = f"import sys; sys.modules[{library!r}] = None; import shiftdp.privacy.{adapter}"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert f"pip install shiftdp[{extra}]" in result.stderr.splitlines()[-1]
 
 
 def test_the_tests_test_this_checkout() -> None:
