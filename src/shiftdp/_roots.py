@@ -127,12 +127,12 @@ def settle(
             if secant * slope > 0.0:
                 steep, near = secant, abs(before[0] - at) < _NEAR
         before = at, value
+        if trust and near and value <= 0.0 and -value <= 0.5 * relative * abs(steep):
+            break
         if meets is not None and misses is not None:
             if whole and abs(meets - misses) <= 1.0:
                 break
             if not whole and abs(meets - misses) <= relative * meets:
-                break
-            if trust and near and value <= 0.0 and -value <= 0.5 * relative * abs(steep):
                 break
         elif x == (high if (value > 0.0) == (side > 0.0) else low):
             break

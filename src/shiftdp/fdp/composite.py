@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array, number_in
 from shiftdp._errors import ShiftdpError
-from shiftdp.fdp.connect_the_dots import connect_the_dots
+from shiftdp.fdp.connect_the_dots import Dots, connect_the_dots
 from shiftdp.fdp.grid import MOST_ATOMS, GridTooFine, compose_dots
 from shiftdp.fdp.grid_law import GridLaw
 from shiftdp.fdp.saddle import Saddle, find_saddle
@@ -131,7 +131,7 @@ class Composite(TradeoffFunction):
         coarse = Composite(self.factors, min(1.0, _COARSE * self.accuracy))
         saddle = find_saddle(self.factors, float(delta[0]), float(delta[0]))
         try:
-            above = coarse._compose(coarse._first_mesh(saddle), saddle).above
+            above = coarse._compose(coarse._first_mesh(saddle), saddle, (+1,))[0]
         except AccuracyNotMet:
             return np.zeros(delta.shape, dtype=np.bool_)
         return np.asarray(above.delta(epsilon) <= delta)
@@ -218,7 +218,7 @@ class Composite(TradeoffFunction):
         mesh, width = self._first_mesh(saddle), math.inf
         smooth = all(f._smooth for f, _ in self.factors)
         for attempt in range(_ROUNDS):
-            pair = self._compose(mesh, saddle)
+            pair = _Pair(*self._compose(mesh, saddle))
             width = pair.width(at)
             if width <= self.accuracy:
                 return pair
@@ -232,13 +232,19 @@ class Composite(TradeoffFunction):
         )
 
     def _first_mesh(self, saddle: Saddle) -> float:
-        """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor."""
+        """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor, or by half as much
+        again if the factors are lopsided.
+        """
         count = sum(k for _, k in self.factors)
-        return math.sqrt(6.8 * self.accuracy / ((saddle.theta + 1.0) * count))
+        eighths = 6.8 if self.symmetric else 5.2
+        return math.sqrt(eighths * self.accuracy / ((saddle.theta + 1.0) * count))
 
-    def _compose(self, mesh: float, saddle: Saddle) -> _Pair:
+    def _compose(
+        self, mesh: float, saddle: Saddle, sides: tuple[int, ...] = (+1, -1)
+    ) -> list[GridLaw]:
+        """The upper and the lower law, or one of them."""
         try:
-            return self._on_mesh(self._aligned(mesh, saddle), saddle)
+            return self._on_mesh(self._aligned(mesh, saddle), saddle, sides)
         except GridTooFine as limit:
             raise AccuracyNotMet(
                 f"accuracy={self.accuracy:g} needs {limit}; ask for within({10 * self.accuracy:g})"
@@ -253,8 +259,8 @@ class Composite(TradeoffFunction):
                 return largest / math.ceil(largest / mesh)
         return mesh
 
-    def _on_mesh(self, mesh: float, saddle: Saddle) -> _Pair:
-        above, below = [], []
+    def _on_mesh(self, mesh: float, saddle: Saddle, sides: tuple[int, ...]) -> list[GridLaw]:
+        dots: dict[int, list[tuple[Dots, int]]] = {+1: [], -1: []}
         for (f, k), (right, left) in zip(self.factors, saddle.reaches, strict=True):
             atoms = max(right, left) / mesh
             if atoms > MOST_ATOMS / 4:
@@ -262,10 +268,9 @@ class Composite(TradeoffFunction):
             up, down = connect_the_dots(f, mesh, right, left)
             if up.infinite > 0.5 + _at_infinity(f):
                 raise GridTooFine(f"losses above {right:g}, which {f} has")
-            above.append((up, k))
-            below.append((down, k))
-        theta = saddle.theta
-        return _Pair(compose_dots(above, theta, +1), compose_dots(below, theta, -1))
+            dots[+1].append((up, k))
+            dots[-1].append((down, k))
+        return [compose_dots(dots[side], saddle.theta, side) for side in sides]
 
 
 def _at_infinity(f: TradeoffFunction) -> float:

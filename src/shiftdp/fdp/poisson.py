@@ -31,11 +31,13 @@ from shiftdp.fdp.gaussian_mixture import (
     widest,
 )
 from shiftdp.fdp.mixture_curve import Rate, between, upper_point
+from shiftdp.fdp.subsampling import Subsampled
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["PoissonReplaceOne", "PoissonZeroOut"]
 
 _NORMAL = Rate(0.0, (0.0, 0.0))
+_WIDE = 10.0  # up to here a Gaussian knows its tangents
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ class PoissonZeroOut(TradeoffFunction):
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         if self._simple is not None:
             return self._simple._tangents(epsilon)
+        if self.swapped and self.a == 0.0 and self.s <= _WIDE:
+            # for eps >= 0 the profile of C_p(G(s)), which needs no threshold
+            return Subsampled(GaussianTradeoff(self.s), self.p)._tangents(epsilon)
         return tangents(self._mixture_first if self.swapped else self._mixture_last, epsilon)
 
     def _epsilon(self, delta: Array) -> Array:

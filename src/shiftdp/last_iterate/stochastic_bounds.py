@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import Minimum, TradeoffFunction
 from shiftdp.fdp.composite import AccuracyNotMet, Composite
 from shiftdp.fdp.contour import estimate_epsilon
 from shiftdp.last_iterate.batch_cap import choose_cap
@@ -105,6 +106,15 @@ def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
     return rough if close is None or not math.isfinite(close) else close
 
 
+def _contour(f: TradeoffFunction, delta: float) -> float | None:
+    """An estimate of eps that is as good as exact, of the worse direction; None if refused."""
+    worse = f.components[0] if isinstance(f, Minimum) else f
+    if not isinstance(worse, Composite):
+        return None
+    found = estimate_epsilon(worse.factors, delta)
+    return None if found is None else found.value
+
+
 def accuracy_for(guess: float) -> float:
     """How narrow an interval is worth its price."""
     if not math.isfinite(guess):
@@ -120,7 +130,9 @@ def _composition(run: NoisySGD, geometry: Geometry, delta: float) -> Bound:
     refuse_adjacency(run, geometry)
     name = "Poisson (composition)" if run.sampling == "poisson" else "Thm sgd (composition)"
     steps = steps_of(run, geometry)
-    guess = _guess(_costs(run, geometry, steps), [(0.0, run.steps)], delta) if steps.s else 0.0
+    guess = _contour(rebuild(name, run, geometry, None, 1e-3), delta) if steps.s else 0.0
+    if guess is None:
+        guess = _guess(_costs(run, geometry, steps), [(0.0, run.steps)], delta)
     f = rebuild(name, run, geometry, None, accuracy_for(guess))
     return Bound(name, "composition", f, stochastic_hypotheses(name, run, geometry), guess=guess)
 
@@ -221,8 +233,8 @@ def _split_bound(
         f = rebuild(name, run, geometry, proof, 1e-3)
         if not isinstance(f, Composite):
             return f.epsilon(delta)
-        found = estimate_epsilon(f.factors, delta)
-        return math.inf if found is None else found.value
+        found = _contour(f, delta)
+        return math.inf if found is None else found
 
     if count >= _MANY:
         (u, log_count), found = polish(precise, (u, math.log(count)))

@@ -18,6 +18,7 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import Bounds, certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.stochastic_bounds import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
 __all__ = ["Question", "certified"]
@@ -27,7 +28,9 @@ Setting = tuple[Run, Geometry]
 _RELATIVE, _COSTLY_RELATIVE, _ROUGH_RELATIVE = 1e-7, 5e-7, 2e-3
 # below this delta, a Poisson run that `certify` was not told about may fail more often than that
 _TUNED = 1e-7
-_ASIDE = 1.02
+# how far apart estimates are compared: those that search for tau are rugged
+_ASIDE = {"best": 1.02, "composition": 1.001}
+_SLACK = 0.6  # of the accuracy to which a product is composed: by how much its bound is usually off
 _SEARCHED: dict[str, tuple[str, ...]] = {
     "best": ("composition", "ours"),
     "composition": ("composition",),
@@ -104,9 +107,12 @@ class Question:
                     bound = rule.bound(run, geometry, self._delta)
                 except UnmetHypothesis:
                     continue
-                costless = bound.guess is None
-                found.append(bound.f.epsilon(self._delta) if costless else bound.guess)
-        return self.budget.over(min(guess for guess in found if guess is not None))
+                guess = bound.guess
+                if guess is None:
+                    found.append(bound.f.epsilon(self._delta))
+                else:
+                    found.append(guess + _SLACK * accuracy_for(guess))
+        return self.budget.over(min(found))
 
     @property
     def _delta(self) -> float | None:
@@ -143,13 +149,15 @@ class Question:
         self, start: float, low: float, high: float, slope: float, whole: bool
     ) -> tuple[float, float]:
         """Where the estimates see the boundary, and how steep they are there."""
+        smooth = self.bounds == "composition"
         place = settle(
-            self.rough, start, low, high, slope=slope, relative=_ROUGH_RELATIVE, whole=whole
-        )
-        if place.meets is None or place.misses is None:
+            self.rough, start, low, high,
+            slope=slope, relative=_ROUGH_RELATIVE, whole=whole, trust=smooth,
+        )  # fmt: skip
+        if place.meets is None or (place.misses is None and not smooth):
             return (place.meets or place.misses or start), slope
         x = place.meets
-        other = min(max(x * _ASIDE, low), high)
+        other = min(max(x * _ASIDE.get(self.bounds, 1.02), low), high)
         if whole:
             other = float(max(round(other), x + 1.0))
         rise = self.rough(other) - self.rough(x)

@@ -1,0 +1,204 @@
+"""The loop: one for full, cyclic and random batches. Only the last iterate leaves it.
+
+    w <- Proj(w - eta (sum of clipped gradients / b + l2 w + Z)),   Z ~ N(0, sigma^2 I),
+
+from w = 0 (projected), and what is released is rounded to the plan's public grid. Nothing else is
+shown to anybody: progress is a step count, an error carries the name of its type and the step, and
+an interrupted run releases nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._checks import count
+from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.last_iterate import NoisyGD
+from shiftdp.last_iterate.runs import PerStep
+from shiftdp.training.batches import Batch, batches
+from shiftdp.training.entropy import Seeded, Stream
+from shiftdp.training.gradient import GradientSum, Parameters
+from shiftdp.training.loss import Floats
+from shiftdp.training.noise_feed import NoiseFeed
+from shiftdp.training.plan import Plan
+from shiftdp.training.records import Records, prepare
+
+__all__ = ["Progress", "TrainingStopped", "descend", "descend_stacked"]
+
+Progress = Callable[[int, int], object]
+"""Called after each step with the number of steps done and the number of steps in all."""
+
+
+class TrainingStopped(ShiftdpError):
+    """The loop ended before its last step. Nothing was released, and nothing is left of it."""
+
+
+def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> NDArray[Any]:
+    """Run the plan on the data and release the last iterate.
+
+    Args:
+        X: n rows of features, float32 or float64, an array or a CSR matrix of SciPy. Without the
+            constant: the loop adds it if the plan has an intercept.
+        y: n labels or numbers, as the loss wants them.
+        progress: called with the steps done and the steps in all.
+
+    Returns:
+        The parameters, of shape (outputs, features), or (features,) for losses of one score; with
+        an intercept one more column, the last.
+
+    >>> import numpy as np
+    >>> from shiftdp import NoisyGD
+    >>> from shiftdp.training import Logistic, Plan, descend
+    >>> run = NoisyGD(n=4, steps=20, learning_rate=1.0, noise=0.1)
+    >>> plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, l2=0.1)
+    >>> X = np.array([[1.0, 0.0], [0.8, 0.1], [-1.0, 0.1], [-0.9, 0.0]])
+    >>> weights = descend(plan, X, [1, 1, 0, 0])
+    >>> weights.shape, bool(weights[0] > 0)
+    ((3,), True)
+    """
+    _require_plan(plan)
+    _certify_first(plan)
+    models = _released(plan, _run(plan, prepare(plan, X, y), 1, plan.entropy.open, progress))
+    return np.asarray(models[0])
+
+
+def descend_stacked(
+    plan: Plan, X: Any, y: Any, runs: int, *, progress: Progress | None = None
+) -> NDArray[Any]:
+    """Several independent runs of one plan, for reproductions and audits; test mode only.
+
+    Where all runs use the same batches (full, or cyclic in fixed order) their scores are one matrix
+    product. Where each draws its own they run one after another on the same prepared data.
+
+    Returns:
+        What `descend` returns, with the run as first axis.
+    """
+    _require_plan(plan)
+    runs = count("runs", runs, 1)
+    if plan.entropy.private:
+        raise InvalidInput(
+            "runs",
+            runs,
+            "releases are not covered by the certificate of one",
+            "give the plan entropy=Seeded(...), which says that nothing here is private",
+        )
+    _certify_first(plan)
+    records = prepare(plan, X, y)
+    if isinstance(plan.run, NoisyGD) or getattr(plan.run, "order", None) == "fixed":
+        return _released(plan, _run(plan, records, runs, plan.entropy.open, progress))
+    seed = plan.entropy.seed if isinstance(plan.entropy, Seeded) else 0
+    seeds = np.random.SeedSequence(seed).generate_state(runs, np.uint64)
+    steps = plan.run.steps
+    singles = []
+    for k in range(runs):
+        report = None if progress is None else _Shifted(progress, k * steps, runs * steps)
+        opener = Seeded(int(seeds[k])).open
+        singles.append(_released(plan, _run(plan, records, 1, opener, report))[0])
+    return np.stack(singles)
+
+
+class _Shifted:
+    """Progress of one run as part of several."""
+
+    def __init__(self, progress: Progress, before: int, total: int) -> None:
+        self._progress, self._before, self._total = progress, before, total
+
+    def __call__(self, step: int, steps: int) -> None:
+        self._progress(self._before + step, self._total)
+
+
+def _require_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise InvalidInput("plan", type(plan).__name__, "is not a Plan", "give training.Plan(...)")
+
+
+def _certify_first(plan: Plan) -> None:
+    """No run without the theorem that covers it, or a plan that says there is none."""
+    if plan.clipping != "uncertified":
+        _ = plan.certificate
+
+
+def _run(
+    plan: Plan,
+    records: Records,
+    runs: int,
+    opener: Callable[..., Stream],
+    progress: Progress | None,
+) -> Parameters:
+    """All steps. On any way out but the last line the parameters are overwritten first."""
+    features = records.features.shape[1]
+    at = Parameters(runs, plan.loss.outputs, features, plan.intercept, records.dtype)
+    done = 0
+    stopped: type[BaseException] | None = None
+    try:
+        with closing(_steps(plan, records, at, opener)) as steps:
+            for done in steps:
+                if progress is not None:
+                    progress(done, plan.run.steps)
+    except BaseException as error:
+        stopped = type(error)
+    if stopped is None:
+        return at
+    # raised here, outside of the handler, so that the new exception has no context: the old one
+    # leads to frames, and the frames to arrays
+    at.flat.fill(0)
+    del records, at
+    if not issubclass(stopped, Exception):
+        raise stopped
+    raise TrainingStopped(
+        f"{stopped.__name__} after step {done} of {plan.run.steps}; nothing was released"
+    )
+
+
+def _steps(
+    plan: Plan, records: Records, at: Parameters, opener: Callable[..., Stream]
+) -> Generator[int, None, None]:
+    run = plan.run
+    largest = run.n if isinstance(run, NoisyGD) else run.batch_size
+    scalars = zip(_each(run.learning_rate, run.steps), _each(run.noise, run.steps), strict=True)
+    chosen: Iterator[Batch] = batches(run, opener("batches"))
+    _project(plan, at)
+    with (
+        NoiseFeed(opener("noise"), at.flat.size, run.steps, records.dtype) as noise,
+        GradientSum(plan, records, at, largest) as gradient,
+    ):
+        w = at.flat
+        for step, ((eta, sigma), batch) in enumerate(zip(scalars, chosen, strict=True), 1):
+            g = gradient(batch.rows)
+            g *= eta / batch.divisor
+            z = noise.step()
+            z *= eta * sigma
+            g += z
+            if plan.l2:
+                w *= 1.0 - eta * plan.l2
+            w -= g
+            _project(plan, at)
+            yield step
+
+
+def _each(value: PerStep, steps: int) -> Iterator[float]:
+    return repeat(value, steps) if isinstance(value, float) else iter(value)
+
+
+def _project(plan: Plan, at: Parameters) -> None:
+    if plan.projection is not None:
+        models = at.models()
+        flat = models.reshape(len(models), -1)
+        at.assign(plan.projection.project(flat).reshape(models.shape))
+
+
+def _released(plan: Plan, at: Parameters) -> NDArray[Any]:
+    """The last iterate on the public grid, in double precision; the one it came from is erased."""
+    models: Floats = at.models().astype(np.float64)
+    at.flat.fill(0)
+    models = np.rint(models / plan.grid) * plan.grid
+    if plan.projection is not None:  # the grid may lead out of the set; this looks at no data
+        flat = models.reshape(len(models), -1)
+        models = plan.projection.project(flat).reshape(models.shape)
+    return models[:, 0] if plan.loss.outputs == 1 else models

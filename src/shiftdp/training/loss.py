@@ -1,0 +1,93 @@
+"""What a loss is here: a convex function of a record's scores, with constants that are proved.
+
+A linear model gives record x the scores z = W x, one for each of the loss's `outputs`. If the loss
+is `slope`-Lipschitz and `curvature`-smooth in z, then on |x| <= R it is (slope R)-Lipschitz and
+(curvature R^2)-smooth in W: its gradient is the outer product of the residual g, the gradient in z,
+with x, and its Hessian is the Kronecker product of the Hessian in z with x x^T. The norm of a
+record's gradient is therefore |g| |x|, and nobody has to form it. Proofs: docs/losses.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+
+__all__ = ["Floats", "Loss", "described", "real_vector", "signs"]
+
+Floats = NDArray[Any]
+"""An array of float32 or float64."""
+
+
+class Loss(ABC):
+    """A loss of a linear model. Frozen; only arrays that are passed in are written to."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many scores a record has."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """The Lipschitz constant in the scores, never rounded down; may be infinite."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """The smoothness in the scores, never rounded down."""
+
+    @abstractmethod
+    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The labels in the form that `residuals` wants, or one clear error."""
+
+    @abstractmethod
+    def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
+        """Replace the scores z, of shape (outputs, records), by the gradient in them.
+
+        With `limits`, one number kappa a record, it is the gradient of the Lipschitz envelope:
+        of the infimal convolution of the loss with kappa |.|.
+        """
+
+
+def described(values: Any) -> str:
+    """What an error may say of data: its shape and type, never an entry."""
+    shape, dtype = getattr(values, "shape", None), getattr(values, "dtype", None)
+    if shape is None:
+        return f"<{type(values).__name__}>"
+    return f"<shape {tuple(shape)}, {dtype}>"
+
+
+def real_vector(name: str, values: Any) -> NDArray[Any]:
+    """A vector of finite real numbers."""
+    remedy = "give a vector of finite numbers, one a record"
+    try:
+        vector = np.asarray(values)
+    except (TypeError, ValueError):
+        vector = np.empty((), dtype=object)
+    if vector.dtype.kind not in "fiub":
+        raise InvalidInput(name, described(vector), "is not an array of real numbers", remedy)
+    if vector.ndim != 1:
+        raise InvalidInput(name, described(vector), "is not a vector", remedy)
+    if vector.dtype.kind == "f" and not np.isfinite(vector).all():
+        raise InvalidInput(name, described(vector), "has entries that are not finite", remedy)
+    return vector
+
+
+def signs(y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """+1 where a label is 1, -1 where it is 0 or -1.
+
+    >>> signs([0, 1, 1], np.dtype(np.float64))
+    array([-1.,  1.,  1.])
+    """
+    labels = real_vector("y", y)
+    positive = labels == 1
+    if not (positive | (labels == 0) | (labels == -1)).all():
+        raise InvalidInput(
+            "y", described(labels), "has labels other than two", "give 0 and 1, or -1 and 1"
+        )
+    return np.where(positive, 1, -1).astype(dtype)

@@ -1,0 +1,278 @@
+"""The plan: what runs, on which loss, with which sampler, noise and certificate, in one piece.
+
+Trainers accept nothing else, so the loop and the theorem cannot disagree: the geometry that is
+certified is derived here from the loss, the bound on the features, the ridge, the clipping and the
+projection that the loop applies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from shiftdp._checks import choice, count, finite, number_in
+from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._kinds import Uncertified
+from shiftdp.fdp import TradeoffFunction
+from shiftdp.last_iterate import (
+    Assumption,
+    Certificate,
+    Geometry,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    certify,
+)
+from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.training.batches import TrainingRun
+from shiftdp.training.entropy import Entropy, System
+from shiftdp.training.loss import Loss
+from shiftdp.training.projection import Projection
+from shiftdp.training.softmax import Softmax
+
+__all__ = ["Clipping", "Oversized", "Plan"]
+
+Clipping = Literal["none", "envelope", "uncertified"]
+Oversized = Literal["scale", "refuse"]
+
+_UP = 1.0 + 2.0**-50
+_NOT_PRIVATE = Assumption(
+    "reproducible run: not private",
+    "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for the "
+    "same run with the entropy of the operating system",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run on a linear model, with the certificate of exactly that.
+
+    Args:
+        run: NoisyGD, NoisyCGD or NoisySGD: the batches, the steps, the noise.
+        loss: of one record; Logistic, Softmax, SmoothedHinge, Huber or ClippedSquared.
+        feature_bound: no feature vector is longer, because the loop scales down (or refuses) those
+            that are. It must not be read off the data.
+        l2: m; (m/2)|w|^2 is added to every record's loss, intercept included.
+        intercept: whether a constant 1 is joined to the features, which makes the bound
+            R = sqrt(feature_bound^2 + 1).
+        clipping: `none`; `envelope`, which keeps the loss convex and smooth; or `uncertified`,
+            plain clipping of the gradients of Softmax, for which no theorem is known.
+        clip: the norm that a record's gradient is clipped to.
+        projection: the set that holds the iterates: Ball, Box or Simplex.
+        adjacency: which data sets are neighbours, `replace_one` or `zero_out`.
+        oversized: what happens to rows above the bound: `scale` or `refuse`.
+        features: how many there are, if it matters (Box) or is to be checked.
+        entropy: where the randomness comes from: System(), Aes(), or Seeded(...) in tests.
+
+    >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+    >>> plan = Plan(
+    ...     run=run,
+    ...     loss=Softmax(classes=10),
+    ...     feature_bound=8.0,
+    ...     l2=0.002,
+    ...     clipping="envelope",
+    ...     clip=5.0,
+    ... )
+    >>> plan.geometry.smoothness, plan.geometry.sensitivity
+    (32.502, 10.0)
+    >>> round(plan.certificate.epsilon(delta=1e-5), 3)
+    4.339
+    """
+
+    run: TrainingRun
+    loss: Loss
+    feature_bound: float
+    l2: float = 0.0
+    intercept: bool = True
+    clipping: Clipping = "none"
+    clip: float | None = None
+    projection: Projection | None = None
+    adjacency: Adjacency = "replace_one"
+    oversized: Oversized = "scale"
+    features: int | None = None
+    entropy: Entropy = field(default_factory=System)
+
+    def __post_init__(self) -> None:
+        _kind("run", self.run, (NoisyGD, NoisyCGD, NoisySGD))
+        _kind("loss", self.loss, (Loss,))
+        _kind("entropy", self.entropy, (Entropy,))
+        _kind("intercept", self.intercept, (bool, np.bool_))
+        if self.projection is not None:
+            _kind("projection", self.projection, (Projection,))
+        fields = {
+            "feature_bound": finite("feature_bound", self.feature_bound, 0.0, open_low=True),
+            "l2": finite("l2", self.l2, 0.0),
+            "intercept": bool(self.intercept),
+            "clipping": choice("clipping", self.clipping, get_args(Clipping)),
+            "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
+            "oversized": choice("oversized", self.oversized, get_args(Oversized)),
+        }
+        if self.features is not None:
+            fields["features"] = count("features", self.features, 1)
+        if self.clip is not None:
+            fields["clip"] = number_in("clip", self.clip, 0.0, open_low=True, open_high=True)
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self._check_clipping()
+        self._check_diameter()
+
+    def _check_clipping(self) -> None:
+        if (self.clip is None) != (self.clipping == "none"):
+            raise InvalidInput(
+                "clip",
+                self.clip,
+                f"does not go with clipping={self.clipping!r}",
+                'give a norm with clipping="envelope", and none without',
+            )
+        multiclass = isinstance(self.loss, Softmax) and self.loss.classes > 2
+        if self.clipping == "uncertified" and not multiclass:
+            raise InvalidInput(
+                "clipping",
+                self.clipping,
+                "is for softmax with three classes or more",
+                'give "envelope", which does the same to this loss and is certified',
+            )
+        if self.clipping == "none" and math.isinf(self.loss.slope):
+            raise UnmetHypothesis(
+                "loss",
+                type(self.loss).__name__,
+                "has unbounded gradients",
+                'bound its residual, or give clipping="envelope" and a clip',
+            )
+
+    def _check_diameter(self) -> None:
+        if self.projection is not None and not math.isfinite(self._diameter):
+            raise InvalidInput("projection", self.projection, "is unbounded", "give a bounded set")
+
+    @property
+    def norm_bound(self) -> float:
+        """R, the bound on a feature vector with its constant, rounded up."""
+        if not self.intercept:
+            return self.feature_bound
+        return math.hypot(self.feature_bound, 1.0) * _UP
+
+    @property
+    def gradient_bound(self) -> float:
+        """G, the largest norm of one record's gradient, the ridge apart."""
+        own = self.loss.slope * self.norm_bound * (1.0 if math.isinf(self.loss.slope) else _UP)
+        return own if self.clip is None else min(own, self.clip)
+
+    @property
+    def residual_clip(self) -> float | None:
+        """The clip, or None where it cannot touch a gradient."""
+        own = self.loss.slope * self.norm_bound
+        return None if self.clip is None or own <= self.clip else self.clip
+
+    @property
+    def dimension(self) -> int | None:
+        """How many parameters there are, if the number of features is known."""
+        if self.features is None:
+            return None
+        return self.loss.outputs * (self.features + self.intercept)
+
+    @property
+    def _diameter(self) -> float:
+        return math.inf if self.projection is None else self.projection.diameter(self.dimension)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """What is proved of the losses that the loop uses. [docs/losses.md, Theorem 1]
+
+        Under uncertified clipping nothing is known but the sensitivity: composition remains.
+        """
+        if self._plainly_clipped:
+            return replace(self._ideal, strong_convexity=-math.inf, smoothness=math.inf)
+        return self._ideal
+
+    @property
+    def _plainly_clipped(self) -> bool:
+        return self.clipping == "uncertified" and self.residual_clip is not None
+
+    @property
+    def _ideal(self) -> Geometry:
+        G = self.gradient_bound
+        return Geometry(
+            strong_convexity=self.l2,
+            smoothness=self._smoothness,
+            sensitivity=G if self.adjacency == "zero_out" else 2.0 * G,
+            diameter=self._diameter,
+            adjacency=self.adjacency,
+        )
+
+    @property
+    def _smoothness(self) -> float:
+        """curvature R^2 + m, never rounded down."""
+        squared = Fraction(self.feature_bound) ** 2 + int(self.intercept)
+        exact = Fraction(self.loss.curvature) * squared + Fraction(self.l2)
+        try:
+            value = float(exact)
+        except OverflowError:
+            return math.inf
+        return value if Fraction(value) >= exact else math.nextafter(value, math.inf)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proved guarantee of the last iterate of this plan.
+
+        With seeded entropy it is stamped "reproducible run: not private", and does not `verify`.
+        """
+        if self._plainly_clipped:
+            raise UnmetHypothesis(
+                "clipping",
+                self.clipping,
+                "is not the gradient of a convex function: the theorems do not cover this run",
+                'give clipping="envelope", read plan.estimate, or certify(plan.run, '
+                "plan.geometry), which is composition",
+            )
+        certificate = certify(self.run, self.geometry)
+        if self.entropy.private:
+            return certificate
+        return replace(certificate, assumptions=(_NOT_PRIVATE, *certificate.assumptions))
+
+    @property
+    def estimate(self) -> Uncertified[TradeoffFunction]:
+        """What the theorems would give if the loss were convex as clipped: no bound.
+
+        >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+        >>> plan = Plan(
+        ...     run=run,
+        ...     loss=Softmax(classes=10),
+        ...     feature_bound=8.0,
+        ...     l2=0.002,
+        ...     clipping="uncertified",
+        ...     clip=5.0,
+        ... )
+        >>> plan.estimate.kind, round(plan.estimate.value.epsilon(1e-5), 2)
+        ('estimate', 4.34)
+        """
+        source = (
+            "plain clipping treated as if it kept the loss convex"
+            if self._plainly_clipped
+            else "the certificate's own bound"
+        )
+        if not self.entropy.private:
+            source += "; reproducible run: not private"
+        return Uncertified(certify(self.run, self._ideal).f, "estimate", source)
+
+    @property
+    def grid(self) -> float:
+        """The released parameters are multiples of this power of two, which is public.
+
+        At most 2^-8 of the last step's noise: rounding costs no accuracy worth the name.
+        """
+        eta, sigma = self.run.learning_rate, self.run.noise
+        last = (eta if isinstance(eta, float) else eta[-1]) * (
+            sigma if isinstance(sigma, float) else sigma[-1]
+        )
+        return 2.0 ** (math.floor(math.log2(last)) - 8)
+
+
+def _kind(name: str, value: object, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, kinds):
+        known = ", ".join(kind.__name__ for kind in kinds)
+        raise InvalidInput(name, value, "is of the wrong kind", f"give one of {known}")

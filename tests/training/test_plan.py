@@ -1,0 +1,166 @@
+"""The plan: constants from loss, bound, ridge, clipping and set; certificates of just that."""
+
+import math
+
+import pytest
+
+import shiftdp as sdp
+from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
+from shiftdp.training import (
+    Ball,
+    Box,
+    ClippedSquared,
+    Huber,
+    Logistic,
+    Loss,
+    Plan,
+    Seeded,
+    Simplex,
+    SmoothedHinge,
+    Softmax,
+)
+
+RUN = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=0.5)
+MNIST = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+
+
+@pytest.mark.parametrize(
+    ("loss", "G", "M"),
+    [
+        (Logistic(), 3.0, 9 / 4),
+        (Softmax(classes=7), 3 * math.sqrt(2), 9 / 2),
+        (SmoothedHinge(width=0.5), 3.0, 18.0),
+        (Huber(width=2.0), 6.0, 9.0),
+        (ClippedSquared(residual_bound=2.0), 6.0, 9.0),
+    ],
+)
+def test_the_table_of_constants(loss: Loss, G: float, M: float) -> None:
+    plan = Plan(run=RUN, loss=loss, feature_bound=3.0, l2=0.25, intercept=False)
+    assert plan.gradient_bound == pytest.approx(G, rel=1e-14)
+    assert plan.gradient_bound >= G
+    assert plan.geometry.smoothness == pytest.approx(M + 0.25, rel=1e-15)
+    assert plan.geometry.strong_convexity == 0.25
+    assert plan.geometry.sensitivity == 2 * plan.gradient_bound
+    zeroed = Plan(run=RUN, loss=loss, feature_bound=3.0, intercept=False, adjacency="zero_out")
+    assert zeroed.geometry.sensitivity == plan.gradient_bound
+    assert zeroed.geometry.adjacency == "zero_out"
+
+
+def test_the_intercept_counts_as_a_feature() -> None:
+    plan = Plan(run=RUN, loss=Logistic(), feature_bound=math.sqrt(3.0))
+    assert plan.norm_bound == pytest.approx(2.0, rel=1e-14)
+    assert plan.geometry.smoothness == pytest.approx(1.0, rel=1e-14)
+
+
+def test_mnist_with_certified_clipping_has_the_published_epsilon() -> None:
+    plan = Plan(
+        run=MNIST, loss=Softmax(classes=10), feature_bound=8, l2=0.002, clipping="envelope", clip=5
+    )
+    assert plan.geometry == sdp.Geometry(
+        strong_convexity=0.002, smoothness=32.502, sensitivity=10.0
+    )
+    assert plan.certificate.epsilon(1e-5) == pytest.approx(4.339, abs=5e-4)
+    plan.certificate.verify()
+
+
+def test_uncertified_clipping_has_no_certificate_but_a_labelled_estimate() -> None:
+    plan = Plan(
+        run=MNIST,
+        loss=Softmax(classes=10),
+        feature_bound=8,
+        l2=0.002,
+        clipping="uncertified",
+        clip=5,
+    )
+    with pytest.raises(UnmetHypothesis, match="not the gradient of a convex function"):
+        _ = plan.certificate
+    assert plan.estimate.kind == "estimate"
+    assert plan.estimate.value.epsilon(1e-5) == pytest.approx(4.339, abs=5e-4)
+    assert "not a bound" in repr(plan.estimate)
+    # the geometry claims nothing that is not so: what it certifies is composition
+    assert sdp.certify(plan.run, plan.geometry).epsilon(1e-5) == pytest.approx(30.51, abs=0.01)
+
+
+def test_a_clip_that_touches_nothing_changes_nothing() -> None:
+    plan = Plan(run=RUN, loss=Logistic(), feature_bound=1.0, clipping="envelope", clip=9.0)
+    assert plan.residual_clip is None
+    assert plan.geometry == Plan(run=RUN, loss=Logistic(), feature_bound=1.0).geometry
+
+
+def test_sets_bring_their_diameter() -> None:
+    def diameter(**extra: object) -> float:
+        plan = Plan(run=RUN, loss=Softmax(classes=3), feature_bound=1.0, **extra)  # type: ignore[arg-type]
+        return plan.geometry.diameter
+
+    assert diameter() == math.inf
+    assert diameter(projection=Ball(2.0)) == 4.0
+    assert diameter(projection=Simplex()) == pytest.approx(math.sqrt(2.0))
+    # three classes of four features and an intercept
+    assert diameter(projection=Box(-1.0, 1.0), features=4) == pytest.approx(2 * math.sqrt(15.0))
+    with pytest.raises(InvalidInput, match="features"):
+        diameter(projection=Box(-1.0, 1.0))
+
+
+def test_a_seed_is_stamped_on_the_certificate() -> None:
+    plan = Plan(run=RUN, loss=Logistic(), feature_bound=1.0, entropy=Seeded(1))
+    assert plan.certificate.assumptions[0].name == "reproducible run: not private"
+    assert "reproducible run: not private" in str(plan.certificate)
+    assert "reproducible run: not private" in plan.certificate.to_json()
+    with pytest.raises(sdp.VerificationFailed):
+        plan.certificate.verify()
+    private = Plan(run=RUN, loss=Logistic(), feature_bound=1.0)
+    assert "reproducible" not in str(private.certificate)
+    private.certificate.verify()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"run": "cgd"},
+        {"run": sdp.LangevinMC(steps=3, learning_rate=0.1)},
+        {"loss": "logistic"},
+        {"feature_bound": 0.0},
+        {"feature_bound": math.inf},
+        {"l2": -1.0},
+        {"clipping": "plain"},
+        {"clipping": "envelope"},
+        {"clip": 1.0},
+        {"clipping": "envelope", "clip": 0.0},
+        {"clipping": "uncertified", "clip": 1.0},
+        {"clipping": "uncertified", "clip": 1.0, "loss": Softmax(classes=2)},
+        {"loss": ClippedSquared()},
+        {"adjacency": "add_one"},
+        {"oversized": "drop"},
+        {"intercept": "yes"},
+        {"projection": "ball"},
+        {"entropy": 3},
+        {"features": 0},
+    ],
+    ids=repr,
+)
+def test_what_makes_no_sense_is_refused(fields: dict[str, object]) -> None:
+    sound: dict[str, object] = {"run": RUN, "loss": Logistic(), "feature_bound": 1.0}
+    with pytest.raises(InvalidInput):
+        Plan(**{**sound, **fields})  # type: ignore[arg-type]
+
+
+def test_least_squares_without_a_bound_can_be_clipped() -> None:
+    plan = Plan(run=RUN, loss=ClippedSquared(), feature_bound=1.0, clipping="envelope", clip=2.0)
+    assert plan.gradient_bound == 2.0
+
+
+def test_hypotheses_of_the_run_are_those_of_the_plan() -> None:
+    steep = NoisyGD(n=100, steps=10, learning_rate=5.0, noise=0.5)
+    with pytest.raises(UnmetHypothesis, match="learning_rate"):
+        _ = Plan(run=steep, loss=Logistic(), feature_bound=2.0).certificate
+    fresh = NoisySGD(n=100, batch_size=10, steps=10, learning_rate=0.1, noise=0.5)
+    with pytest.raises(UnmetHypothesis, match="adjacency"):
+        _ = Plan(run=fresh, loss=Logistic(), feature_bound=1.0, adjacency="zero_out").certificate
+
+
+def test_the_grid_is_a_power_of_two_below_the_noise() -> None:
+    plan = Plan(run=MNIST, loss=Logistic(), feature_bound=1.0)
+    assert math.frexp(plan.grid)[0] == 0.5
+    assert 2.0**-9 < plan.grid / (0.05 * 0.01) <= 2.0**-8
+    steps = NoisyGD(n=5, steps=2, learning_rate=[0.5, 0.25], noise=[1.0, 4.0])
+    assert Plan(run=steps, loss=Logistic(), feature_bound=1.0).grid == 2.0**-8
