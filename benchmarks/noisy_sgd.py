@@ -58,7 +58,7 @@ def grid_size(f: object) -> int:
     pairs = [pair for found in part._pairs.values() for pair in found] or list(
         part._curves.values()
     )
-    return int(max(pair.above.mass.size for pair in pairs))
+    return int(max(pair.above.size for pair in pairs))
 
 
 def main() -> None:

@@ -42,7 +42,8 @@ class _Pair:
 
     def width(self, delta: Array) -> float:
         """How well epsilon is known at the worst of these deltas."""
-        return float(np.max(self.above.epsilon(delta) - self.below.epsilon(delta)))
+        above = self.above.epsilon(delta)
+        return float(np.max(above - self.below.epsilon(delta, near=above)))
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,7 @@ class Composite(TradeoffFunction):
     def _solve(self, delta: Array, side: int) -> Array:
         """Bounds on epsilon from above (+1) or below (-1)."""
         epsilon = np.full(delta.shape, math.inf)
-        with np.errstate(divide="ignore"):
-            buckets = np.floor(-np.log10(delta) / _DECADES)
+        buckets = np.floor(-np.log10(np.maximum(delta, 1e-323)) / _DECADES)
         # where a loss can be infinite, no epsilon does for less than its probability
         buckets[delta <= self._infinite()] = math.inf
         for bucket in np.unique(buckets[buckets < _BUCKETS]):
@@ -201,7 +201,7 @@ class Composite(TradeoffFunction):
 
     def _pair(self, bucket: int, deltas: Array) -> _Pair:
         """A composition whose interval is narrow at all of these deltas."""
-        at = np.unique([deltas.min(), deltas.max()])
+        at = deltas if deltas.size == 1 else np.array([deltas.min(), deltas.max()])
         known = self._pairs.setdefault(bucket, [])
         for pair in (*known, *filter(None, [self._curves.get(bucket)])):
             if pair.width(at) <= self.accuracy:

@@ -18,8 +18,10 @@ is transformed back once, and read off its cumulative sums.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -36,6 +38,22 @@ _ULP = 2.0**-52
 _SUMS = 1e-12  # relative error of the sums over atoms
 _MOST_TERMS = 1 << 18  # of a sum over coefficients, all points together
 _NEWTON = 30
+_FEW = 8  # deltas up to which each is solved for on its own
+
+Real = TypeVar("Real", float, Array)
+
+
+class _Functions(NamedTuple):
+    """Of numbers or of arrays, so that a formula is written once."""
+
+    exp: Callable[[Any], Any]
+    expm1: Callable[[Any], Any]
+    minimum: Callable[[Any, float], Any]
+    maximum: Callable[[Any, float], Any]
+
+
+_MATH = _Functions(math.exp, math.expm1, min, max)
+_NUMPY = _Functions(np.exp, np.expm1, np.minimum, np.maximum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +92,20 @@ class GridLaw:
             bound[inside] = np.clip(self.lines(epsilon[inside])[0], 0.0, 1.0)
         return bound
 
-    def epsilon(self, delta: Array) -> Array:
-        """The eps at which the bound passes delta; beyond the window infinity, or its end."""
-        if delta.size > 4:
-            return self._epsilon(delta)
-        found = np.array([self._known.get(d, math.nan) for d in delta.tolist()])
-        new = np.isnan(found)
-        if new.any():
-            found[new] = self._epsilon(delta[new])
-            self._known.update(zip(delta[new].tolist(), found[new].tolist(), strict=True))
+    def epsilon(self, delta: Array, near: Array | None = None) -> Array:
+        """The eps at which the bound passes delta; beyond the window infinity, or its end.
+
+        `near` is where to begin to look.
+        """
+        if delta.size > _FEW or self.loud.size > _MOST_TERMS:
+            return self._from_knots(delta)
+        found = np.empty(delta.shape)
+        for i, at in enumerate(delta.tolist()):
+            if at not in self._known:
+                close = self._newton(at, self.mean if near is None else float(near[i]))
+                lost = math.isnan(close)
+                self._known[at] = float(self._from_knots(delta[i : i + 1])[0]) if lost else close
+            found[i] = self._known[at]
         return found
 
     @property
@@ -123,15 +146,6 @@ class GridLaw:
         moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, 700.0))
         return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
 
-    def _epsilon(self, delta: Array) -> Array:
-        if self.loud.size * delta.size > _MOST_TERMS:
-            return self._from_knots(delta)
-        found = self._newton(delta)
-        lost = np.isnan(found)
-        if lost.any():
-            found[lost] = self._from_knots(delta[lost])
-        return found
-
     # --- by the coefficients ---
 
     @cached_property
@@ -153,53 +167,63 @@ class GridLaw:
         both = np.stack([once, once * np.exp(log_r)], axis=1)
         size = 64.0 * _ULP * -math.expm1(-h) * float(np.abs(once).sum())
         part = self.atom_error / -math.expm1(-self.theta * h) + 2.0 * math.exp(LOG_TAIL)
-        return _Kernel(turn, both, mass, dual, size + part)
+        return _Kernel(turn, both, mass, dual, size + part, math.exp(-h))
 
     def _summed(self, epsilon: Array) -> tuple[Array, Array]:
         """The bound, and the slope of what it bounds, by the formula of the module's docstring."""
-        h, theta, kernel = self.mesh, self.theta, self._kernel
-        i = np.floor(epsilon / h) + 1.0
-        log_g = np.minimum(np.maximum(epsilon - h * i, -h), 0.0)
+        kernel, i = self._kernel, np.floor(epsilon / self.mesh) + 1.0
         # the product is exact, and reduced before it is a phase
         places = np.exp(kernel.turn * (np.multiply.outer(i, self.loud) % self.size))
         here, after = (places @ kernel.both).real.T
-        tilt = np.exp(np.minimum(self.log_scale - theta * epsilon, 700.0))
-        scale, gamma = tilt * np.exp(theta * log_g), np.exp(np.minimum(epsilon, 700.0))
-        value = scale * (math.exp(-h) * np.expm1(log_g + h) * after - np.expm1(log_g) * here)
+        bound, slope = self._combined(epsilon, i, here, after, _NUMPY)
+        return np.asarray(bound), np.asarray(slope)
+
+    def _summed_once(self, epsilon: float) -> tuple[float, float]:
+        """The same at one point, where calls of NumPy would be what takes time."""
+        kernel, i = self._kernel, math.floor(epsilon / self.mesh) + 1.0
+        places = np.exp(kernel.turn * (i * self.loud % self.size))
+        here, after = (places @ kernel.both).real.tolist()
+        bound, slope = self._combined(epsilon, i, here, after, _MATH)
+        return float(bound), float(slope)
+
+    def _combined(self, epsilon: Real, i: Real, here: Real, after: Real, f: _Functions) -> Any:
+        """From the sums at i, once and times r."""
+        h, theta, kernel = self.mesh, self.theta, self._kernel
+        log_g = epsilon - h * i
+        tilt = f.exp(f.minimum(self.log_scale - theta * epsilon, 700.0))
+        scale, gamma = tilt * f.exp(theta * log_g), f.exp(f.minimum(epsilon, 700.0))
+        value = scale * (kernel.shrink * f.expm1(log_g + h) * after - f.expm1(log_g) * here)
         value -= kernel.mass - gamma * kernel.dual
-        slope = scale * np.exp(log_g) * (after - here) + gamma * kernel.dual
+        slope = scale * f.exp(log_g) * (after - here) + gamma * kernel.dual
         slack = kernel.error * tilt + 4.0 * _ULP * (kernel.mass + gamma * kernel.dual)
         if self.side > 0:
-            return (np.maximum(value, 0.0) + slack + self.beyond) * (1.0 + _SUMS), slope
+            return (f.maximum(value, 0.0) + slack + self.beyond) * (1.0 + _SUMS), slope
         return (value - slack) * (1.0 - _SUMS), slope
 
-    def _newton(self, delta: Array) -> Array:
+    def _newton(self, delta: float, near: float) -> float:
         """Newton's method on log delta; what it ends with is tested, so any end is a bound.
 
-        nan where it leads out of the window.
+        nan where it leads out of the window, or where rounding is all that is left.
         """
         least, high = max(self.low, 0.0), self.high
-        nowhere = np.full(delta.shape, math.nan)
-        x = np.full(delta.shape, min(max(self.mean, least), high))
+        x = min(max(near, least), high)
         for _ in range(_NEWTON):
-            value, slope = self._summed(x)
-            if not np.all((value > 0.0) & (slope < 0.0)):
-                return nowhere  # rounding is all that is left
-            step = value / -slope * np.log(value / delta)
-            x = np.minimum(np.maximum(x + step, least), high)
-            if np.all(np.abs(step) <= 1e-7 * x):  # the next one would be its square
+            value, slope = self._summed_once(x)
+            if not (value > 0.0 and slope < 0.0):
+                return math.nan
+            step = value / -slope * math.log(value / delta)
+            x = min(max(x + step, least), high)
+            if abs(step) <= 1e-7 * x:  # the next one would be its square
                 break
-            if np.any(x <= least):
-                return nowhere
-        nudge, answer = 4e-14 * x + 1e-300, nowhere
+            if x <= least:
+                return math.nan
+        nudge = 4e-14 * x + 1e-300
         for _ in range(8):
             tried = x + self.side * nudge
-            good = self.side * (self._summed(tried)[0] - delta) <= 0.0
-            answer = np.where(np.isnan(answer) & good & (tried >= least), tried, answer)
-            if not np.isnan(answer).any():
-                break
-            nudge = 8.0 * nudge
-        return answer
+            if tried >= least and self.side * (self._summed_once(tried)[0] - delta) <= 0.0:
+                return tried
+            nudge *= 8.0
+        return math.nan
 
     # --- by the atoms ---
 
@@ -242,6 +266,7 @@ class _Kernel:
     mass: float
     dual: float
     error: float
+    shrink: float
 
 
 def _power(exponent: float) -> float:
