@@ -212,7 +212,8 @@ class Composite(TradeoffFunction):
     def _refined(self, bucket: int, at: Array, central: bool = False) -> _Pair:
         """Refine the mesh until the interval is narrow enough; tilted little if `central`."""
         centre = math.sqrt(float(at[0])) * math.sqrt(float(at[-1]))  # their product underflows
-        saddle = find_saddle(self.factors, centre, 10.0 ** (-_DECADES * (bucket + 1.0)))
+        smallest = 10.0 ** (-_DECADES * (bucket + 1.0)) if central else 0.01 * float(at.min())
+        saddle = find_saddle(self.factors, centre, smallest)
         if central:
             saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
         mesh, width = self._first_mesh(saddle), math.inf

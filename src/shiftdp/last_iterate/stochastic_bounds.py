@@ -64,6 +64,7 @@ DELTA = 1e-5
 _CAP_SHARE = 1e-3  # of delta that is spent on batches beyond the cap
 _CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 _SEARCH_GROUPS = 3
+_HOPELESS = 1.1  # times what another schedule has: no neighbour will better it
 _NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
 _MANY = 20  # steps from which on contour estimates are quick
 Groups = Sequence[tuple[float, int]]
@@ -299,7 +300,9 @@ def _best_groups(
 
     most = max(1, min(run.steps - 1, longest(steps)))
 
-    def searched(schedule: Callable[[float, float, int, int], Schedule]) -> tuple[float, Schedule]:
+    def searched(
+        schedule: Callable[[float, float, int, int], Schedule], rival: float
+    ) -> tuple[float, Schedule]:
         def shifts(count: int, groups: int) -> Schedule:
             return schedule(steps.c, start_distance(steps, run.steps - count), count, groups)
 
@@ -312,12 +315,14 @@ def _best_groups(
             for near in {max(1, round(count / ratio)), min(most, round(count * ratio))} - {*close}:
                 close[near] = _guess(costs, shifts(near, _SEARCH_GROUPS), delta)
             count = min(close, key=close.__getitem__)
+            if close[count] > _HOPELESS * rival:
+                break
         groups = shifts(count, MOST_GROUPS)
         return _guess(costs, groups, delta), groups
 
-    found = [searched(grouped_shifts)]
+    found = [searched(grouped_shifts, math.inf)]
     if steps.c < 1.0:
-        found.append(searched(last_shift))
+        found.append(searched(last_shift, found[0][0]))
     guess, groups = min(found)
     return groups, guess
 
