@@ -65,6 +65,10 @@ class Composite(TradeoffFunction):
     _pairs: dict[int, list[_Pair]] = field(default_factory=dict, repr=False, compare=False)
     _curves: dict[int, _Pair] = field(default_factory=dict, repr=False, compare=False)
 
+    _saddles: dict[tuple[float, float], Saddle] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
     def __post_init__(self) -> None:
         number_in("accuracy", self.accuracy, 1e-9, 1.0)
 
@@ -116,10 +120,13 @@ class Composite(TradeoffFunction):
     def _epsilon_or(self, delta: Array, floor: Array) -> Array:
         larger = np.array(floor)
         open_ = ~self._clearly_below(delta, floor)
-        if open_.any():
-            open_[open_] = self._delta_or(floor[open_], delta[open_]) > delta[open_]
-        if open_.any():
+        if not open_.any():
+            return larger
+        try:
             larger[open_] = np.maximum(self._epsilon(delta[open_]), floor[open_])
+        except AccuracyNotMet:  # perhaps it is below all the same
+            if np.any(self._delta_or(floor[open_], delta[open_]) > delta[open_]):
+                raise
         return larger
 
     def _clearly_below(self, delta: Array, epsilon: Array) -> NDArray[np.bool_]:
@@ -130,7 +137,7 @@ class Composite(TradeoffFunction):
         if delta.size != 1 or not 0.0 < delta[0] < 1.0 or self._curves:
             return np.zeros(delta.shape, dtype=np.bool_)
         coarse = Composite(self.factors, min(1.0, _COARSE * self.accuracy))
-        saddle = find_saddle(self.factors, float(delta[0]), float(delta[0]))
+        saddle = self._saddle(float(delta[0]), 0.01 * float(delta[0]))
         try:
             above = coarse._compose(coarse._first_mesh(saddle), saddle, (+1,))[0]
         except AccuracyNotMet:
@@ -211,9 +218,10 @@ class Composite(TradeoffFunction):
 
     def _refined(self, bucket: int, at: Array, central: bool = False) -> _Pair:
         """Refine the mesh until the interval is narrow enough; tilted little if `central`."""
-        centre = math.sqrt(float(at[0])) * math.sqrt(float(at[-1]))  # their product underflows
+        # their product underflows
+        centre = float(at[0]) if at.size == 1 else math.sqrt(at[0]) * math.sqrt(at[-1])
         smallest = 10.0 ** (-_DECADES * (bucket + 1.0)) if central else 0.01 * float(at.min())
-        saddle = find_saddle(self.factors, centre, smallest)
+        saddle = self._saddle(centre, smallest)
         if central:
             saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
         mesh, width = self._first_mesh(saddle), math.inf
@@ -231,6 +239,12 @@ class Composite(TradeoffFunction):
             f"epsilon at delta={at[0]:g} is known to {width:.2g} only, not to "
             f"accuracy={self.accuracy:g}; ask for within({2 * width:.1g})"
         )
+
+    def _saddle(self, delta: float, smallest: float) -> Saddle:
+        key = delta, smallest
+        if key not in self._saddles:
+            self._saddles[key] = find_saddle(self.factors, delta, smallest)
+        return self._saddles[key]
 
     def _first_mesh(self, saddle: Saddle) -> float:
         """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor, or by half as much
