@@ -13,6 +13,7 @@ JOBS   ?= auto
 BIN     := .venv/bin
 RUN     := $(BIN)/python
 PIP     := $(RUN) -m pip --disable-pip-version-check --quiet
+SHOWN   := .venv/.installed-demo
 STAMP   := .venv/.installed-dev
 BENCHED := .venv/.installed-bench
 MARKS   :=
@@ -27,7 +28,7 @@ heading = @printf '\n=== %s\n' '$(1)'
 help:
 	@sed -n 's/^#   //p' Makefile
 
-demo: $(STAMP)
+demo: $(SHOWN)
 	@$(RUN) examples/demo.py
 
 test: lint format-check types contract snippets doctests tests
@@ -81,18 +82,26 @@ tests: $(STAMP)
 	$(call heading,unit and property tests)
 	@$(RUN) -m pytest -q -n $(JOBS) $(MARKS) tests
 
-# The environment: made once, brought up to date when pyproject.toml changes.
+# The environment: made once, brought up to date when pyproject.toml changes. The demo needs little.
 
-$(STAMP): pyproject.toml
+$(RUN):
 	$(call heading,preparing .venv)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 		"shiftdp needs Python 3.11 or newer; this is " + sys.version.split()[0] + \
 		". Try: make PYTHON=python3.11 ...")'
-	@test -x $(RUN) || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[dev]'
+	@$(PYTHON) -m venv .venv
+
+$(SHOWN): pyproject.toml | $(RUN)
+	$(call heading,installing shiftdp)
+	@$(PIP) install --editable '.[sklearn,plot]'
 	@touch $@
+
+$(STAMP): pyproject.toml | $(RUN)
+	$(call heading,installing shiftdp and what its tests use)
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(SHOWN)
 
 $(BENCHED): $(STAMP)
 	$(call heading,installing the peers for the benchmarks)
-	@$(PIP) install --editable '.[dev,bench]'
+	@$(PIP) install --editable '.[bench]'
 	@touch $@
