@@ -29,6 +29,7 @@ __all__ = ["GaussianTradeoff", "gaussian_profiles"]
 _ULP = 2.0**-52
 _LEAST = 5e-324
 _FAR = 40.0  # beyond, in u, delta is no normal number
+_NARROW = 1e-100  # mu below which eps/mu may overflow
 _WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0
 
 
@@ -100,7 +101,7 @@ class GaussianTradeoff(TradeoffFunction):
 
     @property
     def _smooth(self) -> bool:
-        return 0.0 < self.mu <= _WIDE
+        return _NARROW <= self.mu <= _WIDE
 
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         mu = self.mu

@@ -28,6 +28,7 @@ from shiftdp.last_iterate import (
     NoisySGD,
     certify,
 )
+from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.training.batches import TrainingRun
 from shiftdp.training.entropy import Entropy, System
@@ -67,6 +68,9 @@ class Plan:
         adjacency: which data sets are neighbours, `replace_one` or `zero_out`.
         oversized: what happens to rows above the bound: `scale` or `refuse`.
         features: how many there are, if it matters (Box) or is to be checked.
+        bounds: which theorems the certificate may use, as in `certify`. Composition asks nothing of
+            the losses but their sensitivity, so it also covers learning rates above 2/smoothness
+            and plain clipping.
         entropy: where the randomness comes from: System(), Aes(), or Seeded(...) in tests.
 
     >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
@@ -95,6 +99,7 @@ class Plan:
     adjacency: Adjacency = "replace_one"
     oversized: Oversized = "scale"
     features: int | None = None
+    bounds: Bounds = "best"
     entropy: Entropy = field(default_factory=System)
 
     def __post_init__(self) -> None:
@@ -111,6 +116,7 @@ class Plan:
             "clipping": choice("clipping", self.clipping, get_args(Clipping)),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
             "oversized": choice("oversized", self.oversized, get_args(Oversized)),
+            "bounds": choice("bounds", self.bounds, get_args(Bounds)),
         }
         if self.features is not None:
             fields["features"] = count("features", self.features, 1)
@@ -221,15 +227,15 @@ class Plan:
 
         With seeded entropy it is stamped "reproducible run: not private", and does not `verify`.
         """
-        if self._plainly_clipped:
+        if self._plainly_clipped and self.bounds != "composition":
             raise UnmetHypothesis(
                 "clipping",
                 self.clipping,
                 "is not the gradient of a convex function: the theorems do not cover this run",
-                'give clipping="envelope", read plan.estimate, or certify(plan.run, '
-                "plan.geometry), which is composition",
+                'give clipping="envelope", read plan.estimate, or give bounds="composition", which '
+                "asks for no convexity",
             )
-        certificate = certify(self.run, self.geometry)
+        certificate = certify(self.run, self.geometry, bounds=self.bounds)
         if self.entropy.private:
             return certificate
         return replace(certificate, assumptions=(_NOT_PRIVATE, *certificate.assumptions))
@@ -257,7 +263,8 @@ class Plan:
         )
         if not self.entropy.private:
             source += "; reproducible run: not private"
-        return Uncertified(certify(self.run, self._ideal).f, "estimate", source)
+        ideal = certify(self.run, self._ideal, bounds=self.bounds)
+        return Uncertified(ideal.f, "estimate", source)
 
     @property
     def grid(self) -> float:
