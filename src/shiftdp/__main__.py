@@ -1,0 +1,5 @@
+"""`python -m shiftdp` is the command `shiftdp`."""
+
+from shiftdp.ui.main import main
+
+main()

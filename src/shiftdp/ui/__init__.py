@@ -1,0 +1,1 @@
+"""The command line and the plots. Nothing else in shiftdp imports this room."""

@@ -1,0 +1,53 @@
+"""`shiftdp account`: what a run costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import answer_options, certificate_option, run_options
+from shiftdp.ui.progress import waiting
+from shiftdp.ui.report import document_of, draw, print_document, require_plot, save
+from shiftdp.ui.settings import certificate_of
+
+__all__ = ["command"]
+
+
+@click.command(
+    "account",
+    cls=Command,
+    examples=(
+        "shiftdp account cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 "
+        "--noise 0.01 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10",
+        "shiftdp account gd --n 1000 --steps inf --learning-rate 0.1 --noise 0.5 "
+        "--strong-convexity 1 --smoothness 10 --sensitivity 2 --explain",
+        "shiftdp account sgd --n 1000 --batch-size 10 --steps 500 --learning-rate 0.05 "
+        "--noise 0.5 --sampling poisson --strong-convexity 1 --smoothness 10 --sensitivity 1 "
+        "--adjacency zero_out",
+        "shiftdp account langevin --steps 100 --learning-rate 0.02 --strong-convexity 1 "
+        "--smoothness 10 --sensitivity 1",
+        "shiftdp account exponential --strong-convexity 1 --sensitivity 1 --diameter 2",
+        "shiftdp account --config run.toml --order reshuffled --save reshuffled.json",
+        "shiftdp account --certificate run.json --json",
+    ),
+)
+@run_options
+@certificate_option
+@answer_options("delta", "bounds", "explain", "save", "plot")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """What a run costs: epsilon, mu, the theorem and its hypotheses.
+
+    KIND is what is run: gd (full batches), cgd (batches in turn), sgd (random batches), langevin
+    (Langevin Monte Carlo) or exponential (one draw from exp(-F)). Only the last iterate is
+    released. The number is a proved upper bound, rounded up.
+    """
+    require_plot(options["plot"])
+    with waiting("certifying"):
+        certificate = certificate_of(ctx, options)
+        document = document_of(certificate, options["delta"], explain=options["explain"])
+    save(certificate, options["save"])
+    draw(certificate, options["delta"], options["plot"])
+    print_document(document, json=options["json"])

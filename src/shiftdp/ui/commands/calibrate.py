@@ -1,0 +1,130 @@
+"""`shiftdp calibrate`: from a budget to a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shiftdp._errors import InvalidInput
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import answer_options, budget_options, run_options
+from shiftdp.ui.output import plain
+from shiftdp.ui.progress import waiting
+from shiftdp.ui.refusals import Refused, typed
+from shiftdp.ui.report import document_of, draw, print_document, require_plot, save
+from shiftdp.ui.settings import overridden, require_parameter, setting_of
+from shiftdp.ui.types import Word
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate import Geometry
+    from shiftdp.last_iterate.runs import Run
+
+__all__ = ["TARGETS", "command"]
+
+TARGETS: dict[str, Mapping[str, Any]] = {
+    "noise": {"noise": 1.0},
+    "epochs": {"epochs": 1, "steps": 1},
+    "learning_rate": {"learning_rate": 1.0},
+    "batch_size": {"batch_size": 1},
+    "strong_convexity": {"strong_convexity": 0.0},
+    "diameter": {},
+}
+"""What can be calibrated, and where the search begins if nothing is given."""
+
+_MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
+
+
+@click.command(
+    "calibrate",
+    cls=Command,
+    examples=(
+        "shiftdp calibrate noise cgd --n 60000 --batch-size 1500 --epochs 50 "
+        "--learning-rate 0.05 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10 "
+        "--epsilon 1 --delta 1e-5",
+        "shiftdp calibrate epochs --config run.toml --epsilon 8",
+        "shiftdp calibrate diameter gd --n 100 --steps 1000 --learning-rate 0.1 --noise 0.1 "
+        "--strong-convexity 0 --smoothness 10 --sensitivity 1 --tpr 0.05 --fpr 0.01 --json",
+    ),
+)
+@click.argument("parameter", type=Word(tuple(TARGETS)), required=False, metavar="[PARAMETER]")
+@run_options
+@budget_options
+@answer_options("bounds", "save", "plot")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """The noise, the number of epochs, ... that just meets a privacy budget.
+
+    PARAMETER is what to find: the least noise, the most epochs (or steps), the largest
+    learning_rate, the least batch_size, the least strong_convexity (by a ridge, which adds to the
+    smoothness too) or the largest diameter. It need not be given as an option; if it is, the search
+    begins there. KIND and all other options describe the run, as for `shiftdp account`.
+    """
+    require_plot(options["plot"])
+    parameter = require_parameter(ctx, options, TARGETS)
+    run, geometry = setting_of(ctx, options, _beginning(parameter, options))
+    budget = _budget(ctx, options)
+    from shiftdp.privacy import calibration
+    from shiftdp.privacy.searching import certified
+
+    solve = getattr(calibration, f"calibrate_{parameter}")
+    with waiting("calibrating"):
+        found = solve(run, geometry, bounds=options["bounds"], **budget)
+        run, geometry = _solved(run, geometry, found)
+        delta = budget.get("delta")
+        certificate = certified(run, geometry, options["bounds"], delta)
+        document = document_of(certificate, 1e-5 if delta is None else delta)
+    name = "steps" if parameter == "epochs" and not hasattr(run, "epochs") else parameter
+    value = getattr(geometry if name in vars(geometry) else run, name)
+    save(certificate, options["save"])
+    draw(certificate, document["delta"], options["plot"])
+    document = {"parameter": name, "value": value, "budget": budget, **document}
+    terms = ", ".join(f"{name}={plain(limit)}" for name, limit in budget.items())
+    first = [("budget", terms), (name, _precise(value))]
+    print_document(document, json=options["json"], first=first)
+
+
+def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    beginning = dict(TARGETS[parameter])
+    if parameter == "learning_rate" and options["smoothness"]:
+        beginning["learning_rate"] = 1.0 / options["smoothness"]
+    if options["kind"] == "cgd":
+        beginning.pop("steps", None)
+    return beginning
+
+
+def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, float]:
+    """The keywords of a budget; `order` goes by another name here."""
+    options = overridden(ctx, options, _MEASURES)
+    flags = ", ".join(f"--{name}" for name in _MEASURES)
+    chosen = [name for name in _MEASURES if options[name] is not None]
+    if len(chosen) != 1:
+        given = " ".join(typed(ctx, name, options[name]) for name in chosen)
+        problem = "are too many" if chosen else "none is given"
+        remedy = "give exactly one, such as --epsilon 1 --delta 1e-5"
+        raise Refused(f"{given or flags}: {problem}; {remedy}", ctx)
+    names = (*chosen, "delta", "renyi_order", "fpr")
+    budget = {
+        name.removeprefix("renyi_"): options[name] for name in names if options[name] is not None
+    }
+    if "epsilon" in budget:
+        budget.setdefault("delta", 1e-5)
+    from shiftdp.privacy.budget import budget_of
+
+    try:
+        budget_of(**budget)
+    except InvalidInput as error:
+        if error.name != "order":
+            raise
+        raise InvalidInput("renyi_order", error.value, error.problem, error.remedy) from error
+    return budget
+
+
+def _solved(run: Run, geometry: Geometry, found: Any) -> tuple[Run, Geometry]:
+    return (run, found) if isinstance(found, type(geometry)) else (found, geometry)
+
+
+def _precise(value: Any) -> str:
+    """All digits: it is to be typed into the next command."""
+    return plain(value) if isinstance(value, tuple) else str(value)

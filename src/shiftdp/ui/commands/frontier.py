@@ -1,0 +1,182 @@
+"""`shiftdp frontier`: epsilon against one parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import answer_options, option, run_options
+from shiftdp.ui.output import column, plain, print_json, print_table
+from shiftdp.ui.progress import track
+from shiftdp.ui.refusals import Refused
+from shiftdp.ui.report import require_plot
+from shiftdp.ui.settings import require_parameter, setting_of
+from shiftdp.ui.types import Word
+from shiftdp.ui.values import VALUES, Values
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate import Geometry
+    from shiftdp.last_iterate.runs import Run
+    from shiftdp.privacy import Frontier
+
+__all__ = ["CURVES", "PARAMETERS", "command"]
+
+PARAMETERS = (
+    "epochs",
+    "steps",
+    "n",
+    "batch_size",
+    "noise",
+    "learning_rate",
+    "batch_cap",
+    "strong_convexity",
+    "smoothness",
+    "sensitivity",
+    "diameter",
+)
+_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
+CURVES = {
+    "composition": "composition",
+    "prior_renyi": "prior Renyi",
+    "paper": "paper",
+    "best": "best",
+    "lower_bound": "lower bound",
+}
+
+
+@click.command(
+    "frontier",
+    cls=Command,
+    examples=(
+        "shiftdp frontier epochs cgd --n 60000 --batch-size 1500 --epochs 50 "
+        "--learning-rate 0.05 --noise 0.01 --strong-convexity 0.002 --smoothness 32.502 "
+        "--sensitivity 10 --values 1,10,50,100,inf",
+        "shiftdp frontier noise --config run.toml --values 0.001:0.1:20:log --csv noise.csv",
+        "shiftdp frontier learning_rate --config run.toml --curves best --json",
+    ),
+)
+@click.argument("parameter", type=Word(PARAMETERS), required=False, metavar="[PARAMETER]")
+@run_options
+@option(
+    "values",
+    type=VALUES,
+    heading="The answer",
+    help="Numbers with commas between them; LOW:HIGH:COUNT is so many at equal distances, and "
+    "LOW:HIGH:COUNT:log at equal ratios. From an eighth to eight times its own value unless told.",
+)
+@option(
+    "curves",
+    type=Word(tuple(CURVES)),
+    multiple=True,
+    heading="The answer",
+    help="Which accountants; may be given several times. All unless told.",
+)
+@answer_options("delta", "csv", "plot")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Epsilon against one parameter, as a table, a CSV file or a plot.
+
+    PARAMETER is what changes along the values: epochs, steps, n, batch_size, noise,
+    learning_rate, batch_cap, strong_convexity, smoothness, sensitivity or diameter. All else stays.
+    """
+    require_plot(options["plot"])
+    parameter = require_parameter(ctx, options, PARAMETERS)
+    values: Values | None = options["values"]
+    fallback = {} if values is None else _beginning(parameter, values)
+    run, geometry = setting_of(ctx, options, fallback)
+    points = _points(ctx, parameter, values, run, geometry)
+    curves = [CURVES[name] for name in options["curves"]] or list(CURVES.values())
+    found = _frontier(run, geometry, parameter, points, options["delta"], curves)
+    if options["csv"] is not None:
+        found.to_csv(Path(options["csv"]))
+    if options["plot"] is not None:
+        from shiftdp.ui.plots import frontier_figure, write
+
+        write(frontier_figure(found), options["plot"])
+    if options["json"]:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+
+
+def _beginning(parameter: str, values: Values) -> dict[str, Any]:
+    """The first value stands for the parameter, where that is not given."""
+    first = values.numbers(parameter in _WHOLE)[0]
+    return {parameter: first}
+
+
+def _points(
+    ctx: click.Context, parameter: str, values: Values | None, run: Run, geometry: Geometry
+) -> list[float]:
+    whole = parameter in _WHOLE
+    if values is not None:
+        return values.numbers(whole)
+    own = getattr(run, parameter, None)
+    own = getattr(geometry, parameter, None) if own is None else own
+    if not isinstance(own, (int, float)) or not 0.0 < own < math.inf:
+        raise Refused(f"--values: are missing, as {parameter} has no value to begin from", ctx)
+    points = [own * 2.0**j for j in range(-3, 4)]
+    if parameter in ("learning_rate", "batch_size"):
+        points = [x for x in points if x <= _most(parameter, run, geometry)]
+    return sorted({max(1, round(x)) for x in points}) if whole else points
+
+
+def _most(parameter: str, run: Run, geometry: Geometry) -> float:
+    """Beyond it no theorem applies, or there is no such run."""
+    if parameter == "batch_size":
+        return float(getattr(run, "n", math.inf))
+    return 2.0 / geometry.smoothness if geometry.smoothness else math.inf
+
+
+def _frontier(
+    run: Run,
+    geometry: Geometry,
+    parameter: str,
+    points: Sequence[float],
+    delta: float,
+    curves: Sequence[str],
+) -> Frontier:
+    from shiftdp.last_iterate import NoisySGD
+    from shiftdp.privacy import frontier
+
+    # only random batches are slow, and each value is computed by itself there
+    each = 1 if isinstance(run, NoisySGD) else len(points)
+    chunks = [points[i : i + each] for i in range(0, len(points), each)]
+    label = f"{len(points)} values of {parameter}"
+    parts = [
+        frontier(run, geometry, parameter=parameter, values=chunk, delta=delta, curves=curves)
+        for chunk in track(chunks, label)
+    ]
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Frontier]) -> Frontier:
+    """Frontiers of the same run, one after the other."""
+    import numpy as np
+
+    first = parts[0]
+    curves = tuple(
+        replace(
+            first[curve.name],
+            epsilon=np.concatenate([part[curve.name].epsilon for part in parts]),
+            mu=np.concatenate([part[curve.name].mu for part in parts]),
+            theorems=tuple(name for part in parts for name in part[curve.name].theorems),
+            notes=tuple(note for part in parts for note in part[curve.name].notes),
+        )
+        for curve in first
+    )
+    return replace(first, values=np.concatenate([part.values for part in parts]), curves=curves)
+
+
+def _print(found: Frontier) -> None:
+    sides = ["down" if curve.kind == "attained" else "up" for curve in found]
+    cells = [column(curve.epsilon.tolist(), side) for curve, side in zip(found, sides, strict=True)]
+    rows = list(zip(map(plain, found.values.tolist()), *cells, strict=True))
+    columns = (found.parameter, *(curve.name for curve in found))
+    print_table(columns, rows, right=range(len(columns)), title=found.epsilon_label)

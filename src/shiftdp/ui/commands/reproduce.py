@@ -1,0 +1,123 @@
+"""`shiftdp reproduce`: every table and figure of the paper."""
+
+from __future__ import annotations
+
+import click
+
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import option
+from shiftdp.ui.output import print_json, print_pairs, print_table
+
+__all__ = ["command"]
+
+_DATA, _ANSWER = "What is trained on", "The answer"
+
+
+@click.command(
+    "reproduce",
+    cls=Command,
+    examples=(
+        "shiftdp reproduce --data mnist --out reproduction",
+        "shiftdp reproduce --quick",
+        "shiftdp reproduce --no-training --json",
+    ),
+)
+@option(
+    "data",
+    type=click.Path(),
+    heading=_DATA,
+    metavar="DIR",
+    help="The folder with the four IDX files of MNIST, gzipped or not. Without it they come from "
+    "OpenML through scikit-learn.",
+)
+@option(
+    "quick",
+    is_flag=True,
+    heading=_DATA,
+    help="The digits that come with scikit-learn instead, and 2 runs: a rehearsal of a minute.",
+)
+@option(
+    "training",
+    switch=True,
+    default=True,
+    heading=_DATA,
+    help="Whether to train at all; everything else needs no data.",
+)
+@option(
+    "runs",
+    type=click.IntRange(1),
+    heading=_DATA,
+    help="How many for each setting; 10 unless told, 2 with --quick.",
+)
+@option("seed", type=click.IntRange(0), default=1, show_default=True, heading=_DATA)
+@option(
+    "out",
+    type=click.Path(file_okay=False),
+    default="reproduction",
+    show_default=True,
+    heading=_ANSWER,
+    metavar="DIR",
+    help="The folder to write; open index.html in it.",
+)
+@option("json", is_flag=True, heading=_ANSWER, help="Print one JSON object and nothing else.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    data: str | None,
+    quick: bool,
+    training: bool,
+    runs: int | None,
+    seed: int,
+    out: str,
+    json: bool,
+) -> int:
+    """Every table and figure of the paper, computed again beside what was printed.
+
+    Writes CSV, LaTeX, PNG, SVG and a page that needs no network. Ends with 1 if a number that
+    should agree does not. Needs the extra `reproduce`.
+    """
+    from shiftdp.ui.refusals import Refused
+
+    if data is not None and (quick or not training):
+        other = "--quick" if quick else "--no-training"
+        raise Refused(f"--data {data}: is not used with {other}; leave one of them out", ctx)
+    _require_matplotlib()
+    from shiftdp.ui.reproduce.contents import reproduce, work
+    from shiftdp.ui.reproduce.folder import prepare_folder, summary, write_folder
+    from shiftdp.ui.reproduce.images import digits, mnist_from_openml, mnist_in
+    from shiftdp.ui.reproduce.progress import progress
+
+    folder = prepare_folder(out)
+    images = None
+    if training:
+        images = digits() if quick else mnist_from_openml() if data is None else mnist_in(data)
+    number = runs if runs is not None else 2 if quick else 10
+    with progress(work(images, number), silent=json) as shown:
+        made = reproduce(images, number, seed, shown)
+        shown.stage("writing")
+        index = write_folder(made, folder)
+    found = summary(made)
+    if json:
+        print_json({"index": str(index), **found})
+    else:
+        verdicts = found["verdicts"]
+        counted = verdicts if isinstance(verdicts, dict) else {}
+        pairs = [(str(name), str(count)) for name, count in counted.items()]
+        print_pairs(f"{len(made.tables)} tables and {len(made.pictures)} figures", pairs)
+        if made.failures:
+            rows = [
+                (label, entry.setting, entry.quantity, entry.published, entry.here)
+                for label, entry in made.failures
+            ]
+            print_table(("", "setting", "quantity", "published", "here"), rows, title="differ")
+        click.echo(f"open {index}")
+    return 1 if made.failures else 0
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise click.ClickException(
+            "reproduce needs matplotlib, which is not installed: pip install 'shiftdp[reproduce]'"
+        ) from error

@@ -1,0 +1,38 @@
+"""The program `shiftdp`: a list of commands, each in a module that is loaded when it is used."""
+
+from __future__ import annotations
+
+import sys
+
+from shiftdp.ui.group import LazyGroup
+
+__all__ = ["COMMANDS", "main", "program"]
+
+COMMANDS = {
+    "account": "What a run costs: epsilon, mu, the theorem and its hypotheses.",
+    "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",
+    "compare": "The same run under every accountant, and what is unavoidable.",
+    "frontier": "Epsilon against one parameter, as a table, a CSV file or a plot.",
+    "ledger": "The account of one data set: every release, charged before it runs.",
+    "reproduce": "Every table and figure of the paper, computed again beside what was printed.",
+    "risk": "What a guarantee means for one person, in words.",
+    "verify": "Check the proof in a saved certificate, without trusting it.",
+}
+"""To add a command: a line here, and a module of that name in `shiftdp.ui.commands` with a
+`command` in it. The line is the first sentence of its help."""
+
+program = LazyGroup(
+    "shiftdp",
+    home="shiftdp.ui.commands",
+    summaries=COMMANDS,
+    help="What the last iterate of noisy gradient descent costs in privacy, with a proof for "
+    "every number.",
+    examples=(
+        "shiftdp account cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 "
+        "--noise 0.01 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10 --delta 1e-5",
+    ),
+)
+
+
+def main() -> None:
+    program.main(sys.argv[1:], prog_name="shiftdp")

@@ -1,0 +1,211 @@
+"""The options that describe a run: named as the fields of the classes in `shiftdp.last_iterate`.
+
+The tables here say which option belongs to which kind of run without loading those classes;
+tests/ui/test_options.py holds them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from shiftdp.ui.config import config_option
+from shiftdp.ui.group import Option
+from shiftdp.ui.types import IMAGE, NUMBER, NUMBERS, InFile, OutFile, ParamType, Word
+
+__all__ = [
+    "BOUNDS",
+    "GEOMETRY",
+    "KINDS",
+    "MEANINGS",
+    "Kind",
+    "answer_options",
+    "budget_options",
+    "certificate_option",
+    "needed",
+    "option",
+    "run_options",
+]
+
+AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
+
+RUN, LOSSES, ANSWER, BUDGET = (
+    "What is run",
+    "What is assumed of the losses",
+    "The answer",
+    "The budget, exactly one of",
+)
+
+
+class Kind(NamedTuple):
+    """A kind of run: its class, what it needs, and what else it has."""
+
+    type: str
+    summary: str
+    needs: tuple[str, ...]
+    has: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.needs + self.has
+
+
+KINDS = {
+    "gd": Kind("NoisyGD", "full batches", ("n", "steps", "learning_rate", "noise")),
+    "cgd": Kind(
+        "NoisyCGD",
+        "batches in turn",
+        ("n", "batch_size", "epochs", "learning_rate", "noise"),
+        ("steps", "order"),
+    ),
+    "sgd": Kind(
+        "NoisySGD",
+        "random batches",
+        ("n", "batch_size", "steps", "learning_rate", "noise"),
+        ("sampling", "batch_cap"),
+    ),
+    "langevin": Kind("LangevinMC", "Langevin Monte Carlo", ("steps", "learning_rate")),
+    "exponential": Kind("ExponentialMechanism", "one draw from exp(-F)", ()),
+}
+GEOMETRY = Kind(
+    "Geometry",
+    "",
+    ("strong_convexity", "smoothness", "sensitivity"),
+    ("diameter", "adjacency"),
+)
+BOUNDS = ("best", "paper", "composition")
+
+_TYPES: dict[str, ParamType] = {
+    "n": NUMBER,
+    "batch_size": NUMBER,
+    "epochs": NUMBER,
+    "steps": NUMBER,
+    "learning_rate": NUMBERS,
+    "noise": NUMBERS,
+    "order": Word(("fixed", "shuffled_once", "reshuffled")),
+    "sampling": Word(("without_replacement", "poisson")),
+    "batch_cap": NUMBER,
+    "strong_convexity": NUMBER,
+    "smoothness": NUMBER,
+    "sensitivity": NUMBER,
+    "diameter": NUMBER,
+    "adjacency": Word(("replace_one", "zero_out")),
+}
+MEANINGS = {
+    "n": "how many records there are",
+    "batch_size": "how many records a batch has (cgd, sgd)",
+    "epochs": "how often all records are used; inf is allowed (cgd)",
+    "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
+    "learning_rate": "the step size; one number, or one a step (gd, cgd)",
+    "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
+    "order": "of the batches (cgd); fixed unless told",
+    "sampling": "of the batches (sgd); without_replacement unless told",
+    "batch_cap": "the largest batch that the proof covers (sgd, poisson); chosen unless told",
+    "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
+    "smoothness": "M; inf where nothing is known",
+    "sensitivity": "L, the largest distance between the two gradients that are compared",
+    "diameter": "D, of the set that iterates are projected onto; inf unless told",
+    "adjacency": "which data sets are neighbours; replace_one unless told",
+}
+
+
+def option(name: str, **settings: Any) -> Callable[[AnyCallable], AnyCallable]:
+    """An option with the spelling of a Python name: `learning_rate` is `--learning-rate`."""
+    flag = "--" + name.replace("_", "-")
+    spelling = [f"{flag}/--no-{flag[2:]}"] if settings.pop("switch", False) else [flag]
+    return click.option(*spelling, name, cls=Option, **settings)
+
+
+def run_options(function: AnyCallable) -> AnyCallable:
+    """KIND, everything that describes a run and its losses, and `--config`."""
+    described = [
+        *((name, RUN) for name in _TYPES if name not in GEOMETRY.fields),
+        *((name, LOSSES) for name in GEOMETRY.fields),
+    ]
+    for name, heading in reversed(described):
+        function = option(name, type=_TYPES[name], heading=heading, help=_sentence(MEANINGS[name]))(
+            function
+        )
+    function = config_option(function)
+    return click.argument("kind", type=Word(tuple(KINDS)), required=False, metavar="[KIND]")(
+        function
+    )
+
+
+def _sentence(meaning: str) -> str:
+    symbol = meaning[1] in ";,"  # m is not M
+    return f"{meaning if symbol else meaning[0].upper() + meaning[1:]}."
+
+
+def certificate_option(function: AnyCallable) -> AnyCallable:
+    return option(
+        "certificate",
+        type=InFile(),
+        heading=RUN,
+        help="Instead of a run: a certificate that --save wrote. It is verified first.",
+    )(function)
+
+
+def budget_options(function: AnyCallable) -> AnyCallable:
+    """What a run may cost; `order` of the library is `--renyi-order` here, beside `--order`."""
+    helps = {
+        "epsilon": "Epsilon at --delta (1e-5 unless told).",
+        "mu": "The GDP parameter.",
+        "renyi": "The Renyi divergence of --renyi-order.",
+        "advantage": "The most by which true positives may exceed false ones.",
+        "tpr": "The most true positives at --fpr.",
+    }
+    measured = {"delta": "epsilon", "renyi_order": "renyi", "fpr": "tpr"}
+    for name, of in reversed(measured.items()):
+        function = option(name, type=NUMBER, heading="Measured at", help=f"For --{of}.")(function)
+    for name, text in reversed(helps.items()):
+        function = option(name, type=NUMBER, heading=BUDGET, help=text)(function)
+    return function
+
+
+def answer_options(*wanted: str) -> Callable[[AnyCallable], AnyCallable]:
+    """Some of the options that shape the answer; `--json` is always one."""
+    known: dict[str, dict[str, Any]] = {
+        "delta": {
+            "type": NUMBER,
+            "default": 1e-5,
+            "show_default": True,
+            "help": "Where epsilon is read.",
+        },
+        "bounds": {
+            "type": Word(BOUNDS),
+            "default": "best",
+            "show_default": True,
+            "help": "Which theorems may be used.",
+        },
+        "explain": {
+            "is_flag": True,
+            "help": "Which hypotheses, which theorem, and what the others would say.",
+        },
+        "save": {"type": OutFile(), "help": "Write the certificate to this file, as JSON."},
+        "plot": {
+            "type": IMAGE,
+            "help": "Draw it; .png, .svg or .pdf. Needs the extra `plot`.",
+        },
+        "csv": {"type": OutFile(), "help": "Write the numbers to this file, as CSV."},
+        "json": {"is_flag": True, "help": "Print one JSON object and nothing else."},
+    }
+
+    def decorate(function: AnyCallable) -> AnyCallable:
+        for name in reversed((*wanted, "json")):
+            function = option(name, heading=ANSWER, **known[name])(function)
+        return function
+
+    return decorate
+
+
+def needed(kind: str, given: Sequence[str] = ()) -> tuple[str, ...]:
+    """What a run of this kind cannot do without."""
+    needs = [*KINDS[kind].needs, *GEOMETRY.needs]
+    if kind == "cgd" and "steps" in given:
+        needs.remove("epochs")
+    if kind == "exponential":
+        needs.remove("smoothness")
+    return tuple(needs)

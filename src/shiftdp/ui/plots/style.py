@@ -1,0 +1,162 @@
+"""How figures look: size, fonts, colours that the colour-blind can tell apart, and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from shiftdp._errors import InvalidInput
+from shiftdp.ui.types import FORMATS
+
+__all__ = [
+    "LINES",
+    "Line",
+    "by_magnitude",
+    "labelled",
+    "loaded",
+    "new_figure",
+    "power",
+    "tidy",
+    "write",
+]
+
+
+class Line(NamedTuple):
+    """The colour (of Okabe and Ito), dashes and width of one accountant, the same everywhere.
+
+    Where lines coincide all of them show: the best is wide and below, the others thin and above.
+    """
+
+    colour: str
+    dashes: Any
+    width: float
+    marker: str
+    order: float = 3.0
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """As matplotlib calls it."""
+        return {
+            "color": self.colour,
+            "linestyle": self.dashes,
+            "linewidth": self.width,
+            "zorder": self.order,
+        }
+
+
+LINES: Mapping[str, Line] = {
+    "identity": Line("#9a9a9a", (0, (1, 2)), 1.2, ""),
+    "composition": Line("#000000", "-", 1.3, "s"),
+    "prior Renyi": Line("#D55E00", (0, (5, 2)), 1.5, "^"),
+    "paper": Line("#009E73", (0, (4, 1.5, 1, 1.5)), 1.5, "D"),
+    "best": Line("#0072B2", "-", 2.5, "o", 2.5),
+    "lower bound": Line("#CC79A7", (0, (1, 2)), 1.5, "v", 3.5),
+}
+
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.labelsize": 9.0,
+    "axes.titlesize": 9.0,
+    "legend.fontsize": 8.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "mathtext.fontset": "dejavusans",
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,  # text stays text in a PDF: TrueType, embedded
+    "svg.fonttype": "none",  # and in an SVG
+    "svg.hashsalt": "shiftdp",  # the same figure is the same file
+}
+
+
+@contextmanager
+def loaded() -> Iterator[None]:
+    """matplotlib with the settings of these figures; an error that names the extra without it."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed: pip install 'shiftdp[plot]'"
+        ) from error
+    with mpl.rc_context(_SETTINGS):
+        yield
+
+
+def new_figure(columns: int = 1) -> tuple[Any, list[Any]]:
+    """A figure as wide as one column of a page, or as the page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    width, height = (4.4, 3.4) if columns == 1 else (7.2, 3.5)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, columns, squeeze=False)
+    return figure, list(axes[0])
+
+
+def labelled(name: str, theorems: Iterable[str]) -> str:
+    """`paper: Thm mgd-sc` for a legend; what follows from its name is not said twice.
+
+    >>> labelled("composition", ["Thm mgd (composition)"]), labelled("lower bound", [])
+    ('composition: Thm mgd', 'lower bound')
+    """
+    used = dict.fromkeys(one.removesuffix(f" ({name})") for one in theorems if one)
+    title = name.replace("Renyi", "Rényi")
+    return f"{title}: {', '.join(used)}" if used else title
+
+
+def power(value: float) -> str:
+    """A number as mathtext.
+
+    >>> power(1e-5), power(2.5e-7), power(0.01)
+    ('10^{-5}', '2.5 \\\\cdot 10^{-7}', '0.01')
+    """
+    mantissa, _, exponent = f"{value:.3g}".partition("e")
+    if not exponent:
+        return mantissa
+    tens = f"10^{{{int(exponent)}}}"
+    return tens if mantissa == "1" else rf"{mantissa} \cdot {tens}"
+
+
+def by_magnitude(axes: Any, which: str, low: float, high: float) -> None:
+    """A logarithmic axis with plain numbers where there are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+    if low > 1e-4 and high < 1e6:
+        wide = high >= 200.0 * low
+        axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def tidy(axes: Any, title: str = "") -> None:
+    axes.tick_params(length=3)
+    if title:
+        axes.set_title(title, loc="left")
+
+
+def write(figure: Any, path: str | os.PathLike[str]) -> None:
+    """The figure in a file, whose ending says the format: .png, .svg or .pdf."""
+    name = os.fspath(path)
+    suffix = os.path.splitext(name)[1].removeprefix(".").lower()
+    if suffix not in FORMATS:
+        endings = ", ".join(f".{known}" for known in FORMATS)
+        raise InvalidInput("path", name, "has an ending that is no format", f"give {endings}")
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    with loaded():
+        figure.savefig(name, format=suffix, metadata=undated[suffix])

@@ -1,0 +1,162 @@
+"""Bad input in one line that begins with the option as it is typed, and the value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+from click.core import ParameterSource
+
+from shiftdp._errors import InvalidInput
+
+__all__ = [
+    "WIDTH",
+    "Missing",
+    "Refused",
+    "folded",
+    "line_of",
+    "refusal",
+    "shown",
+    "spelled",
+    "typed",
+]
+
+WIDTH = 100
+"""Of help, and of examples in it."""
+
+_RENAMED = {
+    "run": ("kind",),
+    "path": ("file",),
+    "ledger": ("ledger", "file"),
+    "release": ("certificate",),
+}
+"""What the library calls by a name that is no option: the first of these that the command has."""
+
+
+class Refused(click.UsageError):
+    """Bad input, with its final wording."""
+
+
+class Missing(Refused):
+    """The first try: what is missing, a line each, and an example to paste."""
+
+    def __init__(self, lines: Sequence[str], ctx: click.Context) -> None:
+        examples = getattr(ctx.command, "examples", ())
+        example = ["", "for example", "", folded(examples[0], 2)] if examples else []
+        super().__init__("\n".join([*lines, *example]), ctx)
+
+
+def spelled(parameter: click.Parameter) -> str:
+    """`--learning-rate`, or `KIND` for an argument."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.make_metavar(click.Context(click.Command(None))).strip("[]").upper()
+
+
+def typed(ctx: click.Context, name: str, value: object) -> str:
+    """An option and its value as they stand on the command line, or in the file of `--config`."""
+    parameter = _parameter(ctx, name)
+    if parameter is None:
+        return f"{name} {shown(value)}".rstrip()
+    given = ctx.params.get(name)
+    if isinstance(given, int) and given == value:
+        value = given  # 99 as it was given, not 99.0 as it was understood
+    if ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+        return f"{ctx.params.get('config') or 'config'}: {name} = {shown(value)}"
+    return f"{spelled(parameter)} {shown(value)}".rstrip()
+
+
+def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
+    """What the library refuses, in the words of the command line."""
+    names = [name.strip() for name in error.name.split(",")]
+    value = error.value
+    if len(names) == 1 and _parameter(ctx, names[0]) is None:
+        known = [name for name in _RENAMED.get(names[0], ()) if _parameter(ctx, name)]
+        names = known[:1] or names
+    if len(names) > 1:
+        options = [_parameter(ctx, name) for name in names]
+        subject = ", ".join(
+            name if option is None else spelled(option)
+            for name, option in zip(names, options, strict=True)
+        )
+    else:
+        subject = typed(ctx, names[0], value)
+    remedy = _optioned(ctx, error.remedy)
+    return Refused(f"{subject}: {error.problem}; {remedy}", ctx)
+
+
+def line_of(error: click.ClickException) -> str:
+    """The one line to print for what click, or a command, refuses."""
+    if isinstance(error, Missing):
+        return error.message
+    if isinstance(error, Refused):
+        text = error.message
+    elif isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        text = f"{error.option_name}: no such option{near}"
+    elif isinstance(error, click.BadOptionUsage):
+        text = f"{error.option_name}: {_lowered(error.message)}"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        text = f"{spelled(error.param)}: is missing{_see(error.ctx)}"
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        text = f"{spelled(error.param)}: {error.message}"
+    else:
+        text = error.format_message()
+    return " ".join(text.split())
+
+
+def folded(command: str, indent: int) -> str:
+    """A command over several lines that can be pasted as they are; options stay with their values.
+
+    >>> folded("shiftdp account gd --n 10", 2)
+    '  shiftdp account gd --n 10'
+    """
+    lines: list[str] = []
+    for part in re.split(r" (?=-)", command):
+        # room for the margin of what follows the first line, and for " \\"
+        if lines and len(lines[-1]) + len(part) + 1 <= WIDTH - indent - 6:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    first, *rest = lines
+    margin = " " * indent
+    return " \\\n".join([margin + first, *(f"{margin}    {line}" for line in rest)])
+
+
+def shown(value: object) -> str:
+    """A value as one would type it: no quotes, nothing for what was not given."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        text = ",".join(shown(item) for item in value)
+    elif isinstance(value, float):
+        text = repr(value)
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _parameter(ctx: click.Context, name: str) -> click.Parameter | None:
+    return next((known for known in ctx.command.params if known.name == name), None)
+
+
+def _optioned(ctx: click.Context, text: str) -> str:
+    """`bounds="composition"` as `--bounds composition`, where there is such an option."""
+
+    def option(match: re.Match[str]) -> str:
+        parameter = _parameter(ctx, match[1])
+        return match[0] if parameter is None else f"{spelled(parameter)} {match[2]}"
+
+    text = re.sub(r"(?<![\w/.])([a-z_]+)=\"(\w+)\"", option, text)
+    return re.sub(r"(?<![\w/.])([a-z_]+)=([\w.+-]*\w)", option, text)
+
+
+def _lowered(message: str) -> str:
+    """What click says about an option without its name: the line begins with that."""
+    text = re.sub(r"^Option '[^']*' ", "", message)
+    return text.rstrip(".")
+
+
+def _see(ctx: click.Context | None) -> str:
+    return "" if ctx is None else f"; see {ctx.command_path} --help"

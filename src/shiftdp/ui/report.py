@@ -1,0 +1,169 @@
+"""A certificate in print, in JSON, in a file and in a plot: what several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftdp.ui.output import (
+    column,
+    down,
+    plain,
+    print_json,
+    print_pairs,
+    print_table,
+    print_text,
+    up,
+)
+from shiftdp.ui.progress import waiting
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate import Certificate
+    from shiftdp.last_iterate.runs import Run
+    from shiftdp.privacy import Table
+
+__all__ = [
+    "comparison",
+    "described",
+    "document_of",
+    "draw",
+    "print_comparison",
+    "print_document",
+    "require_plot",
+    "save",
+]
+
+
+def document_of(certificate: Certificate, delta: float, *, explain: bool = False) -> dict[str, Any]:
+    """The numbers of a certificate by name."""
+    document: dict[str, Any] = {
+        "epsilon": certificate.epsilon(delta),
+        "delta": delta,
+        "mu": certificate.mu,
+        "bound": certificate.bound,
+        "kind": certificate.kind,
+        "advantage": certificate.advantage(),
+        "run": described(certificate.run),
+        "geometry": dict(vars(certificate.geometry)),
+    }
+    if explain:
+        document |= _explanation(certificate, delta)
+    return document
+
+
+def described(run: Run) -> dict[str, Any]:
+    """A run by its parameters; of cyclic batches the epochs too."""
+    epochs = {"epochs": run.epochs} if hasattr(run, "epochs") else {}
+    return {"type": type(run).__name__, **vars(run), **epochs}
+
+
+def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
+    from shiftdp.last_iterate.certify import evaluate
+    from shiftdp.privacy.compare import compare
+
+    run, geometry = certificate.run, certificate.geometry
+    refused = evaluate(run, geometry, delta=delta).refused
+    return {
+        "epsilon_interval": certificate.epsilon_interval(delta),
+        "assumptions": [vars(item) for item in certificate.assumptions],
+        "others": comparison(compare(run, geometry, delta)),
+        "refused": [{"rule": name, "why": str(unmet)} for name, unmet in refused],
+    }
+
+
+def comparison(table: Table) -> list[dict[str, Any]]:
+    """The rows of a comparison by name."""
+    return [dict(vars(row)) for row in table]
+
+
+def print_document(
+    document: Mapping[str, Any], *, json: bool, first: Sequence[tuple[str, str]] = ()
+) -> None:
+    """What `document_of` made, in the form that was asked for; some lines may come first."""
+    if json:
+        print_json(document)
+        return
+    run, geometry = document["run"], document["geometry"]
+    mu = "none: the bound is not Gaussian" if document["mu"] is None else up(document["mu"])
+    pairs = [
+        *first,
+        ("epsilon", f"{up(document['epsilon'])}  at delta = {plain(document['delta'])}"),
+        ("mu", mu),
+        ("theorem", f"{document['bound']}  [{document['kind']} bound]"),
+        ("attacker", f"true positives exceed false ones by at most {up(document['advantage'])}"),
+        ("run", _described(run, without=("type",))),
+        ("losses", _described(geometry)),
+    ]
+    print_pairs(f"{run['type']}: what its last iterate reveals, at most", pairs)
+    if "assumptions" in document:
+        _print_explanation(document)
+
+
+def _described(values: Mapping[str, Any], without: Sequence[str] = ()) -> str:
+    shown = [
+        f"{name}={plain(value)}"
+        for name, value in values.items()
+        if name not in without and value is not None
+    ]
+    return ", ".join(shown) or "one draw"
+
+
+def _print_explanation(document: Mapping[str, Any]) -> None:
+    low, high = document["epsilon_interval"]
+    print_text(f"\n{document['bound']} proves it, provided that")
+    for item in document["assumptions"]:
+        print_text(f"  - {item['name']}: {item['statement']}")
+    print_text(
+        f"\nThe exact value of this bound lies between epsilon = {down(low, 8)} and {up(high, 8)}."
+    )
+    print_text("\nWhat the others would say:\n")
+    print_comparison(document["others"], document["delta"])
+    if document["refused"]:
+        print_text("\nWhat does not apply:")
+        for item in document["refused"]:
+            print_text(f"  - {item['rule']}: {item['why']}")
+
+
+def print_comparison(rows: Sequence[Mapping[str, Any]], delta: float) -> None:
+    """A table of accountants."""
+    numbers = []
+    for name in ("epsilon", "mu"):
+        values = [row[name] for row in rows]
+        above, below = column(values), column(values, "down")
+        attained = [row["kind"] == "attained" for row in rows]
+        numbers.append([b if low else a for a, b, low in zip(above, below, attained, strict=True)])
+    theorems = [row["bound"] or row["note"] for row in rows]
+    cells = list(zip((row["name"] for row in rows), *numbers, theorems, strict=True))
+    best = [i for i, row in enumerate(rows) if row["name"] == "best"]
+    columns = ("accountant", f"epsilon at delta = {plain(delta)}", "mu", "theorem")
+    print_table(columns, cells, right=(1, 2), strong=best)
+
+
+def save(certificate: Certificate, path: str | None) -> None:
+    if path is not None:
+        Path(path).write_text(certificate.to_json() + "\n", encoding="utf-8")
+
+
+def require_plot(path: str | None) -> None:
+    """Refuse before anything is computed, if a plot is wanted and cannot be drawn."""
+    if path is None:
+        return
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        import click
+
+        raise click.ClickException(
+            f"--plot {path}: needs matplotlib, which is not installed; pip install 'shiftdp[plot]'"
+        )
+
+
+def draw(certificate: Certificate, delta: float, path: str | None) -> None:
+    """The tradeoff function and the privacy profile, beside those of others."""
+    if path is None:
+        return
+    from shiftdp.ui.plots import certificate_figure, write
+
+    with waiting("drawing"):
+        write(certificate_figure(certificate, delta), path)

@@ -1,0 +1,180 @@
+"""From options to what is certified: a run and its losses, or a certificate that was saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from shiftdp.ui.options import GEOMETRY, KINDS, MEANINGS, needed
+from shiftdp.ui.refusals import Missing, Refused, typed
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate import Certificate, Geometry
+    from shiftdp.last_iterate.runs import Run
+
+__all__ = [
+    "certificate_of",
+    "overridden",
+    "read_certificate",
+    "refuse_described",
+    "require_kind",
+    "require_parameter",
+    "setting_of",
+]
+
+_KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
+
+
+def setting_of(
+    ctx: click.Context, options: Mapping[str, Any], fallback: Mapping[str, Any] | None = None
+) -> tuple[Run, Geometry]:
+    """The run and the losses that the options describe.
+
+    Args:
+        ctx: of the command, for messages.
+        options: by name.
+        fallback: what to take for an option that may be left out.
+    """
+    kind = require_kind(ctx, options)
+    options = overridden(ctx, options, ("epochs", "steps"))
+    _refuse_foreign(ctx, kind, options)
+    fallback = dict(fallback or {})
+    if kind == "exponential":
+        fallback.setdefault("smoothness", math.inf)
+    fields = (*KINDS[kind].fields, *GEOMETRY.fields)
+    if options.get("steps") is not None:
+        fallback.pop("epochs", None)
+    given = {name: options[name] for name in fields if options.get(name) is not None}
+    values = {**{name: fallback[name] for name in fields if name in fallback}, **given}
+    _require_all(ctx, kind, values, given)
+
+    import shiftdp.last_iterate as rooms
+
+    run = getattr(rooms, KINDS[kind].type)(**_part(values, KINDS[kind].fields))
+    return run, rooms.Geometry(**_part(values, GEOMETRY.fields))
+
+
+def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificate:
+    """Of the run that is described, or the one in the file, which is verified."""
+    path = options.get("certificate")
+    if path is not None:
+        refuse_described(ctx, options, "--certificate")
+        return read_certificate(path)
+    setting = setting_of(ctx, options)
+    from shiftdp.last_iterate import certify
+
+    return certify(*setting, bounds=options["bounds"], delta=options["delta"])
+
+
+def overridden(
+    ctx: click.Context, options: Mapping[str, Any], rivals: Sequence[str]
+) -> dict[str, Any]:
+    """The options without those in the file that a rival on the command line makes void."""
+    typed_in = [name for name in rivals if options.get(name) is not None and _typed(ctx, name)]
+    void = [name for name in rivals if typed_in and name not in typed_in]
+    return {
+        name: None if name in void and not _typed(ctx, name) else value
+        for name, value in options.items()
+    }
+
+
+def refuse_described(
+    ctx: click.Context, options: Mapping[str, Any], source: str, but: Sequence[str] = ()
+) -> None:
+    """Refuse what describes a run where the guarantee comes from elsewhere: it would be ignored."""
+    given = [name for name in (*MEANINGS, "kind") if options.get(name) is not None]
+    if options.get("bounds") is not None and _typed(ctx, "bounds"):
+        given.append("bounds")
+    for name in given:
+        if name not in but:
+            subject = typed(ctx, name, options[name])
+            raise Refused(f"{subject}: is not used with {source}; leave it out", ctx)
+
+
+def _typed(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def read_certificate(path: str) -> Certificate:
+    """A certificate from a file, verified."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.last_iterate import Certificate
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            certificate = Certificate.from_json(file.read())
+    except InvalidInput as error:
+        raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
+    certificate.verify()
+    return certificate
+
+
+def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:
+    """What to calibrate, or to change along a frontier."""
+    parameter: str | None = options["parameter"]
+    if parameter is not None:
+        return parameter
+    names = ", ".join(known)
+    if any(options.get(name) is not None for name in (*MEANINGS, "kind")):
+        raise Refused(f"PARAMETER: is missing; give one of {names}", ctx)
+    raise Missing(_needs(ctx, [("PARAMETER", names)]), ctx)
+
+
+def require_kind(ctx: click.Context, options: Mapping[str, Any]) -> str:
+    kind: str | None = options.get("kind")
+    if kind is not None:
+        return kind
+    if any(options.get(name) is not None for name in MEANINGS):
+        raise Refused(f"KIND: is missing; give {_KINDS}", ctx)
+    raise Missing(_needs(ctx), ctx)
+
+
+def _needs(ctx: click.Context, first: Sequence[tuple[str, str]] = ()) -> list[str]:
+    rows = [*first, ("KIND", _KINDS), *_meanings(needed("cgd"))]
+    return [f"{ctx.command_path} needs, if batches are used in turn:", *_lines(rows)]
+
+
+def _refuse_foreign(ctx: click.Context, kind: str, options: Mapping[str, Any]) -> None:
+    own = (*KINDS[kind].fields, *GEOMETRY.fields)
+    for name in MEANINGS:
+        if name not in own and options.get(name) is not None:
+            wanted = ", ".join(_flags(KINDS[kind].fields)) or "none of these"
+            subject = typed(ctx, name, options[name])
+            raise Refused(f"{subject}: is no option of {kind}, which has {wanted}", ctx)
+
+
+def _require_all(
+    ctx: click.Context, kind: str, values: Mapping[str, Any], given: Mapping[str, Any]
+) -> None:
+    missing = [name for name in needed(kind, tuple(values)) if name not in values]
+    if not missing:
+        return
+    if not given:
+        raise Missing([f"{ctx.command_path} {kind} needs:", *_lines(_meanings(missing))], ctx)
+    verb = "is" if len(missing) == 1 else "are"
+    path = ctx.command_path
+    raise Refused(f"{', '.join(_flags(missing))}: {verb} missing; see {path} --help", ctx)
+
+
+def _meanings(names: Iterable[str]) -> list[tuple[str, str]]:
+    names = tuple(names)
+    return [(flag, MEANINGS[name]) for name, flag in zip(names, _flags(names), strict=True)]
+
+
+def _lines(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max(len(name) for name, _ in rows)
+    return [f"  {name:<{width}}  {meaning}" for name, meaning in rows]
+
+
+def _flags(names: Iterable[str]) -> list[str]:
+    return ["--" + name.replace("_", "-") for name in names]
+
+
+def _part(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}

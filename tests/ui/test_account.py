@@ -1,0 +1,172 @@
+"""`shiftdp account`: the numbers of `certify`, for every kind of run."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import shiftdp as sdp
+from shiftdp.last_iterate.certify import Bounds
+from tests.ui.shell import MNIST, prose, refused, said, shiftdp
+
+GEOMETRY = sdp.Geometry(strong_convexity=1.0, smoothness=10.0, sensitivity=1.0)
+LOSSES = "--strong-convexity 1 --smoothness 10 --sensitivity 1"
+
+
+def test_the_promised_keys() -> None:
+    found = said(f"account {MNIST} --delta 1e-5 --json")
+    assert found["epsilon"] == pytest.approx(4.339158572297, rel=1e-12)
+    assert found["mu"] == pytest.approx(0.992491396898, rel=1e-12)
+    assert (found["bound"], found["kind"]) == ("Theorem B1", "certified")
+    assert found["geometry"]["diameter"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        (
+            "gd --n 50 --steps 20 --learning-rate 0.1 --noise 0.3",
+            sdp.NoisyGD(n=50, steps=20, learning_rate=0.1, noise=0.3),
+        ),
+        (
+            "gd --n 50 --steps 3 --learning-rate 0.1,0.05,0.02 --noise 0.3,0.2,0.1",
+            sdp.NoisyGD(n=50, steps=3, learning_rate=[0.1, 0.05, 0.02], noise=[0.3, 0.2, 0.1]),
+        ),
+        (
+            "gd --n 50 --steps inf --learning-rate 0.1 --noise 0.3",
+            sdp.NoisyGD(n=50, steps=math.inf, learning_rate=0.1, noise=0.3),
+        ),
+        (
+            "cgd --n 50 --batch-size 20 --steps 7 --learning-rate 0.1 --noise 0.3",
+            sdp.NoisyCGD(n=50, batch_size=20, steps=7, learning_rate=0.1, noise=0.3),
+        ),
+        (
+            "cgd --n 50 --batch-size 10 --epochs 2 --learning-rate 0.1 --noise 0.3 "
+            "--order shuffled-once",
+            sdp.NoisyCGD(
+                n=50, batch_size=10, epochs=2, learning_rate=0.1, noise=0.3, order="shuffled_once"
+            ),
+        ),
+        (
+            "cgd --n 50 --batch-size 10 --epochs 2 --learning-rate 0.1 --noise 0.3 "
+            "--order reshuffled",
+            sdp.NoisyCGD(
+                n=50, batch_size=10, epochs=2, learning_rate=0.1, noise=0.3, order="reshuffled"
+            ),
+        ),
+        (
+            "sgd --n 50 --batch-size 10 --steps 20 --learning-rate 0.1 --noise 0.3",
+            sdp.NoisySGD(n=50, batch_size=10, steps=20, learning_rate=0.1, noise=0.3),
+        ),
+        (
+            "langevin --steps 30 --learning-rate 0.02",
+            sdp.LangevinMC(steps=30, learning_rate=0.02),
+        ),
+        ("exponential", sdp.ExponentialMechanism()),
+    ],
+)
+def test_every_kind_says_what_certify_says(line: str, run: sdp.NoisyGD) -> None:
+    found = said(f"account {line} {LOSSES} --delta 1e-6 --json")
+    certificate = sdp.certify(run, GEOMETRY, delta=1e-6)
+    assert found["epsilon"] == certificate.epsilon(1e-6)
+    assert (found["mu"], found["bound"]) == (certificate.mu, certificate.bound)
+    assert found["run"]["type"] == type(run).__name__
+
+
+def test_poisson_with_a_cap_and_zero_out() -> None:
+    line = (
+        "account sgd --n 100 --batch-size 10 --steps 20 --learning-rate 0.05 --noise 1 "
+        f"--sampling poisson --batch-cap 40 --adjacency zero-out {LOSSES} --json"
+    )
+    found = said(line)
+    run = sdp.NoisySGD(
+        n=100,
+        batch_size=10,
+        steps=20,
+        learning_rate=0.05,
+        noise=1.0,
+        sampling="poisson",
+        batch_cap=40,
+    )
+    geometry = sdp.Geometry(
+        strong_convexity=1.0, smoothness=10.0, sensitivity=1.0, adjacency="zero_out"
+    )
+    assert found["epsilon"] == sdp.certify(run, geometry).epsilon(1e-5)
+    assert found["run"]["batch_cap"] == 40
+
+
+@pytest.mark.parametrize("bounds", ["best", "paper", "composition"])
+def test_bounds(bounds: Bounds) -> None:
+    found = said(f"account {MNIST} --bounds {bounds} --json")
+    run = sdp.NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+    geometry = sdp.Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+    assert found["bound"] == sdp.certify(run, geometry, bounds=bounds).bound
+
+
+def test_what_is_printed_is_rounded_up() -> None:
+    text = prose(f"account {MNIST}")
+    assert "epsilon   4.3392  at delta = 1e-05" in text  # 4.339158...
+    assert "mu        0.99250\n" in text  # 0.9924913...
+
+
+def test_explain_names_hypotheses_theorem_and_others() -> None:
+    text = prose(f"account {MNIST} --explain")
+    for part in (
+        "Theorem B1 proves it, provided that",
+        "hidden iterates:",
+        "lies between epsilon = 4.3391585 and 4.3391586",
+        "composition                   30.5063",
+        "[YS22, Thm 3.3]",
+        "constrained: diameter=inf is infinite",
+    ):
+        assert part in text
+    found = said(f"account {MNIST} --explain --json")
+    assert found["others"][0]["name"] == "composition"
+    low, high = found["epsilon_interval"]
+    assert low <= found["epsilon"] == high
+    assert found["refused"][0]["rule"] == "constrained"
+
+
+def test_a_saved_certificate_is_the_same_certificate(tmp_path: Path) -> None:
+    path = str(tmp_path / "run.json")
+    first = said(f"account {MNIST} --order reshuffled --save {path} --json")
+    assert said(f"account --certificate {path} --json") == first
+    verified = said(f"verify {path} --json")
+    assert verified["verified"] is True
+    assert verified["epsilon"] == first["epsilon"]
+    assert "provided that\n  - losses: " in prose(f"verify {path}")
+
+
+@pytest.mark.parametrize("command", ["account --certificate", "verify"])
+def test_a_forged_certificate_fails(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    prose(f"account {MNIST} --save {path}")
+    document = json.loads(path.read_text())
+    document["run"]["noise"] *= 1.01
+    path.write_text(json.dumps(document))
+    result = shiftdp(f"{command} {path}")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    prose(f"account {MNIST} --save {path}")
+    line = refused(f"account --certificate {path} --noise 1")
+    assert line.startswith("--noise 1: is not used with --certificate")
+    line = refused(f"account --certificate {path} --bounds paper")
+    assert line.startswith("--bounds paper: is not used")
+    assert refused(f"account cgd --certificate {path}").startswith("KIND cgd: is not used")
+
+
+def test_the_first_try_is_answered_with_what_is_missing_and_an_example() -> None:
+    for arguments, first in (("account", "KIND"), ("account gd", "--n")):
+        result = shiftdp(arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        lines = result.stderr.partition("for example")[0].splitlines()
+        assert lines[1].split()[0] == first
+        for name in ("--n", "--learning-rate", "--noise", "--smoothness", "--sensitivity"):
+            assert sum(line.split()[:1] == [name] for line in lines) == 1
+        assert "  shiftdp account cgd --n 60000" in result.stderr

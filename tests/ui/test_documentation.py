@@ -1,0 +1,74 @@
+"""The sessions in docs/command_line.md: what the page shows is what the program prints."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from doctest import ELLIPSIS, OutputChecker
+from pathlib import Path
+
+import pytest
+
+from tests.ui.shell import CONFIG, shiftdp
+
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+
+
+def sessions() -> Iterator[tuple[int, str, str]]:
+    """The line, the command and the expected output of each prompt, in order."""
+    text = PAGE.read_text()
+    for block in re.finditer(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, block.start(1)) + 1
+        for part in re.split(r"^(?=\$ )", block[1], flags=re.MULTILINE)[1:]:
+            command = re.match(r"\$ ((?:.*\\\n)*.*)\n", part)
+            assert command is not None
+            yield line, command[1], part[command.end() :]
+            line += part.count("\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "run.toml").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(line: int, command: str, got: str, expected: str) -> None:
+    got, expected = (text.rstrip("\n") + "\n" for text in (got, expected))
+    same = OutputChecker().check_output(expected, got, ELLIPSIS)
+    assert same, f"line {line}: {command}\nwants:\n{expected}\ngot:\n{got}"
+
+
+def test_there_are_sessions() -> None:
+    assert len(list(sessions())) >= 15
+
+
+def test_every_command_is_shown() -> None:
+    from shiftdp.ui.main import COMMANDS
+
+    shown = {command.split()[1] for _, command, _ in sessions() if command.startswith("shiftdp")}
+    assert shown == set(COMMANDS)
+
+
+def test_commands_alone(folder: Path) -> None:
+    """Those that need no shell, in this process; later ones use the files of earlier ones."""
+    for line, command, expected in sessions():
+        if command.startswith("shiftdp") and not re.search(r"[|;>]", command):
+            words = shlex.split(command.replace("\\\n", ""))
+            check(line, command, shiftdp(*words[1:]).output, expected)
+
+
+@pytest.mark.slow
+def test_sessions(folder: Path) -> None:
+    """All of them as they stand, in a shell, each command in a process of its own."""
+    for line, command, expected in sessions():
+        program = f'shiftdp() {{ "{sys.executable}" -m shiftdp "$@"; }}\n{command}'
+        result = subprocess.run(
+            ["bash", "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        check(line, command, result.stdout, expected)

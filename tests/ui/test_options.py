@@ -1,0 +1,113 @@
+"""The command line speaks the language of the library: names, choices and kinds agree."""
+
+import inspect
+from dataclasses import fields
+from typing import get_args
+
+import click
+import pytest
+
+import shiftdp.last_iterate
+import shiftdp.privacy
+from shiftdp.last_iterate import Geometry
+from shiftdp.last_iterate.bounds import RULES
+from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order
+from shiftdp.last_iterate.stochastic_run import Sampling
+from shiftdp.privacy import calibration
+from shiftdp.privacy.budget import Measure, Terms
+from shiftdp.privacy.frontier import CURVES as LIBRARY_CURVES
+from shiftdp.privacy.ledger import Ledger
+from shiftdp.privacy.parameters import parameters_of
+from shiftdp.privacy.risk import risk
+from shiftdp.ui.commands import account, calibrate, frontier, ledger
+from shiftdp.ui.commands import risk as risk_command
+from shiftdp.ui.main import program
+from shiftdp.ui.options import BOUNDS, GEOMETRY, KINDS, MEANINGS
+from shiftdp.ui.types import Word
+
+
+def named(command: click.Command) -> dict[str, click.Parameter]:
+    return {parameter.name: parameter for parameter in command.params if parameter.name}
+
+
+def words(command: click.Command, name: str) -> tuple[str, ...]:
+    kind = named(command)[name].type
+    assert isinstance(kind, Word)
+    return tuple(kind.choices)
+
+
+def keywords(function: object) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"self"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_each_kind_has_the_parameters_of_its_class(kind: object) -> None:
+    assert isinstance(kind, type(KINDS["gd"]))
+    cls = getattr(shiftdp.last_iterate, kind.type)
+    assert set(kind.fields) == keywords(cls)
+    signature = inspect.signature(cls).parameters
+    needed = {name for name, one in signature.items() if one.default is inspect.Parameter.empty}
+    # epochs or steps: the class takes either, and says so itself
+    assert set(kind.needs) - {"epochs"} == needed
+
+
+def test_there_is_a_kind_for_each_run() -> None:
+    assert {kind.type for kind in KINDS.values()} == {cls.__name__ for cls in RULES}
+
+
+def test_the_geometry_is_that_of_the_library() -> None:
+    assert set(GEOMETRY.fields) == {field.name for field in fields(Geometry)}
+    assert set(MEANINGS) == {name for kind in KINDS.values() for name in kind.fields} | set(
+        GEOMETRY.fields
+    )
+
+
+def test_options_are_spelled_like_names() -> None:
+    for name in program.summaries:
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
+        commands = command.commands.values() if isinstance(command, click.Group) else [command]
+        for one in commands:
+            for parameter in one.params:
+                if isinstance(parameter, click.Option):
+                    assert parameter.opts == ["--" + str(parameter.name).replace("_", "-")]
+
+
+def test_choices_are_those_of_the_library() -> None:
+    assert words(account.command, "order") == get_args(Order)
+    assert words(account.command, "sampling") == get_args(Sampling)
+    assert words(account.command, "adjacency") == get_args(Adjacency)
+    assert words(account.command, "bounds") == BOUNDS == get_args(Bounds)
+
+
+def test_account_has_the_keywords_of_certify() -> None:
+    assert keywords(certify) - {"run", "geometry"} <= set(named(account.command))
+
+
+def test_everything_that_can_be_calibrated_is() -> None:
+    known = {name.removeprefix("calibrate_") for name in calibration.__all__}
+    assert set(calibrate.TARGETS) == known
+    budget = set(Terms.__annotations__) - {"order"} | {"renyi_order"}
+    assert budget <= set(named(calibrate.command))
+    assert set(get_args(Measure)) <= budget
+
+
+def test_frontier_has_the_parameters_and_curves_of_the_library() -> None:
+    assert tuple(frontier.CURVES.values()) == LIBRARY_CURVES
+    geometry = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
+    runs = (
+        NoisyGD(n=2, steps=2, learning_rate=0.1, noise=1),
+        NoisyCGD(n=2, batch_size=1, epochs=2, learning_rate=0.1, noise=1),
+        shiftdp.NoisySGD(n=2, batch_size=1, steps=2, learning_rate=0.1, noise=1),
+    )
+    known = {name for run in runs for name in parameters_of(run, geometry)}
+    assert set(frontier.PARAMETERS) == known
+    assert keywords(shiftdp.privacy.frontier) - {"run", "geometry"} <= set(named(frontier.command))
+
+
+def test_ledger_and_risk_have_the_keywords_of_the_library() -> None:
+    assert keywords(Ledger.create) - {"path", "timeout"} <= set(named(ledger.create))
+    assert keywords(Ledger.reserve) - {"timeout"} <= set(named(ledger.charge))
+    assert keywords(risk) - {"guarantee"} <= set(named(risk_command.command))

@@ -1,0 +1,159 @@
+"""The program as a process: exit codes, streams, pipes, terminals and interruptions."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.ui.shell import MNIST, process
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-m", "shiftdp"]
+
+
+def test_the_script_is_this_program() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, name = scripts["shiftdp"].partition(":")
+    assert callable(getattr(import_module(module), name))
+
+
+def test_one_json_object_and_nothing_else() -> None:
+    result = process("account", *MNIST.split(), "--delta", "1e-5", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert {"epsilon", "mu", "bound", "kind"} <= set(found)
+    assert round(found["epsilon"], 2) == 4.34
+
+
+def test_bad_input_ends_with_2_and_one_line() -> None:
+    words = MNIST.replace("0.05", "0.9").split()
+    result = process("account", *words, "--json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("--learning-rate 0.9: exceeds")
+    assert result.stderr.count("\n") == 1
+
+
+def test_anything_else_ends_with_1(tmp_path: Path) -> None:
+    saved = tmp_path / "run.json"
+    assert process("account", *MNIST.split(), "--save", str(saved)).returncode == 0
+    saved.write_text(saved.read_text().replace('"noise": 0.01', '"noise": 0.02'))
+    result = process("verify", str(saved))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_missing_extra_is_named(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from shiftdp.ui.main import main\n"
+        f"sys.argv[1:] = {['account', *MNIST.split(), '--plot', str(tmp_path / 'a.png')]!r}\n"
+        "main()"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "pip install 'shiftdp[plot]'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are closed differently elsewhere")
+def test_a_reader_that_leaves_early_is_no_disaster() -> None:
+    """As `| head -1` does, and as one that reads nothing at all does."""
+    with subprocess.Popen(
+        [*PROGRAM, "account", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == b""
+    assert child.returncode in (0, 1)
+    line = f'"{sys.executable}" -m shiftdp compare {MNIST} | head -1'
+    result = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("accountant")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interruption_leaves_no_traceback() -> None:
+    """Of a command that would take minutes."""
+    words = (
+        "frontier noise sgd --n 1000 --batch-size 10 --steps 500 --learning-rate 0.05 --noise 0.5 "
+        "--sampling poisson --adjacency zero_out --strong-convexity 1 --smoothness 10 "
+        "--sensitivity 1 --values 0.4:0.6:1000"
+    )
+    with subprocess.Popen(
+        [*PROGRAM, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        output, errors = child.communicate(timeout=60)
+    assert (child.returncode, output) == (130, "")
+    assert errors.strip() == "stopped"
+
+
+def on_terminal(command: list[str], streams: str) -> str:
+    """What a process writes to a terminal that stands for some of its streams."""
+    import pty
+
+    leader, follower = pty.openpty()
+    chosen = {name: follower for name in ("stdout", "stderr") if name in streams}
+    others = {name: subprocess.DEVNULL for name in ("stdout", "stderr") if name not in streams}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, env=environment, **chosen, **others) as child:  # type: ignore[call-overload]
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            text += part
+    os.close(leader)
+    assert child.returncode == 0
+    return text.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_tables_are_drawn_on_a_terminal() -> None:
+    text = on_terminal([*PROGRAM, "compare", *MNIST.split()], "stdout")
+    assert "───" in text
+    assert "[YS22, Thm 3.3]" in text  # a citation is no style
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    rows = [
+        line for line in plain.splitlines() if line.strip().startswith(("paper", "composition"))
+    ]
+    assert len(rows) == 2
+    assert len({row.index(" Thm") for row in rows}) == 1
+
+
+WAITING = (
+    "import time\n"
+    "from shiftdp.ui import progress\n"
+    "progress.PATIENCE = 0.1\n"
+    "with progress.waiting('certifying'): time.sleep(0.5)\n"
+    "for _ in progress.track(range(3), 'three values'): time.sleep(0.2)\n"
+)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_what_takes_long_shows_that_it_lives() -> None:
+    text = on_terminal([sys.executable, "-c", WAITING], "stderr")
+    assert "certifying" in text
+    assert "three values" in text
+    quick = WAITING.replace("0.1", "5.0")
+    assert on_terminal([sys.executable, "-c", quick], "stderr") == ""
+
+
+def test_elsewhere_nothing_is_shown() -> None:
+    result = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")

@@ -1,0 +1,123 @@
+"""Bad input: exit code 2, nothing on standard output, one line that begins with the option."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [
+        ("account cgd --learning-rate 0.9", "--learning-rate 0.9: exceeds 2/smoothness=0.0615347"),
+        ("account cgd --noise -1", "--noise -1: lies outside (0, inf)"),
+        ("account cgd --noise 0", "--noise 0: lies outside"),
+        ("account cgd --n 0", "--n 0: is below 1"),
+        ("account cgd --n 2.5", "--n 2.5: is not a whole number"),
+        ("account cgd --n many", "--n many: is not a number"),
+        ("account cgd --n nan", "--n nan: is not a number"),
+        ("account cgd --n 1000", "--batch-size 1500: exceeds n=1000"),
+        ("account cgd --epochs 0.3333", "--epochs 0.3333: is not a whole number of steps"),
+        ("account cgd --steps 7", "--epochs, --steps: are not one length; give exactly one"),
+        ("account cgd --learning-rate 0.1,0.2", "--learning-rate <2 entries>: does not have one"),
+        ("account cgd --learning-rate 0.1,x", "--learning-rate 0.1,x: is not a number, or several"),
+        ("account cgd --order sideways", "--order sideways: is not one of fixed, shuffled_once"),
+        (
+            "account cgd --order reshufled",
+            "--order reshufled: is not one of fixed, shuffled_once, ",
+        ),
+        ("account cgd --delta 1", "--delta 1: lies outside (0, 1)"),
+        ("account cgd --strong-convexity 99", "--strong-convexity 99: exceeds smoothness=32.502"),
+        ("account cgd --sensitivity inf", "--sensitivity inf: lies outside"),
+        ("account cgd --sampling poisson", "--sampling poisson: is no option of cgd"),
+        ("account cgd --smoothnes 3", "--smoothnes: no such option; did you mean --smoothness?"),
+        ("account cgd --plot x.gif", "--plot x.gif: the format is known by its ending"),
+        (
+            "account cgd --save /no/such/place.json",
+            "--save /no/such/place.json: there is no folder",
+        ),
+        ("account cgd --config no.toml", "--config no.toml: there is no such file"),
+        ("account cgd --certificate no.json", "--certificate no.json: there is no such file"),
+        ("account cdg", "KIND cdg: is not one of gd, cgd, sgd, langevin, exponential (did you"),
+        ("account cgd --bounds renyi", "--bounds renyi: is not one of best, paper, composition"),
+        ("calibrate noise cgd --epsilon -1", "--epsilon -1: lies outside [0, inf)"),
+        ("calibrate noise cgd", "--epsilon, --mu, --renyi, --advantage, --tpr: none is given"),
+        ("calibrate noise cgd --epsilon 1 --mu 2", "--epsilon 1 --mu 2: are too many"),
+        ("calibrate noise cgd --renyi 1", "--renyi-order: is missing"),
+        ("calibrate noise cgd --renyi 1 --renyi-order 1", "--renyi-order 1: lies outside (1, inf)"),
+        ("calibrate noise cgd --tpr 0.5", "--fpr: is missing"),
+        ("calibrate noise cgd --mu 1 --delta 0.1", "--delta 0.1: says nothing about mu"),
+        ("calibrate nose cgd --mu 1", "PARAMETER nose: is not one of noise, epochs"),
+        (
+            "calibrate diameter cgd --epsilon 0.001",
+            "--epsilon 0.001: cannot be met by any diameter",
+        ),
+        ("frontier noise cgd --values 1:2", "--values 1:2: is not LOW:HIGH:COUNT"),
+        ("frontier noise cgd --values 2:1:5", "--values 2:1:5: its ends"),
+        ("frontier noise cgd --values 1:2:1", "--values 1:2:1: its COUNT"),
+        ("frontier noise cgd --values 1:2:inf", "--values 1:2:inf: its COUNT"),
+        ("frontier noise cgd --values 0:2:5:log", "--values 0:2:5:log: equal ratios"),
+        ("frontier noise cgd --values 1,x", "--values x: is not a number"),
+        ("frontier noise cgd --curves worst", "--curves worst: is not one of composition"),
+        ("frontier diameter cgd", "--values: are missing, as diameter has no value"),
+        ("risk cgd --prior 2", "--prior 2: lies outside [0, 1]"),
+        ("risk cgd --candidates 3 --blind 0.1", "--candidates, --blind: are both given"),
+        ("risk cgd --mu 1", "KIND cgd: is not used with --mu"),
+    ],
+)
+def test_one_line_names_the_option_and_the_value(line: str, start: str) -> None:
+    words = line.split()
+    # the run of the paper, in which one thing is wrong
+    place = words.index(next(word for word in words if word in ("cgd", "cdg"))) + 1
+    given = {word for word in words if word.startswith("--")}
+    rest = MNIST.split()[1:]
+    pairs = [rest[i : i + 2] for i in range(0, len(rest), 2)]
+    others = [word for pair in pairs if pair[0] not in given for word in pair]
+    if "--mu" in given and words[0] == "risk":
+        others = []
+    message = refused(*words[:place], *others, *words[place:])
+    assert message.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("acount", "acount: no such command; did you mean account?"),
+        ("account gd --n", "--n: requires an argument"),
+        ("account --n 3", "KIND: is missing; give gd (full batches), cgd"),
+        ("account gd --n 3", "--steps, --learning-rate, --noise, --strong-convexity, --smoothness"),
+        ("account gd --batch-size 3", "--batch-size 3: is no option of gd, which has --n, --steps"),
+        ("account gd cgd sgd", "Got unexpected extra argument"),
+        ("verify", "FILE: is missing; see shiftdp verify --help"),
+        ("ledger show nothing.db", "FILE nothing.db: there is no such file"),
+        ("ledger create a.db --delta 1e-5", "--epsilon: is missing"),
+        ("ledger burn", "burn: no such command; there are create"),
+        ("risk --mu 1 --certificate pyproject.toml", "--certificate"),
+    ],
+)
+def test_other_mistakes(line: str, message: str) -> None:
+    assert refused(line).startswith(message)
+
+
+def test_remedies_speak_of_options() -> None:
+    line = refused(f"account {MNIST.replace('0.05', '0.07')}")
+    assert line.endswith("or ask for --bounds composition, which does not need it")
+    line = refused(f"account {MNIST} --epochs 1.001")
+    assert "give --steps 40 instead" in line
+
+
+def test_a_value_from_a_file_is_named_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(CONFIG.replace("0.05", "0.9"))
+    line = refused(f"account --config {path}")
+    assert line.startswith(f"{path}: learning_rate = 0.9: exceeds 2/smoothness")
+
+
+def test_an_exceeded_budget_is_no_bad_input(tmp_path: Path) -> None:
+    ledger, run = tmp_path / "a.db", tmp_path / "run.json"
+    assert shiftdp(f"account {MNIST} --save {run}").exit_code == 0
+    assert shiftdp(f"ledger create {ledger} --epsilon 1 --delta 1e-5").exit_code == 0
+    result = shiftdp(f"ledger charge {ledger} --certificate {run}")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("epsilon=4.339 was asked for")
