@@ -43,8 +43,10 @@ class Minimum(TradeoffFunction):
         return self if self.symmetric else Minimum(f.inverse() for f in self.components)
 
     def _delta(self, epsilon: Array) -> Array:
-        nothing = np.zeros(epsilon.shape)
-        return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, nothing)
+        return self._delta_or(epsilon, np.zeros(epsilon.shape))
+
+    def _delta_or(self, epsilon: Array, floor: Array) -> Array:
+        return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, floor)
 
     def _epsilon(self, delta: Array) -> Array:
         first, *rest = self.components

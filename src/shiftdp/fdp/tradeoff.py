@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TradeoffFunction", "several", "tradeoff"]
 
+_NOTHING = 1e-19
+
 
 class TradeoffFunction(ABC):
     """An immutable tradeoff function on [0, 1]; all methods are vectorised."""
@@ -43,7 +45,13 @@ class TradeoffFunction(ABC):
 
     def _beta(self, alpha: Array) -> Array:
         """f(alpha), never too large. By duality, unless a subclass knows better."""
-        return tradeoff_from_profile(self._delta, self.inverse()._delta, alpha)
+        back = self.inverse()
+        # what is too small to be subtracted from 1 need not be known
+        return tradeoff_from_profile(
+            lambda e: self._delta_or(e, np.full(e.shape, _NOTHING)),
+            lambda e: back._delta_or(e, np.full(e.shape, _NOTHING)),
+            alpha,
+        )
 
     def _epsilon(self, delta: Array) -> Array:
         """The least eps >= 0 with delta(eps) <= delta, never too small."""
