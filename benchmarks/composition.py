@@ -79,8 +79,15 @@ def against_dp_accounting() -> None:
         ours = best_of(lambda t=t: interval(t))
         theirs = best_of(lambda t=t, lattice=lattice: pld(lattice, t))
         rows.append(
-            [f"t = {t}", f"{1e3 * ours:.2f}", f"{high - low:.1e}", f"{high - exact:.1e}"]
-            + [f"{lattice:.1e}", f"{1e3 * theirs:.1f}", f"{theirs / ours:.0f}"]
+            [
+                f"t = {t}",
+                f"{1000.0 * ours:.2f}",
+                f"{high - low:.1e}",
+                f"{high - exact:.1e}",
+                f"{lattice:.1e}",
+                f"{1000.0 * theirs:.1f}",
+                f"{theirs / ours:.0f}",
+            ]
         )
     head = ["", "ms", "width", "upper error", "its lattice", "dp_accounting ms", "times (10)"]
     print_table(head, rows)
@@ -88,12 +95,17 @@ def against_dp_accounting() -> None:
 
 def against_transforms() -> None:
     rows = []
-    for t, accuracy in ((2000, 1e-3), (8000, 1e-3), (8000, 1e-4), (8000, 1e-5)):
+    for t, accuracy in ((2000, 1e-3), (8000, 1e-3), (32_000, 1e-3), (8000, 1e-4), (8000, 1e-5)):
         floor, size = transforms(t, accuracy)
         ours = best_of(lambda t=t, accuracy=accuracy: interval(t, accuracy))
         rows.append(
-            [f"t = {t}, width {accuracy:g}", f"{size}", f"{1e3 * floor:.2f}"]
-            + [f"{1e3 * ours:.2f}", f"{ours / floor:.1f}"]
+            [
+                f"t = {t}, width {accuracy:g}",
+                f"{size}",
+                f"{1000.0 * floor:.2f}",
+                f"{1000.0 * ours:.2f}",
+                f"{ours / floor:.1f}",
+            ]
         )
     print_table(["", "grid", "rfft + irfft ms", "ms", "times (4)"], rows)
 
@@ -102,9 +114,7 @@ def against_opacus() -> None:
     from opacus.accountants import PRVAccountant
 
     rate, sigma, steps = SAMPLED["rate"], SAMPLED["sigma"], int(SAMPLED["steps"])
-    geometry = sdp.Geometry(
-        strong_convexity=0, smoothness=1, sensitivity=1, adjacency="zero_out"
-    )
+    geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=1, adjacency="zero_out")
     run = sdp.NoisySGD(
         n=60_000, batch_size=600, steps=steps, learning_rate=0.1, noise=sigma / 600,
         sampling="poisson",
