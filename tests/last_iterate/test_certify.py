@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -16,7 +16,9 @@ from shiftdp.last_iterate.runs import Order, Run
 from tests.last_iterate.brute_force import mu_of_visits, positions
 from tests.last_iterate.random_runs import ORDERS
 
-PUBLISHED = json.loads((Path(__file__).parents[1] / "paper" / "published.json").read_text())
+PUBLISHED = json.loads(
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+)
 PAPER = {
     "Thm gd (composition)",
     "Thm gd-sc",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from shiftdp.last_iterate.stochastic_theorems import sgd_proj_approx, sgd_sc_app
 from tests.last_iterate.quadratic_run import QuadraticRun
 
 PUBLISHED = json.loads(
-    (Path(__file__).parents[1] / "paper" / "published.json").read_text(encoding="utf-8")
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
 )
 DELTA = 1e-5
 LONG = sdp.NoisySGD(n=1000, batch_size=10, steps=10**6, learning_rate=0.1, noise=3.0)

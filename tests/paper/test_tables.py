@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -19,7 +19,9 @@ from shiftdp.interpolation.langevin import pure_threshold
 from shiftdp.interpolation.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.interpolation.thresholds import gd_proj_crossing, mgd_proj_crossing
 
-PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("published.json").read_text())
+PUBLISHED: dict[str, Any] = json.loads(
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+)
 DELTA = 1e-5
 MNIST = PUBLISHED["mnist_setting"]
 BATCHES = MNIST["n"] // MNIST["batch"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -23,7 +23,9 @@ from shiftdp import (
 )
 from tests.last_iterate.random_runs import Setting, settings_of
 
-PUBLISHED = json.loads((Path(__file__).parents[1] / "paper" / "published.json").read_text())
+PUBLISHED = json.loads(
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+)
 NAMES = ["composition", "prior Renyi", "paper", "best", "lower bound"]
 CLASS: dict[str, Any] = {"strong_convexity": 0.3, "smoothness": 2.0, "sensitivity": 2.0}
 

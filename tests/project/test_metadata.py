@@ -11,7 +11,17 @@ import shiftdp
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXTRAS = {"sklearn", "plot", "reproduce", "explore", "torch", "opacus", "dp-accounting", "dask"}
+EXTRAS = {
+    "sklearn",
+    "parquet",
+    "plot",
+    "reproduce",
+    "explore",
+    "torch",
+    "opacus",
+    "dp-accounting",
+    "dask",
+}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,17 @@ from click.testing import CliRunner, Result
 
 from shiftdp.ui.main import program
 
-__all__ = ["CONFIG", "MNIST", "process", "prose", "put_files", "refused", "said", "shiftdp"]
+__all__ = [
+    "CONFIG",
+    "MNIST",
+    "process",
+    "prose",
+    "put_files",
+    "refused",
+    "said",
+    "shiftdp",
+    "table",
+]
 
 MNIST = (
     "cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 --noise 0.01 "
@@ -69,9 +80,20 @@ def process(
     return subprocess.run(command, capture_output=True, text=text, cwd=cwd, check=False)
 
 
+def table(n: int = 200) -> str:
+    """A CSV file with two features and a label."""
+    rng = random.Random(0)
+    lines = ["height,weight,y"]
+    for _ in range(n):
+        height, weight = rng.uniform(-1, 1), rng.uniform(-1, 1)
+        lines.append(f"{height:.6f},{weight:.6f},{int(height > weight)}")
+    return "\n".join(lines) + "\n"
+
+
 def put_files(folder: Path) -> None:
     """The files that the examples in the help speak of."""
     (folder / "run.toml").write_text(CONFIG)
+    (folder / "data.csv").write_text(table())
     prose("account", *MNIST.split(), "--save", str(folder / "run.json"))
     study = str(folder / "study.db")
     prose("ledger", "create", study, "--epsilon", "20", "--delta", "1e-5")

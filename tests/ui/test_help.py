@@ -31,6 +31,7 @@ def commands() -> Iterator[tuple[str, _WithExamples]]:
 EXAMPLES = [
     pytest.param(example, id=f"{name} {i}")
     for name, command in commands()
+    if name != "reproduce"  # which takes minutes, and MNIST: tests/ui/reproduce
     for i, example in enumerate(command.examples)
 ]
 

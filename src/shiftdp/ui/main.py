@@ -12,10 +12,12 @@ COMMANDS = {
     "account": "What a run costs: epsilon, mu, the theorem and its hypotheses.",
     "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",
     "compare": "The same run under every accountant, and what is unavoidable.",
+    "demo": "A private model of handwritten digits, and what every accountant charges for it.",
     "frontier": "Epsilon against one parameter, as a table, a CSV file or a plot.",
     "ledger": "The account of one data set: every release, charged before it runs.",
     "reproduce": "Every table and figure of the paper, computed again beside what was printed.",
     "risk": "What a guarantee means for one person, in words.",
+    "train": "Train a private linear model on a table, and certify it.",
     "verify": "Check the proof in a saved certificate, without trusting it.",
 }
 """To add a command: a line here, and a module of that name in `shiftdp.ui.commands` with a

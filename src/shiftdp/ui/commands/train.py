@@ -1,0 +1,244 @@
+"""`shiftdp train`: a private model of a table, with its certificate."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shiftdp.ui.group import Command, Option
+from shiftdp.ui.options import MEANINGS, answer_options, option
+from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.progress import waiting
+from shiftdp.ui.refusals import Refused
+from shiftdp.ui.report import document_of, print_document, save
+from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
+
+if TYPE_CHECKING:
+    from shiftdp.training.planned import Planned
+
+__all__ = ["command"]
+
+_DATA, _PRIVACY, _PLAN = "The data", "What it may cost", "Instead of what the planner chooses"
+_MODELS = {
+    "logistic": "PrivateLogisticRegression",
+    "svc": "PrivateLinearSVC",
+    "huber": "PrivateHuberRegressor",
+}
+_CHOICES: dict[str, tuple[Any, str]] = {
+    "algorithm": (Word(("gd", "cgd", "sgd")), "full batches, batches in turn, or random ones"),
+    "order": (Word(("fixed", "shuffled_once", "reshuffled")), "of batches in turn"),
+    "sampling": (Word(("without_replacement", "poisson")), "of random batches"),
+    "batch_size": (NUMBER, "how many records a batch has"),
+    "epochs": (NUMBER, "passes over the data"),
+    "learning_rate": (NUMBER, "the step size"),
+    "l2": (NUMBER, "the ridge"),
+    "clip": (NUMBER, "the norm that gradients are clipped to; inf for none"),
+    "noise": (NUMBER, "on the mean gradient; refused if it costs more than --epsilon"),
+}
+
+
+def _plan_options(function: Any) -> Any:
+    for name, (kind, text) in reversed(_CHOICES.items()):
+        sentence = f"{text[0].upper()}{text[1:]}."
+        function = option(name, type=kind, heading=_PLAN, help=sentence)(function)
+    return function
+
+
+@click.command(
+    "train",
+    cls=Command,
+    examples=(
+        "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --delta 1e-5 "
+        "--feature-bound 1 -o model.skops",
+        "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --dry-run",
+    ),
+)
+@click.argument("data", type=InFile(), metavar="DATA")
+@option("target", heading=_DATA, help="The column, or the array, to predict.")
+@option(
+    "model",
+    type=Word(tuple(_MODELS)),
+    default="logistic",
+    show_default=True,
+    heading=_DATA,
+    help="Logistic regression, a linear SVC (two classes), or Huber regression.",
+)
+@option(
+    "classes",
+    heading=_DATA,
+    help="All labels, with commas between them. Without it they are read off the data, which the "
+    "certificate does not cover.",
+)
+@option(
+    "width",
+    type=NUMBER,
+    default=1.0,
+    show_default=True,
+    heading=_DATA,
+    help="Of the zone where the loss is a parabola (svc, huber).",
+)
+@option("features", type=NUMBER, heading=_DATA, help="How many there are (svmlight).")
+@option("intercept", switch=True, default=True, heading=_DATA, help="Join a constant, or not.")
+@option(
+    "feature_bound",
+    type=NUMBER,
+    required=True,
+    heading=_PRIVACY,
+    help="Rows that are longer are scaled down to it. It must not be read off the data.",
+)
+@option(
+    "oversized",
+    type=Word(("scale", "refuse")),
+    default="scale",
+    show_default=True,
+    heading=_PRIVACY,
+    help="What happens to rows that are longer.",
+)
+@option("epsilon", type=NUMBER, required=True, heading=_PRIVACY, help="What the model may cost.")
+@option(
+    "adjacency",
+    type=Word(("replace_one", "zero_out")),
+    default="replace_one",
+    show_default=True,
+    heading=_PRIVACY,
+    help=f"{MEANINGS['adjacency'].partition(';')[0].capitalize()}.",
+)
+@option("ledger", type=InFile(), heading=_PRIVACY, help="Charge this ledger before the run.")
+@option(
+    "random_state",
+    type=NUMBER,
+    heading=_PRIVACY,
+    help="A seed: the run can be repeated, and is NOT private.",
+)
+@_plan_options
+@option("compute", type=NUMBER, default=1e11, show_default=True, heading=_PLAN,
+        help="How many multiplications the run may take.")  # fmt: skip
+@click.option("-o", "--output", "output", type=OutFile(("skops",)), cls=Option,
+              heading="The answer", help="Write the model to this file (.skops).")  # fmt: skip
+@option(
+    "dry_run",
+    is_flag=True,
+    heading="The answer",
+    help="Show the plan and its certificate; of the data only the shape is read.",
+)
+@answer_options("delta", "save")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Train a private linear model on a table, and certify it.
+
+    DATA is a CSV file with a line of names, a Parquet file, an npz file with one matrix and the
+    target, or an svmlight file. The planner chooses the run by the shape of the table and the
+    budget alone; every choice can be overridden. Nothing but the model leaves the run.
+    """
+    if options["output"] is None and not options["dry_run"]:
+        raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    estimator = _estimator(options)
+    if options["dry_run"]:
+        planned = _dry(estimator, options)
+    else:
+        planned = _train(estimator, options)
+    save(planned.plan.certificate, options["save"])
+    _report(planned, options)
+
+
+def _estimator(options: dict[str, Any]) -> Any:
+    from shiftdp.training.entropy import MissingPackage
+
+    try:
+        import shiftdp.sklearn as room
+    except MissingPackage as error:
+        raise click.ClickException(str(error)) from None
+    kind = options["model"]
+    shared = {name: options[name] for name in _CHOICES}
+    if kind != "huber":
+        shared["classes"] = _classes(options["classes"])
+    if kind != "logistic":
+        shared["width"] = options["width"]
+    return getattr(room, _MODELS[kind])(
+        epsilon=options["epsilon"],
+        delta=options["delta"],
+        feature_bound=options["feature_bound"],
+        adjacency=options["adjacency"],
+        fit_intercept=options["intercept"],
+        compute=options["compute"],
+        oversized=options["oversized"],
+        ledger=options["ledger"],
+        random_state=options["random_state"],
+        **shared,
+    )
+
+
+def _classes(text: str | None) -> list[Any] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            continue
+    return list(words)
+
+
+def _dry(estimator: Any, options: dict[str, Any]) -> Planned:
+    from shiftdp.ui.data_files import shape_of
+
+    shape = shape_of(options["data"], options["target"], options["features"])
+    classes = getattr(estimator, "classes", None)
+    outputs = len(classes) if classes is not None and len(classes) > 2 else 1
+    planned: Planned = estimator.plan(shape.n, shape.features, outputs)
+    return planned
+
+
+def _train(estimator: Any, options: dict[str, Any]) -> Planned:
+    from shiftdp._errors import InvalidInput
+    from shiftdp.sklearn import PrivacyLeakWarning, save_model
+    from shiftdp.ui.data_files import read
+
+    problem = None
+    with waiting("training"), warnings.catch_warnings(record=True) as leaks:
+        warnings.simplefilter("always", PrivacyLeakWarning)
+        table = read(options["data"], options["target"], options["features"])
+        try:
+            estimator.fit(table.X, table.y)
+        except InvalidInput:
+            raise
+        except ValueError as error:
+            problem = str(error).splitlines()[0]
+    if problem is not None:
+        raise InvalidInput("data", options["data"], f"cannot be used: {problem}", "mend the table")
+    for leak in leaks:
+        if issubclass(leak.category, PrivacyLeakWarning):
+            click.echo(f"warning: {leak.message}", err=True)
+    save_model(estimator, options["output"])
+    planned: Planned = estimator.plan_
+    return planned
+
+
+def _report(planned: Planned, options: dict[str, Any]) -> None:
+    certificate, delta = planned.plan.certificate, options["delta"]
+    document = document_of(certificate, delta)
+    private = planned.plan.entropy.private
+    if options["json"]:
+        print_json(
+            {
+                **document,
+                "private": private,
+                "plan": planned.choices(),
+                "reasons": planned.reasons,
+                "foretold": vars(planned.prediction),
+                "output": options["output"],
+            }
+        )
+        return
+    print_text(str(planned))
+    print_text()
+    print_document(document, json=False)
+    if not private:
+        print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    if options["dry_run"]:
+        print_text("Nothing was trained: of the data only its shape was read.")
+    else:
+        print_text(f"The model is in {options['output']}.")

@@ -1,0 +1,81 @@
+"""The folder: CSV and LaTeX for every table, PNG, SVG and CSV for every figure, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from shiftdp._errors import InvalidInput
+from shiftdp.ui.plots.style import loaded, write
+from shiftdp.ui.reproduce.contents import Reproduction
+from shiftdp.ui.reproduce.figures.picture import Picture
+from shiftdp.ui.reproduce.grid import entries_csv, grid_csv, grid_latex
+from shiftdp.ui.reproduce.page import page
+
+__all__ = ["prepare_folder", "summary", "write_folder"]
+
+
+def prepare_folder(path: str | Path) -> Path:
+    """The folder, made if it is not there; refused before any work if it cannot be written."""
+    folder = Path(path)
+    try:
+        for part in (folder, folder / "tables", folder / "figures"):
+            part.mkdir(parents=True, exist_ok=True)
+        probe = folder / "index.html"
+        probe.open("a").close()
+    except OSError as error:
+        raise InvalidInput(
+            "out", str(path), f"cannot be written: {error.strerror}", "give another folder"
+        ) from error
+    return folder
+
+
+def write_folder(made: Reproduction, folder: Path) -> Path:
+    """Write everything; returns the page to open."""
+    for table in made.tables:
+        base = folder / "tables" / table.label
+        _text(base.with_suffix(".csv"), grid_csv(table.grid))
+        _text(base.with_suffix(".tex"), grid_latex(table.grid, table.label, table.title))
+        if table.entries:
+            _text(folder / "tables" / f"{table.label}-comparison.csv", entries_csv(table.entries))
+        for i, grid in enumerate(table.beside, 1):
+            name = f"{table.label}-beside" + (f"-{i}" if len(table.beside) > 1 else "")
+            _text(folder / "tables" / f"{name}.csv", grid_csv(grid))
+            _text(folder / "tables" / f"{name}.tex", grid_latex(grid, name, grid.caption))
+    for picture in made.pictures:
+        base = folder / "figures" / picture.label
+        write(picture.figure, base.with_suffix(".png"))
+        _drawn(picture, base.with_suffix(".svg"))
+        _text(folder / "figures" / f"{picture.label}.csv", picture.csv())
+    _text(folder / "results.json", json.dumps(summary(made), indent=1, ensure_ascii=False))
+    index = folder / "index.html"
+    _text(index, page(made))
+    return index
+
+
+def summary(made: Reproduction) -> dict[str, object]:
+    """What agrees, what is corrected and what differs, as JSON."""
+    counted: dict[str, int] = {}
+    for _, entry in made.entries:
+        counted[entry.verdict] = counted.get(entry.verdict, 0) + 1
+    return {
+        "data": made.data,
+        "runs": made.runs,
+        "tables": len(made.tables),
+        "figures": len(made.pictures),
+        "verdicts": counted,
+        "entries": [{"where": label, **vars(entry)} for label, entry in made.entries],
+    }
+
+
+def _drawn(picture: Picture, path: Path) -> None:
+    """SVG with letters as outlines: a browser need not have the fonts of mathematics."""
+    with loaded():
+        import matplotlib as mpl
+
+        with mpl.rc_context({"svg.fonttype": "path"}):
+            picture.figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

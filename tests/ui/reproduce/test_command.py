@@ -1,0 +1,112 @@
+"""The command: what it writes, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from shiftdp.ui.reproduce import contents, published
+from shiftdp.ui.reproduce.progress import Progress, clock
+from tests.ui.shell import prose, refused, said, shiftdp
+
+
+def test_the_folder(folder: Path) -> None:
+    tables = {path.name for path in (folder / "tables").iterdir()}
+    for label in ("lr-ep", "lr-mu-long", "lr-ep-long", "ngd-fdp-sc", "ngd-fdp-proj-40"):
+        assert {f"{label}.csv", f"{label}.tex", f"{label}-comparison.csv"} <= tables
+        assert {f"{label}-beside.csv", f"{label}-beside.tex"} <= tables
+    figures = list((folder / "figures").iterdir())
+    assert len(figures) == 3 * 12
+    for path in figures:
+        start = path.read_bytes()[:8]
+        if path.suffix == ".png":
+            assert start == b"\x89PNG\r\n\x1a\n"
+        if path.suffix == ".svg":
+            assert start.startswith(b"<?xml")
+    results = json.loads((folder / "results.json").read_text())
+    assert results["verdicts"].keys() == {"agrees", "corrected"}
+    assert results["verdicts"]["corrected"] == 27
+
+
+def test_the_page_needs_nothing_from_elsewhere(folder: Path) -> None:
+    text = (folder / "index.html").read_text()
+    assert "<script" not in text
+    assert not re.search(r"(src|href)=\"(https?:)?//|url\(|@import", text)
+    linked = re.findall(r"(?:src|href)=\"([^\"#]+)\"", text)
+    assert len([name for name in linked if name.endswith(".svg")]) == 2 * 12
+    for name in linked:
+        assert (folder / name).is_file(), name
+    for anchor in re.findall(r"href=\"#([^\"]+)\"", text):
+        assert f'id="{anchor}"' in text
+    for word in ("published", "here", "difference", "verdict", "corrected"):
+        assert word in text
+
+
+def only_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "FIGURES", ())
+
+
+def test_a_number_that_should_agree_and_does_not_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_tables(monkeypatch)
+    call = ("reproduce", "--no-training", "--out", str(tmp_path))
+    assert "differs" not in prose(*call)
+    figures = published.published("gd_strongly_convex_mu")
+    monkeypatch.setitem(figures, "composition", [0.316, 1.001, 3.162])
+    result = shiftdp(*call)
+    assert shiftdp_exit(call) == 1
+    assert "1.001" in result.stdout
+    assert "What should agree and does not" in (tmp_path / "index.html").read_text()
+
+
+def shiftdp_exit(call: tuple[str, ...]) -> int:
+    """The code with which the process would end."""
+    from shiftdp.ui.main import program
+
+    with pytest.raises(SystemExit) as ended:
+        program.main(list(call), prog_name="shiftdp")
+    return int(ended.value.code or 0)
+
+
+def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert "--data nowhere: is no folder" in refused("reproduce --data nowhere")
+    both = refused("reproduce", "--data", str(tmp_path), "--quick")
+    assert "--data" in both
+    assert "--quick" in both
+    empty = refused("reproduce", "--data", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "train-images-idx3-ubyte" in empty
+    (tmp_path / "file").write_text("")
+    assert "--out" in refused("reproduce", "--no-training", "--out", str(tmp_path / "file" / "x"))
+    assert "--runs" in refused("reproduce --quick --runs 0")
+    assert time.monotonic() - began < 10.0
+
+
+def test_time_left_is_what_the_pace_so_far_says() -> None:
+    shown = Progress(100.0, None)
+    assert shown.left is None
+    time.sleep(0.05)
+    shown.advance(10.0)
+    left = shown.left
+    assert left is not None
+    assert 0.4 < left < 5.0
+    shown.advance(90.0)
+    assert shown.left == 0.0
+    assert clock(61) == "1 min 1 s"
+
+
+@pytest.mark.slow
+def test_the_quick_rehearsal_takes_a_minute(tmp_path: Path) -> None:
+    began = time.process_time()
+    document = said("reproduce", "--quick", "--out", str(tmp_path), "--json")
+    # of processor time, lest other work on the machine count; a minute on the clock of two cores
+    assert time.process_time() - began < 90.0
+    assert document["tables"] == 13
+    assert document["runs"] == 2
+    assert document["verdicts"]["not compared"] == 30
+    assert "differs" not in document["verdicts"]

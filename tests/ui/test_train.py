@@ -1,0 +1,196 @@
+"""`shiftdp train` and `shiftdp demo`: models in safe files, and no word about a record."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shiftdp.privacy import Ledger
+from shiftdp.sklearn import PrivateHuberRegressor, load_model
+from tests.ui.shell import process, prose, refused, said, shiftdp, table
+
+COMMON = ("--epsilon", "1", "--delta", "1e-5", "--feature-bound", "1")
+TRAIN = (*COMMON, "--target", "y", "--classes", "0,1", "--epochs", "20")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text(table())
+    frame = pd.read_csv(tmp_path / "data.csv")
+    frame.to_parquet(tmp_path / "data.parquet")
+    X, y = frame[["height", "weight"]].to_numpy(), frame["y"].to_numpy()
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    lines = [f"{b} 1:{r[0]} 2:{r[1]}" for r, b in zip(X, y, strict=True)]
+    (tmp_path / "data.svm").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def features(folder: Path) -> Any:
+    return np.load(folder / "data.npz")["X"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "svm"])
+def test_all_formats_make_the_same_model(folder: Path, ending: str) -> None:
+    prose("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "first.skops")
+    prose("train", f"data.{ending}", *TRAIN, "--random-state", "1", "-o", "second.skops")
+    first, second = load_model("first.skops"), load_model("second.skops")
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=4 * first.plan_.plan.grid)
+    assert first.classes_.tolist() == [0, 1]
+
+
+def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
+    document = said("train", "data.csv", *TRAIN, "-o", "model.skops", "--save", "c.json", "--json")
+    model = load_model("model.skops")
+    assert document["epsilon"] == model.certificate_.epsilon(1e-5) <= 1.0
+    assert document["private"] is True
+    assert document["plan"]["algorithm"] == "gd"
+    assert document["kind"] == "certified"
+    assert json.loads((folder / "c.json").read_text())
+    prose("verify", "c.json")
+    assert model.score(features(folder), np.load("data.npz")["y"]) > 0.5
+
+
+def test_the_file_is_no_pickle(folder: Path) -> None:
+    prose("train", "data.csv", *TRAIN, "-o", "model.skops")
+    with zipfile.ZipFile("model.skops") as archive:
+        assert "schema.json" in archive.namelist()
+        assert not [name for name in archive.namelist() if name.endswith(".pkl")]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "svm"])
+def test_a_dry_run_reads_the_shape_only(folder: Path, ending: str) -> None:
+    """The same plan for the same shape, though every value is missing or not a number."""
+    more = ("--features", "2") if ending == "svm" else ()
+    before = said("train", f"data.{ending}", *TRAIN, *more, "--dry-run", "--json")
+    if ending == "csv":
+        (folder / "data.csv").write_text("height,weight,y\n" + "x,?,secret\n" * 200)
+    elif ending == "parquet":
+        pd.DataFrame({name: ["x"] * 200 for name in ("height", "weight", "y")}).to_parquet(
+            "data.parquet"
+        )
+    elif ending == "npz":
+        np.savez("data.npz", X=np.full((200, 2), np.nan), y=np.full(200, np.nan))
+    else:
+        (folder / "data.svm").write_text("x 1:secret\n" * 200)
+    after = said("train", f"data.{ending}", *TRAIN, *more, "--dry-run", "--json")
+    assert after == before
+    assert after["run"]["n"] == 200
+    assert after["output"] is None
+
+
+def test_a_dry_run_shows_plan_and_certificate(folder: Path) -> None:
+    text = prose("train", "data.csv", *TRAIN, "--dry-run")
+    for word in ("noisy gradient descent", "foretold", "theorem", "epsilon", "Nothing was trained"):
+        assert word in text
+    assert not list(folder.glob("*.skops"))
+
+
+def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
+    result = shiftdp(
+        "train", "data.csv", *COMMON, "--target", "y", "--epochs", "5", "-o", "m.skops"
+    )
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("warning: classes are read off the labels")
+
+
+def test_seeds_are_stamped(folder: Path) -> None:
+    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.skops")
+    assert "NOT PRIVATE" in prose(*seeded)
+    assert said(*seeded, "--json")["private"] is False
+
+
+def test_a_ledger_is_charged_first(folder: Path) -> None:
+    ledger = Ledger.create("study.db", epsilon=1.2, delta=1e-5)
+    call = ("train", "data.csv", *TRAIN, "--ledger", "study.db", "-o", "m.skops")
+    prose(*call)
+    assert len(ledger.entries()) == 1
+    (folder / "m.skops").unlink()
+    result = shiftdp(*call)
+    assert result.exit_code == 1
+    assert "1.2" in result.stderr
+    assert not (folder / "m.skops").exists()
+
+
+def test_numbers_are_learnt_by_huber(folder: Path) -> None:
+    call = ("train", "data.csv", *COMMON, "--target", "weight", "--model", "huber", "--width", "2")
+    prose(*call, "--epochs", "5", "-o", "m.skops")
+    model = load_model("m.skops")
+    assert isinstance(model, PrivateHuberRegressor)
+    assert model.width == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "words"),
+    [
+        ("a,y\n1,0\nqqsecret,1\n", (), ("data.csv", "column a", "not numbers")),
+        ("a,y\n1,0\n,1\n", (), ("data.csv", "missing")),
+        ("a,y\n1,0\ninf,1\n", (), ("data.csv", "infinite")),
+        ("a,y\n1,0\n2,3,1\n", (), ("data.csv", "different length")),
+        ("a,a,y\n1,0,1\n", (), ("data.csv", "names")),
+        ("", (), ("data.csv", "names")),
+        ("a,y\n", (), ("data.csv", "0 sample")),
+        ("a,b\n1,0\n", (), ("--target y", "no column")),
+        ("a,y\n1,0\n2,qqsecret\n", (), ("not in classes",)),
+        ("a,y\n1,0\n2,1\n", ("--batch-size", "5", "--algorithm", "cgd"), ("--batch-size 5",)),
+        ("a,y\n1,0\n200,1\n", ("--oversized", "refuse"), ("feature_bound",)),
+        ("a,y\n1,0\n2,1\n", ("--epsilon", "-1"), ("--epsilon",)),
+    ],
+    ids=[
+        "words",
+        "missing",
+        "infinite",
+        "ragged",
+        "names",
+        "nothing",
+        "empty",
+        "no target",
+        "label",
+        "large batch",
+        "long row",
+        "epsilon",
+    ],
+)
+def test_bad_tables_get_one_line(
+    folder: Path, content: str, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    (folder / "data.csv").write_text(content)
+    line = refused("train", "data.csv", *TRAIN, *arguments, "-o", "m.skops")
+    for word in words:
+        assert word in line
+    assert "qqsecret" not in line
+    assert not (folder / "m.skops").exists()
+
+
+def test_one_class_alone(folder: Path) -> None:
+    (folder / "data.csv").write_text("a,y\n1,7\n2,7\n")
+    line = refused("train", "data.csv", *COMMON, "--target", "y", "-o", "m.skops")
+    assert "one class" in line
+
+
+def test_files_that_cannot_be(folder: Path) -> None:
+    (folder / "data.txt").write_text("1 2 3")
+    assert "known format" in refused("train", "data.txt", *TRAIN, "-o", "m.skops")
+    (folder / "data.parquet").write_text("nothing")
+    assert "cannot be read" in refused("train", "data.parquet", *TRAIN, "-o", "m.skops")
+    assert "one of .skops" in refused("train", "data.csv", *TRAIN, "-o", "model.pkl")
+    assert "-o" in refused("train", "data.csv", *TRAIN)
+
+
+def test_the_demonstration(folder: Path) -> None:
+    result = process("demo", "--epsilon", "1", "--json", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    rows = {row["name"]: row["epsilon"] for row in document["rows"]}
+    assert rows["best"] <= 1.0 < rows["prior Renyi"] < rows["composition"]
+    assert rows["Poisson"] > rows["best"]
+    # the noise is fresh: the test set and the noise move it by a few points
+    assert document["accuracy"]["planner"] > 0.8
+    assert document["accuracy"]["not private"] > 0.94
+    for name in ("demo.png", "demo.svg"):
+        assert (folder / "out" / name).stat().st_size > 10_000
