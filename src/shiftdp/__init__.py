@@ -140,7 +140,7 @@ _HOMES = {
         "risk",
     ),
 }
-_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy")
+_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training")
 
 
 if not TYPE_CHECKING:  # checkers see the imports above, and know a wrong name
