@@ -17,18 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftdp._checks import Array, finite, number_in
+from shiftdp._checks import Array
 from shiftdp.fdp.gaussian import GaussianTradeoff
-from shiftdp.fdp.gaussian_mixture import (
-    epsilon_from_profile,
-    forward_profile,
-    gaussian_terms,
-    reflected,
-    sum_up,
-    tangents,
-    widest,
-)
-from shiftdp.fdp.mixture_curve import Rate, between, upper_point
+from shiftdp.fdp.gaussian_mixture import forward_profile, gaussian_terms
+from shiftdp.fdp.mixture_curve import Rate, upper_point
+from shiftdp.fdp.sampled_step import SampledStep
 from shiftdp.fdp.subsampling import subsample
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -51,40 +44,15 @@ def shifted_subsampled(p: float, a: float, s: float) -> TradeoffFunction:
 
 
 @dataclass(frozen=True)
-class ShiftedSubsampled(TradeoffFunction):
-    """S_p(a, s) of Theorem B2: participation p, shift a, sensitivity s, in units of the noise.
+class ShiftedSubsampled(SampledStep):
+    """S_p(a, s) of Theorem B2.
 
     >>> f = ShiftedSubsampled(p=0.01, a=0.05, s=1.0)
     >>> round(f.delta(0.1), 9), round(f.epsilon(1e-5), 9)
     (0.002320261, 0.396130835)
     """
 
-    p: float
-    a: float
-    s: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "p", number_in("p", self.p, 0.0, 1.0))
-        object.__setattr__(self, "a", finite("a", self.a, 0.0))
-        object.__setattr__(self, "s", finite("s", self.s, 0.0))
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
-    @property
-    def _d(self) -> float:
-        return sum_up(self.a, self.s)
-
-    @property
-    def _simple(self) -> GaussianTradeoff | None:
-        """G(mu), where it is that."""
-        if self.p == 1.0:
-            return GaussianTradeoff(self._d)
-        return GaussianTradeoff(self.a) if self.p == 0.0 or self._d == self.a else None
-
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
-        """delta and -d delta/d eps for eps >= 0."""
         p, a, d = self.p, self.a, self._d
         apart = epsilon <= 0.5 * a * d * (1 + 1e-15)
         if not apart.any():
@@ -95,28 +63,6 @@ class ShiftedSubsampled(TradeoffFunction):
         delta[apart], slope[apart] = gaussian_terms((1.0 - p, p), (a, d), epsilon[apart])
         delta[~apart], slope[~apart] = forward_profile(p, a, d, epsilon[~apart])
         return delta, slope
-
-    def _delta(self, epsilon: Array) -> Array:
-        if self._simple is not None:
-            return self._simple._delta(epsilon)
-        return reflected(epsilon, self._profile, self._profile)
-
-    @property
-    def _smooth(self) -> bool:
-        return self._simple is None or self._simple._smooth
-
-    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
-        if self._simple is not None:
-            return self._simple._tangents(epsilon)
-        return tangents(self._profile, epsilon)
-
-    def _epsilon(self, delta: Array) -> Array:
-        if self._simple is not None:
-            return self._simple._epsilon(delta)
-        return epsilon_from_profile(self._profile, delta, widest(self._d))
-
-    def _beta(self, alpha: Array) -> Array:
-        return between(self._curve, alpha) if self._simple is None else self._simple._beta(alpha)
 
     def _curve(self, alpha: Array) -> Array:
         """f in three parts, by the eps at which it touches the line 1 - delta - e^eps alpha.
