@@ -85,16 +85,36 @@ class _Line:
         sums: Array = np.einsum("ij,j->i", phase, self.terms).real
         return sums
 
+    @cached_property
+    def _lost(self) -> float:
+        """What was cut off, or rounded in the sum."""
+        return self.tail + 4e-16 * float(np.abs(self.terms).sum())
+
+    @cached_property
+    def _alias(self) -> tuple[Array, Array, int]:
+        """c' - c, the logarithms of the bounds on aliases at eps = 0, and where c' passes c."""
+        away = self.tilts - self.c
+        rise = self.heights - self.log_scale - np.abs(away) * self.period
+        return away, rise, int(np.searchsorted(self.tilts, self.c))
+
+    def error_at(self, epsilon: float, total: float) -> float:
+        """The relative error of the sum at one eps, as far as it is known."""
+        away, rise, split = self._alias
+        bound = rise - epsilon * away
+        aliases = math.exp(min(float(bound[:split].min()), 700.0))
+        aliases += math.exp(min(float(bound[split:].min()), 700.0))
+        error = (self._lost + aliases) / abs(total) + self.rounding
+        error += 2e-16 * abs(self.c * epsilon)
+        return error if math.isfinite(error) else math.inf
+
     def error(self, epsilon: Array, total: Array) -> Array:
-        """The relative error of the sum, as far as it is known."""
+        """The same at many."""
         size = np.abs(total)
+        away, rise, split = self._alias
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            error = (self.tail + 4e-16 * np.abs(self.terms).sum()) / size + self.rounding
+            error = self._lost / size + self.rounding
             error = error + 2e-16 * np.abs(self.c * epsilon)
-            away = self.tilts - self.c
-            rise = self.heights - self.log_scale - np.abs(away) * self.period
             bound = rise - np.multiply.outer(epsilon, away)
-            split = int(np.searchsorted(self.tilts, self.c))
             aliases = np.exp(bound[:, :split].min(axis=1)) + np.exp(bound[:, split:].min(axis=1))
             error = error + aliases / size
         return np.where(np.isfinite(error), error, math.inf)
@@ -195,9 +215,8 @@ class ContourEstimate:
             epsilon = max(epsilon, 0.0)
         for _ in range(2):
             line = self._draw(survey, tilts, c, epsilon, goal)
-            epsilon = _newton(line, goal, epsilon)
-            total = line.sums(np.array([epsilon]))
-            worst = float(line.error(np.array([epsilon]), total)[0]) + math.exp(-margin)
+            epsilon, total = _newton(line, goal, epsilon)
+            worst = line.error_at(epsilon, total) + math.exp(-margin)
             if worst < _ACCEPTED:
                 return max(epsilon, 0.0)
             c, _ = tilts.for_epsilon(epsilon)  # eps was only known roughly
@@ -519,8 +538,8 @@ def _vertex(x: Array, y: Array) -> tuple[float, float]:
     return at, y0 + (at - x0) * (low + bend * (at - x1))
 
 
-def _newton(line: _Line, goal: float, epsilon: float) -> float:
-    """eps with log delta(eps) = goal on this line."""
+def _newton(line: _Line, goal: float, epsilon: float) -> tuple[float, float]:
+    """eps with log delta(eps) = goal on this line, and the sum there, to some digits."""
     tau, terms, c = line.tau, line.terms, line.c
     slopes = terms * (c + 1j * tau)
     for _ in range(_NEWTON):
@@ -531,7 +550,7 @@ def _newton(line: _Line, goal: float, epsilon: float) -> float:
         step = (line.log_scale - c * epsilon + math.log(total) - goal) * total / slope
         epsilon += step
         if abs(step) * slope / total * math.copysign(1.0, c) < 1e-8:
-            return epsilon
+            return epsilon, total
     raise ContourRefusal("Newton's method did not settle")
 
 
