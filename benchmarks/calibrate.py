@@ -3,8 +3,9 @@
 The same mechanism for all: Poisson-sampled Gaussian sums, add or remove (`zero_out`), the least
 noise multiplier with epsilon <= 2 at delta = 1e-5. dp_accounting searches with
 `calibrate_dp_mechanism` on privacy loss distributions, Opacus with `get_noise_multiplier` on its
-PRV accountant, both at their defaults. Beside each answer stands its epsilon under every
-accountant; the exact one is the contour estimate of `shiftdp`. Then the same call with all
+PRV accountant, both at their defaults: the accuracy is not the same, dp_accounting's answer being
+nearer to the exact one than ours, and Opacus' farther. Beside each answer stands its epsilon under
+every accountant; the exact one is the contour estimate of `shiftdp`. Then the same call with all
 last-iterate bounds, tau searched. Processor time, of the same run.
 
     python benchmarks/calibrate.py

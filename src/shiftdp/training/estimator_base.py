@@ -216,9 +216,9 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
+    @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
         """Release a model of these records."""
-        raise NotImplementedError
 
 
 def bounded(X: Any, bound: float) -> NDArray[Any]:
