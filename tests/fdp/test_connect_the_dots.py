@@ -16,7 +16,7 @@ from shiftdp.fdp import (
     PiecewiseLinear,
     TradeoffFunction,
 )
-from shiftdp.fdp.connect_the_dots import Dots, connect_the_dots
+from shiftdp.fdp.connect_the_dots import Dots, Grades, connect_the_dots
 
 EPSILON = np.concatenate([np.linspace(-6.0, 6.0, 241), [0.013, 0.0291, 1.2345, 3.3333]])
 FUNCTIONS = [
@@ -34,31 +34,42 @@ FUNCTIONS = [
 
 def profile(dots: Dots, epsilon: Array) -> Array:
     """delta(eps) of the discrete law, by its definition."""
-    j = np.arange(1, dots.right.size + 1) * dots.mesh
-    losses = np.concatenate([-j[::-1], [0.0], j])
+    j, i = dots.right_place * dots.mesh, dots.left_place * dots.mesh
+    losses = np.concatenate([-i[::-1], [0.0], j])
     masses = np.concatenate([dots.left[::-1], [dots.centre], dots.right])
     gains = np.maximum(0.0, 1.0 - np.exp(epsilon[:, None] - losses))
     return np.asarray(gains @ masses + dots.infinite)
 
 
+GRADES: list[tuple[Grades, Grades]] = [
+    ((), ()),
+    (((0.3, 4), (2.0, 16)), ((0.1, 8), (1.0, 64))),
+    (((0.0, 2),), ((0.0, 3), (0.5, 5))),
+]
+
+
+@pytest.mark.parametrize("grades", GRADES, ids=["even", "graded", "graded from the start"])
 @pytest.mark.parametrize("mesh", [0.2, 0.05, 0.011])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=str)
-def test_one_law_is_above_and_the_other_below(f: TradeoffFunction, mesh: float) -> None:
-    above, below = connect_the_dots(f, mesh, 9.0)
+def test_one_law_is_above_and_the_other_below(
+    f: TradeoffFunction, mesh: float, grades: tuple[Grades, Grades]
+) -> None:
+    above, below = connect_the_dots(f, mesh, 9.0, grades=grades)
     truth = f._delta(EPSILON)
     assert np.all(profile(above, EPSILON) >= truth * (1 - 1e-11) - 1e-14)
     assert np.all(profile(below, EPSILON) <= truth + 1e-14)
 
 
+@pytest.mark.parametrize("grades", GRADES, ids=["even", "graded", "graded from the start"])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=str)
-def test_both_are_probability_laws(f: TradeoffFunction) -> None:
-    for dots in connect_the_dots(f, 0.05, 9.0):
+def test_both_are_probability_laws(f: TradeoffFunction, grades: tuple[Grades, Grades]) -> None:
+    for dots in connect_the_dots(f, 0.05, 9.0, grades=grades):
         assert np.all(dots.right >= 0)
         assert np.all(dots.left >= 0)
         assert dots.centre >= -1e-12
         # under P: e^-loss times the masses, and what has loss -infinity
-        j = np.arange(1, dots.right.size + 1) * dots.mesh
-        under_p = dots.right @ np.exp(-j) + dots.left @ np.exp(j) + dots.centre
+        j, i = dots.right_place * dots.mesh, dots.left_place * dots.mesh
+        under_p = dots.right @ np.exp(-j) + dots.left @ np.exp(i) + dots.centre
         assert under_p <= 1 + 1e-10
 
 
@@ -72,6 +83,17 @@ def test_the_gap_closes_as_the_square_of_the_mesh(mu: float, p: float) -> None:
         above, below = connect_the_dots(f, mesh, float(f.epsilon(1e-15)))
         gaps.append((profile(above, at) - profile(below, at))[0])
     assert gaps[1] <= gaps[0] / 6 + 1e-10 * f.delta(float(at[0]))
+
+
+def test_cells_widen_where_they_are_told_to() -> None:
+    f = GaussianTradeoff(1.0).subsample(0.1)
+    above, _ = connect_the_dots(f, 0.01, 5.0, grades=(((0.2, 8), (1.0, 64)), ()))
+    strides = np.diff(above.right_place)
+    assert above.right_place[0] == 1
+    assert np.array_equal(np.unique(strides), [1, 8, 64])
+    assert np.all(np.diff(strides) >= 0)
+    assert above.right_place[-1] >= 500
+    assert above.right.size < 40
 
 
 def test_the_far_tail_keeps_its_digits() -> None:

@@ -329,8 +329,9 @@ def test_exported_losses_dominate(f: sdp.TradeoffFunction) -> None:
     at = EPSILONS[EPSILONS >= 0.0] if isinstance(f, Composite) else EPSILONS
     worse = np.maximum(f.delta(at), f.inverse().delta(at))
     found = law.get_delta_for_epsilon(at)
-    # their own sums round, by ulps of 1
-    assert np.all(found >= worse - 1e-14)
+    # their own sums round, by ulps of 1; what is composed numerically is a bound that leaves 1e-12
+    # for rounding, and the law is that of its convex minorant, which is a bound as well
+    assert np.all(found >= worse - (1e-12 if isinstance(f, Composite) else 1e-14))
     # chords over cells of width h exceed the profile by O(h^2), or O(h) next to an atom
     assert np.max(found - worse) < 1e-3
     least = max(f.epsilon(1e-3), f.inverse().epsilon(1e-3))

@@ -12,11 +12,12 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from shiftdp._checks import count
 from shiftdp.fdp.composite import Composite
 from shiftdp.fdp.failure import WithFailure
 from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.identity import Identity
-from shiftdp.fdp.tradeoff import TradeoffFunction, several
+from shiftdp.fdp.tradeoff import TradeoffFunction, several, tradeoff
 
 __all__ = ["Product", "compose", "power"]
 
@@ -28,6 +29,17 @@ class Product:
         self.gaussians: list[tuple[float, int]] = []
         self.failures: list[tuple[float, int]] = []
         self.factors: dict[TradeoffFunction, int] = {}
+
+    @classmethod
+    def of(cls, factors: Product | Iterable[tuple[TradeoffFunction, int]]) -> Product:
+        """From pairs of a factor and its multiplicity."""
+        if isinstance(factors, Product):
+            return factors
+        product = cls()
+        for f, k in factors:
+            if (k := count("multiplicity", k)) > 0:
+                tradeoff("factor", f)._join(product, k)
+        return product
 
     def gaussian(self, mu: float, k: int) -> None:
         if mu > 0:

@@ -9,6 +9,9 @@ their greatest convex minorant, which is still above H in the first case and bel
 
 Only eps >= 0 is ever evaluated: the left half of the law is the right half for f^-1, whose atoms
 have the weight e^{-jh} there, so nothing cancels in either tail.
+
+All of this holds for any increasing gamma_j. Where a profile is smooth and has little mass, only
+every eighth point of the grid need be used, or every sixty-fourth (`Grades`).
 """
 
 from __future__ import annotations
@@ -18,11 +21,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["Dots", "connect_the_dots"]
+__all__ = ["Dots", "Grades", "connect_the_dots"]
+
+Grades = tuple[tuple[float, int], ...]
+"""From which loss on every how many-th point of the grid is used; from 0 on, each."""
 
 # what is known of H may be too large by this part
 _SLACK = 1e-11
@@ -31,12 +38,15 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class Dots:
-    """Atoms of a loss law under Q: `right[j]` at (j+1) h, `left[j]` at -(j+1) h, `infinite` beyond.
+    """Atoms of a loss law under Q: `right[j]` at `right_place[j]` h, `left[j]` at -`left_place[j]`
+    h, `infinite` beyond.
 
     What is missing to 1 sits at 0. The `_error` arrays bound the rounding of each atom.
     """
 
     mesh: float
+    right_place: NDArray[np.int64]
+    left_place: NDArray[np.int64]
     right: Array
     left: Array
     right_error: Array
@@ -50,10 +60,14 @@ class Dots:
 
 
 def connect_the_dots(
-    f: TradeoffFunction, mesh: float, right: float, left: float | None = None
+    f: TradeoffFunction,
+    mesh: float,
+    right: float,
+    left: float | None = None,
+    grades: tuple[Grades, Grades] = ((), ()),
 ) -> tuple[Dots, Dots]:
     """A dominating and a dominated law with losses on multiples of `mesh`, up to about `right` and
-    down to about -`left`.
+    down to about -`left`; `grades` of the losses to the right and to the left.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> above, below = connect_the_dots(GaussianTradeoff(1.0), 0.1, 9.0)
@@ -62,7 +76,7 @@ def connect_the_dots(
     """
     functions = (f,) if f.symmetric else (f, f.inverse())
     reaches = (right,) if f.symmetric else (right, right if left is None else left)
-    cells = [_cells(mesh, reach) for reach in reaches]
+    cells = [_cells(mesh, reach, part) for reach, part in zip(reaches, grades, strict=False)]
     lines = [_lines(g, c) for g, c in zip(functions, cells, strict=True)]
     values = [line.values for line in lines]
     lower = [
@@ -78,16 +92,33 @@ def connect_the_dots(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The grid gamma_0 = 1, gamma_1, ... and the widths of its cells."""
+    """The points gamma_0 = 1, gamma_1, ..., where they are on the grid, by what part each cell
+    grows to the next, and how wide it is.
+    """
 
     mesh: float
+    place: NDArray[np.int64]
     gamma: Array
+    growth: Array
     width: Array
 
 
-def _cells(mesh: float, reach: float) -> _Cells:
-    gamma = np.exp(mesh * np.arange(max(2, math.ceil(reach / mesh)) + 1.0))
-    return _Cells(mesh, gamma, gamma[:-1] * math.expm1(mesh))
+def _cells(mesh: float, reach: float, grades: Grades) -> _Cells:
+    place = _places(mesh, reach, grades)
+    gamma, growth = np.exp(mesh * place), np.expm1(mesh * (place[1:] - place[:-1]))
+    return _Cells(mesh, place, gamma, growth, gamma[:-1] * growth)
+
+
+def _places(mesh: float, reach: float, grades: Grades) -> NDArray[np.int64]:
+    last, at, stride = max(2, math.ceil(reach / mesh)), 0, 1
+    pieces = []
+    for begin, next_stride in (*grades, (math.inf, 0)):
+        end = last if begin >= reach else max(math.ceil(begin / mesh), at, 1)
+        pieces.append(np.arange(at, end, stride))
+        at, stride = at + stride * pieces[-1].size, next_stride
+        if at >= last:
+            break
+    return np.concatenate([*pieces, [at]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +131,11 @@ class _Lines:
 
 
 def _lines(f: TradeoffFunction, cells: _Cells) -> _Lines:
-    grid = cells.mesh * np.arange(float(cells.gamma.size))
-    # log of the mean of e^jh and e^(j+1)h
-    middle = grid[:-1] + math.log1p(0.5 * math.expm1(cells.mesh))
+    grid = np.asarray(cells.mesh * cells.place, dtype=np.float64)
     if not f._smooth:
         return _Lines(f._delta(grid), None, None)
+    # log of the mean of gamma_j and gamma_{j+1}
+    middle = grid[:-1] + np.log1p(0.5 * cells.growth)
     delta, slope = f._tangents(np.concatenate([grid, middle]))
     n = grid.size
     return _Lines(delta[:n], delta[n:], slope[n:])
@@ -112,11 +143,21 @@ def _lines(f: TradeoffFunction, cells: _Cells) -> _Lines:
 
 def _atoms(values: Array, cells: _Cells) -> tuple[Array, Array]:
     """Q-weights gamma_j (slope_j - slope_{j-1}) of the convex minorant, and their rounding."""
-    slopes = np.diff(values) / cells.width
-    slopes = np.minimum(scipy.optimize.isotonic_regression(slopes, weights=cells.width).x, 0.0)
+    slopes = np.minimum(_rising((values[1:] - values[:-1]) / cells.width, cells.width), 0.0)
     gamma = cells.gamma[1:]
     # a jump errs by ulps of the slopes that it is the difference of
-    return gamma * np.diff(slopes, append=0.0), (-8.0 * _ULP) * (gamma * slopes)
+    weighted = gamma * slopes
+    atoms = -weighted
+    atoms[:-1] += gamma[:-1] * slopes[1:]
+    return atoms, (-8.0 * _ULP) * weighted
+
+
+def _rising(slopes: Array, weights: Array) -> Array:
+    """The slopes of the greatest convex minorant."""
+    if np.all(slopes[1:] >= slopes[:-1]):
+        return slopes
+    rising: Array = scipy.optimize.isotonic_regression(slopes, weights=weights).x
+    return rising
 
 
 def _lowered(lines: _Lines, other: Array, cells: _Cells) -> Array:
@@ -175,16 +216,19 @@ def _at_one(right: Array, left: Array, mesh: float) -> float:
 
 def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
     """The dominated law from one minorant of both sides, for kinks that meet at gamma = 1."""
-    inner, mesh = 1.0 / cells[-1].gamma[:0:-1], cells[0].mesh
+    inner = 1.0 / cells[-1].gamma[:0:-1]
     values = np.concatenate([[1.0], 1.0 - inner + inner * lower[-1][:0:-1], lower[0]])
     gamma = np.concatenate([inner, cells[0].gamma])
-    width = np.append(gamma[0], gamma[:-1] * math.expm1(mesh))
-    slopes = scipy.optimize.isotonic_regression(np.diff(values) / width, weights=width).x
-    slopes = np.clip(slopes, -1.0, 0.0)
+    growth = np.concatenate([cells[-1].growth[::-1], cells[0].growth])
+    width = np.append(gamma[0], gamma[:-1] * growth)
+    slopes = np.clip(_rising(np.diff(values) / width, width), -1.0, 0.0)
     atoms = gamma * np.diff(slopes, append=0.0)
     error = (-8.0 * _ULP) * (gamma * slopes)
     n = inner.size  # the atom at 0 has n others on its left
-    return Dots(mesh, atoms[n + 1 :], atoms[:n][::-1], error[n + 1 :], error[:n][::-1], 0.0)
+    return Dots(
+        cells[0].mesh, cells[0].place[1:], cells[-1].place[1:],
+        atoms[n + 1 :], atoms[:n][::-1], error[n + 1 :], error[:n][::-1], 0.0,
+    )  # fmt: skip
 
 
 def _law(cells: list[_Cells], values: list[Array], infinite: float) -> Dots:
@@ -192,5 +236,6 @@ def _law(cells: list[_Cells], values: list[Array], infinite: float) -> Dots:
     (right, right_error), (left, left_error) = sides[0], sides[-1]
     shrink = 1.0 / cells[-1].gamma[1:]
     return Dots(
-        cells[0].mesh, right, left * shrink, right_error, left_error * shrink, max(0.0, infinite)
-    )
+        cells[0].mesh, cells[0].place[1:], cells[-1].place[1:],
+        right, left * shrink, right_error, left_error * shrink, max(0.0, infinite),
+    )  # fmt: skip

@@ -26,15 +26,15 @@ from typing import TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftdp._checks import Array, array_in, count, number_in
+from shiftdp._checks import Array, array_in, number_in
 from shiftdp._errors import ShiftdpError
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp.composition import Product
 from shiftdp.fdp.loss_laws import loss_law
 from shiftdp.fdp.moments import LossLaw, Quadrature
-from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
+from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["ContourEstimate", "ContourRefusal", "estimate_delta", "estimate_epsilon"]
+__all__ = ["ContourEstimate", "ContourRefusal", "Line", "estimate_delta", "estimate_epsilon"]
 
 Result = TypeVar("Result")
 
@@ -64,7 +64,7 @@ class ContourRefusal(ShiftdpError):
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
+class Line:
     """The integrand on c + i tau, without the factor e^{K(c) - c eps}, and what is known of it."""
 
     c: float
@@ -140,13 +140,7 @@ class ContourEstimate:
     @classmethod
     def of(cls, factors: Product | Iterable[tuple[TradeoffFunction, int]]) -> ContourEstimate:
         """From a product in normal form, or from pairs of a factor and its multiplicity."""
-        if isinstance(factors, Product):
-            product = factors
-        else:
-            product = Product()
-            for f, k in factors:
-                if (k := count("multiplicity", k)) > 0:
-                    tradeoff("factor", f)._join(product, k)
+        product = Product.of(factors)
         laws = tuple((loss_law(f), k) for f, k in product.factors.items())
         mu = math.sqrt(math.fsum(k * m * m for m, k in product.gaussians))
         failure = product.failure_probability if product.failures else 0.0
@@ -260,7 +254,7 @@ class ContourEstimate:
         result[order] = falling
         return result
 
-    def _read(self, line: _Line, survey: _Survey, epsilon: Array) -> tuple[Array, Array]:
+    def _read(self, line: Line, survey: _Survey, epsilon: Array) -> tuple[Array, Array]:
         """log delta(eps), and its error."""
         total = line.sums(epsilon)
         error = line.error(epsilon, total)
@@ -277,7 +271,7 @@ class ContourEstimate:
         fine = (value <= 1e-9) & np.isfinite(value)
         return value, np.where(fine, error, math.inf)
 
-    def _line_at(self, epsilon: float, margin: float) -> tuple[_Line, _Survey]:
+    def _line_at(self, epsilon: float, margin: float) -> tuple[Line, _Survey]:
         """A line for eps; delta, of which the tails may take no part, is found on the way."""
         floor, worst = _FIRST_FLOOR, math.inf
         for _ in range(_ROUNDS):
@@ -303,6 +297,20 @@ class ContourEstimate:
 
     # --- the line ---
 
+    def central_line(
+        self, log_floor: float, margin: float, deviations: float
+    ) -> tuple[Line, float]:
+        """The line c = -1/2, on which delta - 1 is known to some e^log_floor for all eps up to the
+        end that is returned, and down to minus that.
+        """
+        survey = self._survey(log_floor, margin)
+        if survey.lost > 0.0:
+            raise ContourRefusal("losses may be infinite")
+        end = survey.mean + deviations * survey.sigma
+        tilts = survey.tilts(False, 0.0)
+        period = max(tilts.period(-0.5, e, 0.0) for e in (-end, end))
+        return self._draw(survey, tilts, -0.5, end, 0.0, period), end
+
     def _survey(self, log_delta: float, margin: float) -> _Survey:
         """Quadratures that leave out no more than e^-margin of delta."""
         steps = sum(k for _, k in self.laws)
@@ -318,7 +326,15 @@ class ContourEstimate:
             raise ContourRefusal(f"the mean privacy loss {mean:g} is no positive number")
         return _Survey(self.laws, self.mu, rules, log_floor, mean, -math.expm1(log_kept))
 
-    def _draw(self, survey: _Survey, tilts: _Tilts, c: float, epsilon: float, goal: float) -> _Line:
+    def _draw(
+        self,
+        survey: _Survey,
+        tilts: _Tilts,
+        c: float,
+        epsilon: float,
+        goal: float,
+        period: float | None = None,
+    ) -> Line:
         """The trapezoid rule on the line through c, for eps with log delta(eps) about `goal`."""
         excess = [float(rule.excess(np.array([c]))[0]) for rule in survey.rules]
         log_scale = 0.5 * self.mu**2 * c * (c + 1.0)
@@ -327,7 +343,7 @@ class ContourEstimate:
         )
         if not math.isfinite(log_scale):
             raise ContourRefusal("the moment generating function overflows")
-        period = tilts.period(c, epsilon, goal)
+        period = period or tilts.period(c, epsilon, goal)
         step = 2.0 * math.pi / period
         # the atoms at 0, all together, have delta(eps) = 0 for eps >= 0 and need not be integrated
         still = -math.inf
@@ -385,7 +401,7 @@ class ContourEstimate:
             terms = -terms
         rounding = 4e-16 * (4.0 + abs(log_scale)) + survey.error(excess, rules, c)
         every: Array = step * np.arange(terms.size, dtype=np.float64)
-        return _Line(
+        return Line(
             c, log_scale, every, terms, period, width, tail, rounding, tilts.c, tilts.height
         )  # fmt: skip
 
@@ -538,7 +554,7 @@ def _vertex(x: Array, y: Array) -> tuple[float, float]:
     return at, y0 + (at - x0) * (low + bend * (at - x1))
 
 
-def _newton(line: _Line, goal: float, epsilon: float) -> tuple[float, float]:
+def _newton(line: Line, goal: float, epsilon: float) -> tuple[float, float]:
     """eps with log delta(eps) = goal on this line, and the sum there, to some digits."""
     tau, terms, c = line.tau, line.terms, line.c
     slopes = terms * (c + 1j * tau)

@@ -12,19 +12,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp.fdp.rounding import complement_down
 
-__all__ = ["tradeoff_from_profile"]
+if TYPE_CHECKING:
+    from shiftdp.fdp.tradeoff import TradeoffFunction
+
+__all__ = ["smooth_tradeoff", "tradeoff_from_profile", "tradeoff_from_smooth_profile"]
 
 Profile = Callable[[Array], Array]
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _WIDEST = 709.0  # beyond it exp overflows
 _SHRINKINGS = 80
+_TABLE = 256
+_LEAST, _FLOOR = 1e-19, 1e-12
+_SCAN = np.geomspace(1e-9, _WIDEST, 96)
 
 
 def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
@@ -39,20 +47,106 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
     [0.61085631]
     """
 
-    # what is subtracted at the end makes up for the roundings before it
     def steep(e: Array) -> Array:
-        return 1.0 - delta(e) - np.exp(e) * alpha * (1 + 1e-15) - 4e-16
+        return _steep(e, delta(e), alpha)
 
     def flat(e: Array) -> Array:
-        return np.exp(-e) * (1.0 - inverse_delta(e) - alpha - 8e-16)
+        return _flat(e, inverse_delta(e), alpha)
 
     # where an objective cannot exceed what is known already: e^e alpha > 1, e^-e < flat(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         start = np.maximum(flat(np.zeros(alpha.shape)), 0.0)
         reach = np.where(alpha > 0.0, np.minimum(-np.log(alpha), _WIDEST), 0.0)
         reach_flat = np.minimum(-np.log(start), _WIDEST)
-    best = np.maximum(_hump(steep, reach), _hump(flat, reach_flat))
-    # eps -> infinity decides at alpha = 0
+    return _finished(np.maximum(_hump(steep, reach), _hump(flat, reach_flat)), delta, alpha)
+
+
+def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
+    """The same for many alpha at once, where profiles have no kinks but at eps = 0.
+
+    The line of eps touches f where alpha = P(loss > eps), and the line of -eps, by the inverse's
+    loss, where 1 - alpha = Q(loss > eps). Both are known from the differences between the points of
+    a table, so the eps for an alpha is; what it is off by counts by its square.
+
+    >>> from shiftdp.fdp.gaussian_profile import gaussian_delta_array
+    >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
+    >>> print(tradeoff_from_smooth_profile(profile, profile, np.array([0.1])).round(9))
+    [0.61085631]
+    """
+    forth = _Table.of(delta)
+    back = forth if inverse_delta is delta else _Table.of(inverse_delta)
+    steep, flat = forth.where(forth.p_tail, alpha), back.where(back.q_tail, 1.0 - alpha)
+    # at 0 both lines are the same
+    best = 1.0 - min(float(forth.delta[0]), float(back.delta[0])) - alpha - 8e-16
+    for e, profile, line in ((steep, delta, _steep), (flat, inverse_delta, _flat)):
+        here = e > 0.0
+        if here.any():
+            found = line(e[here], profile(e[here]), alpha[here])
+            best[here] = np.maximum(best[here], found)
+    return _finished(best, delta, alpha)
+
+
+def smooth_tradeoff(f: TradeoffFunction, alpha: Array) -> Array:
+    """The same for a tradeoff function that knows its profile and its inverse."""
+    rarer = np.minimum(alpha, 1.0 - alpha)
+    floor = max(_LEAST, 1e-4 * float(rarer.min(where=rarer > 0.0, initial=1.0)))
+    floor = min(floor, _FLOOR)  # what is smaller need not be known
+    back = f.inverse()
+
+    def forth(e: Array) -> Array:
+        return f._delta_or(e, np.full(e.shape, floor))
+
+    def other(e: Array) -> Array:
+        return back._delta_or(e, np.full(e.shape, floor))
+
+    return tradeoff_from_smooth_profile(forth, forth if f.symmetric else other, alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """A profile at points from 0 to where it ends, and between them P and Q(loss > eps)."""
+
+    delta: Array
+    middle: Array
+    p_tail: Array
+    q_tail: Array
+    end: float
+
+    @classmethod
+    def of(cls, profile: Profile) -> _Table:
+        seen = profile(_SCAN)
+        last = int(np.argmax(seen <= seen[-1] * (1 + 1e-9)))
+        end = float(_SCAN[last])
+        e = end * np.linspace(0.0, 1.0, _TABLE) ** 1.5
+        delta, gamma = profile(e), np.exp(e)
+        p_tail = np.maximum((delta[:-1] - delta[1:]) / (gamma[1:] - gamma[:-1]), 0.0)
+        middle = 0.5 * (e[1:] + e[:-1])
+        q_tail = 0.5 * (delta[1:] + delta[:-1]) + np.exp(middle) * p_tail
+        return cls(delta, middle, p_tail, q_tail, end)
+
+    def where(self, tail: Array, goal: Array) -> Array:
+        """The eps at which a tail, which falls, passes the goal."""
+        with np.errstate(divide="ignore"):
+            level = np.maximum.accumulate(np.log(np.maximum(tail, 1e-300))[::-1])
+            found: Array = np.interp(np.log(goal), level, self.middle[::-1], self.end, 0.0)
+        return found
+
+
+# --- lines below f; what is subtracted makes up for the roundings before it ---
+
+
+def _steep(e: Array, delta: Array, alpha: Array) -> Array:
+    """The line of eps = e."""
+    return np.asarray(1.0 - delta - np.exp(e) * alpha * (1 + 1e-15) - 4e-16)
+
+
+def _flat(e: Array, inverse_delta: Array, alpha: Array) -> Array:
+    """The line of eps = -e."""
+    return np.asarray(np.exp(-e) * (1.0 - inverse_delta - alpha - 8e-16))
+
+
+def _finished(best: Array, delta: Profile, alpha: Array) -> Array:
+    """eps -> infinity decides at alpha = 0."""
     last = np.minimum(delta(np.full(alpha.shape, math.inf)), 1.0)
     best = np.where(alpha == 0.0, complement_down(last), best)
     return np.clip(best, 0.0, complement_down(alpha))

@@ -10,6 +10,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.fdp.duality import smooth_tradeoff
 from shiftdp.fdp.mixture import log_mean_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
@@ -48,9 +49,25 @@ class Minimum(TradeoffFunction):
     def _delta_or(self, epsilon: Array, floor: Array) -> Array:
         return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, floor)
 
+    def _beta(self, alpha: Array) -> Array:
+        if all(f._curved for f in self.components):
+            return smooth_tradeoff(self, alpha)
+        return super()._beta(alpha)
+
     def _epsilon(self, delta: Array) -> Array:
+        known = self._known.get(float(delta[0])) if delta.size == 1 else None
+        if known is not None:
+            return np.array([known])
         first, *rest = self.components
-        return reduce(lambda most, f: f._epsilon_or(delta, most), rest, first._epsilon(delta))
+        most = reduce(lambda most, f: f._epsilon_or(delta, most), rest, first._epsilon(delta))
+        if delta.size == 1:
+            self._known[float(delta[0])] = float(most[0])
+        return most
+
+    @cached_property
+    def _known(self) -> dict[float, float]:
+        """What was answered: products are costly, and asked more than once."""
+        return {}
 
     def _log_moment(self, order: float) -> float:
         """The moment less 1 is an increasing linear functional of the profile, and max <= sum."""

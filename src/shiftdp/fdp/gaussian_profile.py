@@ -365,8 +365,12 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
 
 def gaussian_tangent_array(mu: float, u: Array) -> tuple[Array, Array]:
     """delta and P(loss > eps) of G(mu) at eps = mu u >= 0, for mu <= 10."""
-    difference, upper = _mills_difference_array(u, np.asarray(mu))
     x, y = u - 0.5 * mu, u + 0.5 * mu
+    if mu < _SMALL_MU:
+        difference, upper = _mills_series(_mills_array(u), u, np.asarray(0.5 * mu))
+    else:
+        upper = _mills_array(y)
+        difference = _mills_array(x) - upper
     delta = np.exp(-0.5 * x * x - _LOG_SQRT_2PI) * np.maximum(difference, 0.0)
     return delta, np.exp(-0.5 * y * y - _LOG_SQRT_2PI) * upper
 

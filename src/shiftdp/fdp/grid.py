@@ -23,6 +23,7 @@ Errors, all added to an upper bound and subtracted from a lower one:
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,66 +42,87 @@ _ULP = 2.0**-52
 _FFT_ULPS = 8.0  # a step of radix 2 to 11 costs no more, shared out over its factors of 2
 _SILENT = -60.0  # log modulus of coefficients that are left out
 MOST_ATOMS = 1 << 23
+_KEPT = 1 << 17
 
 
 class GridTooFine(ShiftdpError):
     """A grid with more atoms than fit into memory."""
 
 
-def compose_dots(parts: Sequence[tuple[Dots, int]], theta: float, side: int) -> GridLaw:
-    """The product of discrete laws with multiplicities, tilted by theta > 0."""
-    mesh = parts[0][0].mesh
-    tilted = [_tilt(dots, theta) for dots, _ in parts]
+def compose_dots(
+    parts: Sequence[tuple[Sequence[Dots], int]], theta: float, sides: Sequence[int]
+) -> list[GridLaw]:
+    """Products of discrete laws with multiplicities, tilted by theta > 0, on one grid.
+
+    Of each factor there is a law for every side, at the same places.
+    """
+    mesh = parts[0][0][0].mesh
+    tilted = [_tilt(laws, theta) for laws, _ in parts]
     counts = [k for _, k in parts]
-    log_scale = math.fsum(k * t.log_moment for t, k in zip(tilted, counts, strict=True))
-    mean = math.fsum(k * t.mean for t, k in zip(tilted, counts, strict=True))
+    log_scale = np.sum([k * t.log_moment for t, k in zip(tilted, counts, strict=True)], axis=0)
+    mean = np.sum([k * t.mean for t, k in zip(tilted, counts, strict=True)], axis=0)
     variance = math.fsum(k * t.variance for t, k in zip(tilted, counts, strict=True))
     lam = math.sqrt(-2.0 * LOG_TAIL / max(variance, mesh * mesh))  # best for Gaussian tails
-    high = _edge(tilted, counts, mesh, lam, mean)
-    low = -_edge(tilted, counts, mesh, -lam, mean)
+    middle = float(mean[0])
+    high = _edge(tilted, counts, mesh, lam, middle)
+    low = -_edge(tilted, counts, mesh, -lam, middle)
     start = math.floor(low / mesh) - 1
-    widest = max(t.right.size + t.left.size + 1 for t in tilted)
+    widest = max(int(t.right_place[-1] + t.left_place[-1]) + 1 for t in tilted)
     size = scipy.fft.next_fast_len(max(math.ceil(high / mesh) - start + 2, widest), real=True)
     if size > MOST_ATOMS:
         raise GridTooFine(f"{size:.2g} atoms for the product, more than {MOST_ATOMS}")
-    loud, coefficients, atom_error = _transform(tilted, counts, size)
-    infinite = math.fsum(k * dots.infinite for dots, k in parts)
-    # the tilted mass beyond the window, untilted at its edge
-    missed = math.exp(min(0.0, log_scale - theta * high + LOG_TAIL))
-    return GridLaw(
-        side, mesh, start, size, theta, log_scale, mean, loud, coefficients, atom_error,
-        infinite + missed,
-    )  # fmt: skip
+    laws = []
+    for row, side in enumerate(sides):
+        infinite = math.fsum(k * dots[row].infinite for dots, k in parts)
+        scale = float(log_scale[row])
+        # the tilted mass beyond the window, untilted at its edge
+        missed = math.exp(min(0.0, scale - theta * high + LOG_TAIL))
+        loud, coefficients, atom_error = _transform(tilted, counts, row, size)
+        law = GridLaw(
+            side, mesh, start, size, theta, scale, float(mean[row]), loud, coefficients,
+            atom_error, infinite + missed,
+        )  # fmt: skip
+        laws.append(law)
+    return laws
 
 
 @dataclass(frozen=True, eq=False)
 class _Tilted:
-    """A tilted law: atoms at 1, 2, ... and -1, -2, ... times the mesh; the rest is at 0."""
+    """Tilted laws of one factor, a row each: the atoms right and left of 0; the rest is at 0.
 
+    `variance` is the largest.
+    """
+
+    right_place: NDArray[np.int64]
+    left_place: NDArray[np.int64]
     right: Array
     left: Array
-    moved: float
-    log_moment: float
-    mean: float
+    moved: Array
+    log_moment: Array
+    mean: Array
     variance: float
-    error: float
+    error: Array
 
 
-def _tilt(dots: Dots, theta: float) -> _Tilted:
-    h = dots.mesh
-    j, i = np.arange(1.0, dots.right.size + 1), np.arange(1.0, dots.left.size + 1)
+def _tilt(laws: Sequence[Dots], theta: float) -> _Tilted:
+    h, j, i = laws[0].mesh, laws[0].right_place, laws[0].left_place
     up, down = np.exp((theta * h) * j), np.exp((-theta * h) * i)
-    right, left = dots.right * up, dots.left * down
-    moment = max(0.0, dots.centre) + float(right.sum()) + float(left.sum())
-    right /= moment
-    left /= moment
-    along, back = j * right, i * left
-    mean = h * (float(along.sum()) - float(back.sum()))
-    square = h * h * (float(j @ along) + float(i @ back))
-    error = (float(dots.right_error @ up) + float(dots.left_error @ down)) / moment
-    variance = max(square - mean * mean, 0.0)
-    moved = float(right.sum()) + float(left.sum())
-    return _Tilted(right, left, moved, math.log(moment), mean, variance, error)
+    right, left = np.array([d.right for d in laws]), np.array([d.left for d in laws])
+    infinite = np.array([d.infinite for d in laws])
+    centre = 1.0 - right.sum(axis=1) - left.sum(axis=1) - infinite
+    right *= up
+    left *= down
+    moment = np.maximum(centre, 0.0) + right.sum(axis=1) + left.sum(axis=1)
+    right /= moment[:, None]
+    left /= moment[:, None]
+    along, back = right * j, left * i
+    mean = h * (along.sum(axis=1) - back.sum(axis=1))
+    square = h * h * (along @ j + back @ i)
+    error = np.array([float(d.right_error @ up) + float(d.left_error @ down) for d in laws])
+    return _Tilted(
+        j, i, right, left, right.sum(axis=1) + left.sum(axis=1), np.log(moment), mean,
+        max(float((square - mean * mean).max()), 0.0), error / moment,
+    )  # fmt: skip
 
 
 def _edge(
@@ -123,49 +145,40 @@ def _edge(
 
 
 def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float) -> float:
-    """K(theta + lam) - K(theta), rounded up."""
+    """K(theta + lam) - K(theta), rounded up, the largest of the rows."""
     growth = 0.0
     for t, k in zip(tilted, counts, strict=True):
-        far = t.right if lam > 0 else t.left
-        if abs(lam) * mesh * far.size > 690.0:
+        far = t.right_place if lam > 0 else t.left_place
+        if abs(lam) * mesh * float(far[-1]) > 690.0:
             return math.inf
-        exponents = (lam * mesh) * np.arange(1.0, max(t.right.size, t.left.size) + 1.0)
-        powers = np.exp(np.clip(exponents, -700.0, 700.0))  # beyond, on the other side, is nothing
-        total = float(powers[: t.right.size] @ t.right)
-        total += float(t.left @ (1.0 / powers[: t.left.size]))
+        # beyond 700, on the other side, is nothing
+        total = t.right @ np.exp(np.maximum((lam * mesh) * t.right_place, -700.0))
+        total += t.left @ np.exp(np.maximum((-lam * mesh) * t.left_place, -700.0))
         # what is not in them sits at 0; the sums err by less than 1e-12 of themselves
-        excess = total * (1.0 + 1e-12) - t.moved
+        excess = float((total * (1.0 + 1e-12) - t.moved).max())
         growth += k * math.log1p(max(excess, -1.0 + 1e-15))
     return growth
 
 
 def _transform(
-    tilted: Sequence[_Tilted], counts: Sequence[int], size: int
+    tilted: Sequence[_Tilted], counts: Sequence[int], row: int, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.complex128], float]:
-    """The coefficients of the product that count, where they are, and a bound on what their errors
+    """The coefficients of a product that count, where they are, and a bound on what their errors
     and the others do to an atom.
 
     A coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
     """
     ulps = _FFT_ULPS * math.log2(size) * _ULP
-    less_ones, errors = [], []
-    for t in tilted:
-        x = np.zeros(size)
-        x[1 : t.right.size + 1] = t.right
-        x[size - t.left.size :] += t.left[::-1]
-        # the transform less 1: exact at frequency 0, and precise where it matters
-        x[0] -= t.moved
-        errors.append(2.0 * ulps * t.moved + t.error + 8 * _ULP)
-        less_ones.append(scipy.fft.rfft(x, overwrite_x=True))
-    loud = _loud(less_ones, errors, counts)
+    errors = [2.0 * ulps * float(t.moved[row]) + float(t.error[row]) + 8 * _ULP for t in tilted]
+    loud, less_ones = _loud(tilted, counts, errors, row, size)
     log_modulus, log_most, phase = np.zeros(loud.size), np.zeros(loud.size), np.zeros(loud.size)
     for z, e, k in zip(less_ones, errors, counts, strict=True):
-        re, im = z.real[loud], z.imag[loud]
-        near = re * (2.0 + re) + im * im
+        re, im = z.real, z.imag
+        near, length = re * (2.0 + re) + im * im, np.abs(1.0 + z)
         with np.errstate(divide="ignore"):
-            far = np.log(np.hypot(1.0 + re, im))
+            far = np.log(length)
         log_modulus += k * np.where(near > -0.5, 0.5 * np.log1p(np.maximum(near, -0.5)), far)
-        log_most += k * np.log(np.abs(1.0 + z[loud]) + e)
+        log_most += k * np.log(length + e)
         phase += k * np.arctan2(im, 1.0 + re)
     modulus, most = np.exp(log_modulus), np.exp(log_most)
     # logarithms err by ulps of themselves; half of a real transform stands for the whole
@@ -176,17 +189,44 @@ def _transform(
 
 
 def _loud(
-    less_ones: Sequence[NDArray[np.complex128]], errors: Sequence[float], counts: Sequence[int]
-) -> NDArray[np.int64]:
-    """Where prod (|F_i| + e_i)^k_i may be above e^_SILENT: no factor is above 1 + e_i, so none of
-    them may be much below on its own.
+    tilted: Sequence[_Tilted], counts: Sequence[int], errors: Sequence[float], row: int, size: int
+) -> tuple[NDArray[np.int64], list[NDArray[np.complex128]]]:
+    """Where prod (|F_i| + e_i)^k_i may be above e^_SILENT, and the F_i - 1 there: no factor is
+    above 1 + e_i, so none of them may be much below on its own.
     """
     silent = _SILENT - 4.0 * math.fsum(k * e for e, k in zip(errors, counts, strict=True))
-    loud: NDArray[np.int64] | None = None
-    for z, e, k in zip(less_ones, errors, counts, strict=True):
-        part = z if loud is None else z[loud]
+    loud, parts = np.arange(size // 2 + 1), list[NDArray[np.complex128]]()
+    signal, spectrum = _BUFFERS.of(size)
+    for t, e, k in zip(tilted, errors, counts, strict=True):
+        # the transform less 1: exact at frequency 0, and precise where it matters
+        signal[:] = 0.0
+        signal[t.right_place] = t.right[row]
+        signal[size - t.left_place] = t.left[row]
+        signal[0] = -t.moved[row]
+        np.fft.rfft(signal, out=spectrum)
+        part = spectrum[loud] if parts else spectrum
+        square = part.real + 1.0
+        square *= square
+        square += part.imag * part.imag
         # (|F| + e)^2 <= |F|^2 + 3 e
-        square = (1.0 + part.real) ** 2 + part.imag**2
         here = np.flatnonzero(square > math.exp(2.0 * silent / k) - 3.0 * e - 1e-15)
-        loud = here if loud is None else loud[here]
-    return loud if loud is not None else np.zeros(0, dtype=np.int64)
+        parts = [*(known[here] for known in parts), part[here]]
+        loud = loud[here]
+    return loud, parts
+
+
+class _Buffers(threading.local):
+    """Room for one transform, kept: new pages for each call would take longer than the call."""
+
+    signal = np.empty(0)
+    spectrum = np.empty(0, dtype=np.complex128)
+
+    def of(self, size: int) -> tuple[Array, NDArray[np.complex128]]:
+        if size > _KEPT:
+            return np.empty(size), np.empty(size // 2 + 1, dtype=np.complex128)
+        if self.signal.size < size:
+            self.signal, self.spectrum = np.empty(size), np.empty(size, dtype=np.complex128)
+        return self.signal[:size], self.spectrum[: size // 2 + 1]
+
+
+_BUFFERS = _Buffers()

@@ -37,6 +37,7 @@ LOG_TAIL = math.log(1e-12)
 _ULP = 2.0**-52
 _SUMS = 1e-12  # relative error of the sums over atoms
 _MOST_TERMS = 1 << 18  # of a sum over coefficients, all points together
+_POWERS = 256  # coefficients up to which phases are powers of the first
 _NEWTON = 30
 _FEW = 8  # deltas up to which each is solved for on its own
 
@@ -87,7 +88,8 @@ class GridLaw:
         bound = np.where(place < 0, 1.0, 0.0) if self.side > 0 else np.zeros(epsilon.shape)
         if self.side > 0 and np.any(place >= self.size - 1):
             # right of the window delta is no larger than at its end
-            bound = np.where(place < 0, 1.0, float(self.at_knots()[-1]))
+            last = float(self.lines(np.array([self.high]))[0][0])
+            bound = np.where(place < 0, 1.0, min(max(last, 0.0), 1.0))
         if inside.any():
             bound[inside] = np.clip(self.lines(epsilon[inside])[0], 0.0, 1.0)
         return bound
@@ -155,8 +157,9 @@ class GridLaw:
         """
         h, turn = self.mesh, 2j * math.pi / self.size
         log_r = turn * self.loud - self.theta * h
-        weight = np.where((self.loud == 0) | (2 * self.loud == self.size), 1.0, 2.0) / self.size
-        weighted = weight * self.coefficients
+        weighted = (2.0 / self.size) * self.coefficients
+        # of the two ends of the spectrum there is only one
+        weighted[(self.loud == 0) | (2 * self.loud == self.size)] *= 0.5
         less, much_less = np.expm1(log_r), np.expm1(log_r - h)
         once = weighted / (less * much_less)
         there = weighted * np.exp(turn * (self.loud * self.start % self.size))
@@ -165,18 +168,33 @@ class GridLaw:
         dual = -float((there / much_less).sum().real)
         dual *= _power(self.log_scale - (self.theta + 1.0) * end)
         both = np.stack([once, once * np.exp(log_r)], axis=1)
-        size = 64.0 * _ULP * -math.expm1(-h) * float(np.abs(once).sum())
+        # a power of a phase errs by as many times its rounding
+        ulps = 64.0 + 16.0 * min(self.loud.size, _POWERS)
+        size = ulps * _ULP * -math.expm1(-h) * float(np.abs(once).sum())
         part = self.atom_error / -math.expm1(-self.theta * h) + 2.0 * math.exp(LOG_TAIL)
         return _Kernel(turn, both, mass, dual, size + part, math.exp(-h))
 
     def _summed(self, epsilon: Array) -> tuple[Array, Array]:
         """The bound, and the slope of what it bounds, by the formula of the module's docstring."""
         kernel, i = self._kernel, np.floor(epsilon / self.mesh) + 1.0
-        # the product is exact, and reduced before it is a phase
-        places = np.exp(kernel.turn * (np.multiply.outer(i, self.loud) % self.size))
-        here, after = (places @ kernel.both).real.T
+        here, after = (kernel.both.T @ self._places(i)).real
         bound, slope = self._combined(epsilon, i, here, after, _NUMPY)
         return np.asarray(bound), np.asarray(slope)
+
+    def _places(self, i: Array) -> NDArray[np.complex128]:
+        """e^{i om i} for each frequency and point."""
+        if self.loud.size > _POWERS or self.loud[-1] != self.loud.size - 1:
+            # the product is exact, and reduced before it is a phase
+            return np.exp(self._kernel.turn * (np.multiply.outer(self.loud, i) % self.size))
+        places = np.empty((self.loud.size, i.size), dtype=np.complex128)
+        places[0] = 1.0
+        power, known = np.exp(self._kernel.turn * (i % self.size)), 1
+        while known < self.loud.size:
+            more = min(known, self.loud.size - known)
+            np.multiply(places[:more], power, out=places[known : known + more])
+            power *= power
+            known += more
+        return places
 
     def _summed_once(self, epsilon: float) -> tuple[float, float]:
         """The same at one point, where calls of NumPy would be what takes time."""

@@ -16,29 +16,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.fdp.connect_the_dots import Grades
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["Saddle", "find_saddle"]
 
-_PANELS = 24
-_EDGES = np.append(0.0, 0.6 ** np.arange(_PANELS - 1, -1, -1.0))  # panels on [0, 1]
+_PANELS = 18
+_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))  # panels on [0, 1]
 _HALF, _MIDDLE = 0.5 * np.diff(_EDGES)[:, None], 0.5 * (_EDGES[1:] + _EDGES[:-1])[:, None]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _UNIT_NODES, _UNIT_WEIGHTS = (_MIDDLE + _HALF * _NODES).ravel(), (_HALF * _WEIGHTS).ravel()
 _LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
-_TILTS = 16
-_LEAST_REACH, _FARTHEST = 1e-12, 700.0
+_TILTS = 24
+_LEAST_REACH, _NEARBY, _FARTHEST = 1e-12, 5.0, 700.0
 _LEFT_OUT = 1e-8
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
+_GRADES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
 
 @dataclass(frozen=True)
 class Saddle:
-    """The tilt, and how far the losses of each factor have to be followed to either side."""
+    """The tilt, and for the losses of each factor, to either side: how far they have to be
+    followed, and from where on wider cells do.
+    """
 
     theta: float
     reaches: tuple[tuple[float, float], ...]
+    grades: tuple[tuple[Grades, Grades], ...]
     central: float  # a tilt by three standard deviations of the total loss
+    spread: float  # the standard deviation of the total loss once it is tilted
 
     @property
     def farthest(self) -> float:
@@ -46,20 +52,36 @@ class Saddle:
 
 
 @dataclass(frozen=True, eq=False)
-class _Curve:
-    """Quadrature of one factor's profile."""
+class _Side:
+    """Quadrature of one profile: nodes, weights, delta, and Q(loss > x) where it is known."""
 
-    right: Array
-    right_weights: Array
-    left: Array
-    left_weights: Array
-    left_profile: Array
+    x: Array
+    weights: Array
+    profile: Array
+    tail: Array | None
+
+    def grades(self, order: float) -> Grades:
+        """From where on the mass, tilted by e^{order x}, allows cells to be wider."""
+        if self.tail is None:
+            return ()
+        tilted = np.exp(order * self.x) * self.tail
+        beyond = tilted + order * np.cumsum((self.weights * tilted)[::-1])[::-1]
+        begin = [self.x[np.argmax(beyond <= part * beyond[0])] for _, part in _GRADES]
+        return tuple((float(x), wide) for x, (wide, _) in zip(begin, _GRADES, strict=True) if x)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """Quadratures of a factor's profile and of its inverse's."""
+
+    right: _Side
+    left: _Side
 
     def log_moments(self, s: Array) -> tuple[Array, Array, Array]:
         """log M and its first two derivatives at each s."""
-        x, y = self.right, self.left
-        grow = np.exp(np.multiply.outer(s, x)) * self.right_weights
-        fall = np.exp(np.multiply.outer(-1.0 - s, y)) * self.left_weights
+        x, y = self.right.x, self.left.x
+        grow = np.exp(np.multiply.outer(s, x)) * (self.right.weights * self.right.profile)
+        fall = np.exp(np.multiply.outer(-1.0 - s, y)) * (self.left.weights * self.left.profile)
         t0 = grow.sum(axis=1) + fall.sum(axis=1)
         t1 = grow @ x - fall @ y
         t2 = grow @ (x * x) + fall @ (y * y)
@@ -69,14 +91,19 @@ class _Curve:
         m2 = (2.0 * t0 + 2.0 * (2.0 * s + 1.0) * t1 + square * t2) / m0
         return np.log1p(square * t0), m1, m2 - m1 * m1
 
+    def grades(self, far: float, theta: float) -> tuple[Grades, Grades]:
+        """To the right by the largest tilt, to the left by the least."""
+        right = self.right.grades(far)
+        return right, right if self.left is self.right else self.left.grades(-1.0 - theta)
+
     def left_reach(self, theta: float, k: int) -> float:
         """How far negative losses count once they are tilted, if only half as much: beyond, they
         move eps by less than _LEFT_OUT, all k factors together.
         """
-        order = 0.5 * theta + 1.0
-        beyond = k * order * np.exp(-order * self.left) * self.left_profile <= _LEFT_OUT
-        beyond &= self.left >= 0.25 * self.left[-1]
-        return float(self.left[np.argmax(beyond)]) if beyond.any() else math.inf
+        order, left = 0.5 * theta + 1.0, self.left.x
+        beyond = k * order * np.exp(-order * left) * self.left.profile <= _LEFT_OUT
+        beyond &= left >= 0.25 * left[-1]
+        return float(left[np.argmax(beyond)]) if beyond.any() else math.inf
 
 
 def find_saddle(
@@ -99,37 +126,45 @@ def find_saddle(
         reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
-    low, high = 1e-3 / (1.0 + farthest), _LARGEST / farthest
-    central = math.inf
-    for _ in range(2):
-        s = _spaced(low, high, _TILTS)
-        k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
-        for curve, (_f, k) in zip(curves, factors, strict=True):
-            part = curve.log_moments(s)
-            k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
-        if math.isinf(central):
-            central = 3.0 / math.sqrt(max(float(k2[0]), 1e-300))
-        # log delta at the eps of each saddle
-        poles = np.log(s * (s + 1.0))
-        spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
-        above = k0 - s * k1 - poles - np.maximum(spread, -poles) > math.log(delta)
-        if above.all() and not any(f._smooth for f, _ in factors):
-            # the largest loss has more mass than delta: no tilt is too large, nor need it be large
-            above = s < central
-        i = s.size - 1 if above.all() else int(np.argmin(above))
-        low, high = float(s[max(i - 1, 0)]), float(s[i])
-    theta = math.sqrt(low * high)
+    s = _spaced(1e-3 / (1.0 + farthest), _LARGEST / farthest, _TILTS)
+    k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
+    for curve, (_f, k) in zip(curves, factors, strict=True):
+        part = curve.log_moments(s)
+        k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+    central = 3.0 / math.sqrt(max(float(k2[0]), 1e-300))
+    # log delta at the eps of each saddle
+    poles = np.log(s * (s + 1.0))
+    spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
+    log_delta = k0 - s * k1 - poles - np.maximum(spread, -poles)
+    smooth = any(f._smooth for f, _ in factors)
+    theta, far = (_tilt(s, log_delta, math.log(d), smooth, central) for d in (delta, smallest))
     trimmed = [
         # a profile that ends in a straight line would be pulled down all along it
         (right, min(left, curve.left_reach(theta, k)) if f._smooth else left)
         for (right, left), curve, (f, k) in zip(reaches, curves, factors, strict=True)
     ]
-    return Saddle(theta, tuple(trimmed), central)
+    grades = [curve.grades(far, theta) for curve in curves]
+    variance = float(np.interp(theta, s, k2))
+    return Saddle(theta, tuple(trimmed), tuple(grades), central, math.sqrt(max(variance, 0.0)))
+
+
+def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float) -> float:
+    """The tilt at which log delta passes the goal; it is nearly linear in s^2 and in log s."""
+    above = log_delta > goal
+    if above.all() and not smooth:
+        # the largest loss has more mass than delta: no tilt is too large, nor need it be large
+        return min(central, float(s[-1]))
+    if above.all() or not above[0]:
+        return float(s[-1] if above[0] else s[0])
+    i = int(np.argmin(above))
+    low, high = float(s[i - 1]), float(s[i])
+    part = (float(log_delta[i - 1]) - goal) / float(log_delta[i - 1] - log_delta[i])
+    return math.sqrt(low * low + part * (high * high - low * low))
 
 
 def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
     """An eps beyond which the profile is below `lost`, and not much less: perhaps `near` one."""
-    low, high, counts = _LEAST_REACH, _FARTHEST, [28, 12]
+    low, high, counts = _LEAST_REACH, _FARTHEST, [80, 10]
     if math.isfinite(near):
         low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [14]
     for points in counts:
@@ -141,6 +176,8 @@ def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
         if not beyond[i]:  # losses may be infinite
             return _FARTHEST
         low, high = float(e[max(i - 1, 0)]), float(e[i])
+        if f._smooth and high < _NEARBY:  # wide cells there cost little
+            break
     return high
 
 
@@ -151,15 +188,16 @@ def _spaced(low: float, high: float, points: int) -> Array:
 
 def _curve(f: TradeoffFunction, reaches: tuple[float, float]) -> _Curve:
     """Gauss-Legendre on panels that shrink geometrically towards 0."""
-    x, weights, profile = _nodes(f, reaches[0])
-    left = (x, weights, profile) if f.symmetric else _nodes(f.inverse(), reaches[1])
-    return _Curve(x, weights * profile, left[0], left[1] * left[2], left[2])
+    right = _side(f, reaches[0])
+    return _Curve(right, right if f.symmetric else _side(f.inverse(), reaches[1]))
 
 
-def _nodes(f: TradeoffFunction, reach: float) -> tuple[Array, Array, Array]:
-    """Nodes, weights, and the profile there."""
-    nodes = reach * _UNIT_NODES
-    return nodes, reach * _UNIT_WEIGHTS, _profile(f, nodes)
+def _side(f: TradeoffFunction, reach: float) -> _Side:
+    x, weights = reach * _UNIT_NODES, reach * _UNIT_WEIGHTS
+    if not f._smooth:
+        return _Side(x, weights, f._delta(x), None)
+    profile, slope = f._tangents(x)
+    return _Side(x, weights, profile, profile + np.exp(x) * slope)
 
 
 def _profile(f: TradeoffFunction, epsilon: Array) -> Array:

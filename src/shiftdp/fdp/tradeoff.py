@@ -93,6 +93,11 @@ class TradeoffFunction(ABC):
         """Whether a subclass knows its `_tangents`."""
         return False
 
+    @property
+    def _curved(self) -> bool:
+        """Whether the profile has no kinks but at eps = 0."""
+        return self._smooth
+
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         """delta(eps) and the slope P(loss > eps) = -d delta / d e^eps, for eps >= 0.
 

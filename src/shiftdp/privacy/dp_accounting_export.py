@@ -105,7 +105,7 @@ def _rounded_up(dots: Dots) -> dict[int, float]:
         2 + right.size + left.size
     )
     centre = max(0.0, dots.centre) + spread
-    atoms = {-j: float(q) for j, q in reversed(list(enumerate(left, start=1)))}
+    atoms = dict(zip((-dots.left_place[::-1]).tolist(), left[::-1].tolist(), strict=True))
     atoms[0] = centre
-    atoms.update((j, float(q)) for j, q in enumerate(right, start=1))
+    atoms.update(zip(dots.right_place.tolist(), right.tolist(), strict=True))
     return atoms
