@@ -81,6 +81,7 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     assert "--quick" in both
     empty = refused("reproduce", "--data", str(tmp_path), "--out", str(tmp_path / "out"))
     assert "train-images-idx3-ubyte" in empty
+    assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
     assert "--out" in refused("reproduce", "--no-training", "--out", str(tmp_path / "file" / "x"))
     assert "--runs" in refused("reproduce --quick --runs 0")

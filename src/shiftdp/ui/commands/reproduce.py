@@ -87,10 +87,10 @@ def command(
     from shiftdp.ui.reproduce.images import digits, mnist_from_openml, mnist_in
     from shiftdp.ui.reproduce.progress import progress
 
-    folder = prepare_folder(out)
     images = None
     if training:
         images = digits() if quick else mnist_from_openml() if data is None else mnist_in(data)
+    folder = prepare_folder(out)  # nothing is left behind where there are no data
     number = runs if runs is not None else 2 if quick else 10
     with progress(work(images, number), silent=json) as shown:
         made = reproduce(images, number, seed, shown)
