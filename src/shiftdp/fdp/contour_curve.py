@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from shiftdp._checks import Array, array_in
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp.composition import Product
-from shiftdp.fdp.contour import ContourEstimate, ContourRefusal, Line
+from shiftdp.fdp.contour import ContourEstimate
+from shiftdp.fdp.contour_line import ContourRefusal, Line
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["estimate_tradeoff"]
