@@ -11,6 +11,7 @@ from shiftdp.fdp.laplace import LaplaceTradeoff
 from shiftdp.fdp.mixture import Mixture
 from shiftdp.fdp.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.privacy_loss import privacy_loss
 from shiftdp.fdp.renyi import RenyiConversion, renyi_epsilon, zcdp_epsilon
 from shiftdp.fdp.shifted_subsampling import ShiftedSubsampled, shifted_subsampled
 from shiftdp.fdp.subsampling import Subsampled
@@ -34,6 +35,7 @@ __all__ = [
     "TradeoffFunction",
     "WithFailure",
     "dominates",
+    "privacy_loss",
     "renyi_epsilon",
     "shifted_subsampled",
     "subsampled_clt",

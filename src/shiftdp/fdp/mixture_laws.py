@@ -15,48 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp.fdp.likelihood_ratio import OneSidedRatio, TwoSidedRatio
 from shiftdp.fdp.moments import MOST_PANELS, TURN, LossLaw, Quadrature, on_panels
 
 __all__ = ["PoissonReplaceOneLaw", "PoissonZeroOutLaw", "ShiftedSubsampledLaw"]
 
 _WIDEST = 4.0
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-
-
-@dataclass(frozen=True)
-class _Ratio:
-    """log((1-p) e^{a(x - a/2)} + p e^{d(x - d/2)}): a mixture against N(0); and its slope."""
-
-    p: float
-    a: float
-    d: float
-
-    def __call__(self, x: Array) -> Array:
-        return np.asarray(
-            self.a * (x - 0.5 * self.a) + math.log1p(-self.p) + _softplus(self._odds(x))
-        )
-
-    def slope(self, x: Array) -> Array:
-        share = 1.0 / (1.0 + np.exp(-np.clip(self._odds(x), -700.0, 700.0)))
-        return np.asarray(self.a + (self.d - self.a) * share)
-
-    def _odds(self, x: Array) -> Array:
-        a, d = self.a, self.d
-        return np.asarray(math.log(self.p) - math.log1p(-self.p) + (d - a) * (x - 0.5 * (a + d)))
-
-    def zero(self) -> float:
-        """x where the ratio is 1: Newton's method from the right, the function being convex."""
-        x = np.array([0.5 * self.d])
-        for _ in range(60):
-            step = self(x) / self.slope(x)
-            x = x - step
-            if abs(float(step[0])) < 1e-15 * (1.0 + abs(float(x[0]))):
-                break
-        return float(x[0])
-
-
-def _softplus(u: Array) -> Array:
-    return np.asarray(np.maximum(u, 0.0) + np.log1p(np.exp(-np.abs(u))))
 
 
 def _density(x: Array) -> Array:
@@ -106,7 +71,7 @@ class ShiftedSubsampledLaw(LossLaw):
 
     def quadrature(self, log_floor: float, reach: float) -> Quadrature:
         p, a, d = self.p, self.a, self.d
-        ratio, knot = _Ratio(p, a, d), 0.5 * a * d
+        ratio, knot = OneSidedRatio(p, a, d), 0.5 * a * d
         near = _panels(0.0, knot, _WIDEST * a, np.ones_like, reach)
         down_near = near.weights * sum(
             (weight / m) * _density(near.x / m + 0.5 * m) for weight, m in ((1.0 - p, a), (p, d))
@@ -131,16 +96,12 @@ class PoissonReplaceOneLaw(LossLaw):
 
     def quadrature(self, log_floor: float, reach: float) -> Quadrature:
         p, a, s = self.p, self.a, self.s
-        above, below = _Ratio(p, a, a + s), _Ratio(p, 0.0, s)  # the other mixture, mirrored
-
-        def slope(x: Array) -> Array:
-            return above.slope(x) + below.slope(-x)
-
+        ratio, below = TwoSidedRatio(p, a, s), OneSidedRatio(p, 0.0, s)
         widest = min(_WIDEST, _WIDEST / s)
-        panels = _panels(0.5 * a, a + s + _spread(log_floor), widest, slope, reach)
-        log_down = below(-panels.x)
-        x = np.maximum(above(panels.x) - log_down, 0.0)
-        down = panels.weights * np.exp(log_down) * _density(panels.x)
+        panels = _panels(0.5 * a, a + s + _spread(log_floor), widest, ratio.slope, reach)
+        x = ratio(panels.x)
+        # the other mixture, mirrored
+        down = panels.weights * np.exp(below(-panels.x)) * _density(panels.x)
         return Quadrature(x, down * np.exp(x), down, error=panels.error, reach=panels.reach)
 
 
@@ -154,7 +115,7 @@ class PoissonZeroOutLaw(LossLaw):
     swapped: bool
 
     def quadrature(self, log_floor: float, reach: float) -> Quadrature:
-        ratio = _Ratio(self.p, self.a, self.d)
+        ratio = OneSidedRatio(self.p, self.a, self.d)
         zero, spread = ratio.zero(), _spread(log_floor)
         widest = min(_WIDEST, _WIDEST / (self.d - self.a))
         left = _panels(min(-spread, zero - 1.0), zero, widest, ratio.slope, reach)
