@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from shiftdp import NoClosedForm
-from shiftdp.fdp import Maximum, TradeoffFunction, WithFailure
+from shiftdp.fdp import Maximum, Subsampled, TradeoffFunction, WithFailure
 from tests.fdp import exact
 from tests.fdp.catalogue import CATALOGUE, log_uniform
 
@@ -323,16 +323,20 @@ def test_renyi_against_quadrature_of_the_profile(
         return
     # in eps: gamma^{a-1} (H - (1 - gamma)_+) d eps; the left tail by H's mirror image
     reach = [g.epsilon(d) for g in (f, f.inverse()) for d in (1e-13, 1e-250)]
-    eps = np.linspace(0.0, max(1e-9, *(e for e in reach if e < math.inf)), 60_001)
+    # close together near 0, where a sampled step has all of its losses
+    eps = max(1e-9, *(e for e in reach if e < math.inf)) * np.linspace(0.0, 1.0, 60_001) ** 3
     log_weight = (order - 1.0) * eps
+    # below, a delta that is rounded up may be all rounding
+    delta, back = (np.where(g.delta(eps) > 1e-250, g.delta(eps), 0.0) for g in (f, f.inverse()))
     with np.errstate(divide="ignore"):
-        right = np.exp(np.log(f.delta(eps)) + log_weight)
-        left = np.exp(np.log(f.inverse().delta(eps)) - order * eps)
+        right = np.exp(np.log(delta) + log_weight)
+        left = np.exp(np.log(back) - order * eps)
     excess = order * (order - 1.0) * np.trapezoid(right + left, eps)
     divergence = math.log1p(excess) / (order - 1.0)
-    # of a maximum and a minimum only a bound is claimed
+    # of a maximum, a minimum, and sampling what is not symmetric, only a bound is claimed
     assert value >= divergence * (1 - 2e-4) - 1e-12
-    if not any(word in type(f).__name__ for word in ("Maximum", "Minimum")):
+    bounded = isinstance(f, Subsampled) and not f.base.symmetric
+    if not bounded and not any(word in type(f).__name__ for word in ("Maximum", "Minimum")):
         assert value == pytest.approx(divergence, rel=2e-3, abs=1e-9)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftdp import InvalidInput, NoClosedForm
+from shiftdp import InvalidInput
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
@@ -191,8 +191,7 @@ def test_renyi_of_composites() -> None:
     assert corner.renyi(2.0) == pytest.approx(math.log(0.25 * 9 + 0.75 / 9))
     steep = PiecewiseLinear([0, 1e-200, 1], [1, 0.5, 0])
     assert steep.renyi(3.0) == math.inf
-    with pytest.raises(NoClosedForm, match="Renyi"):
-        f.subsample(0.5).renyi(2.0)
+    assert f.renyi(2.0) * 0.25 < f.subsample(0.5).renyi(2.0) < f.renyi(2.0)
 
 
 @given(mus)

@@ -105,7 +105,7 @@ def test_the_least_noise_of_a_long_run(order: Order, terms: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
-@pytest.mark.parametrize("terms", [kind for kind in KINDS if "renyi" not in kind])
+@pytest.mark.parametrize("terms", KINDS)
 @pytest.mark.parametrize("bounds", ["composition", "best"])
 def test_the_least_noise_with_random_batches(
     sampling: Any, terms: dict[str, Any], bounds: Bounds
@@ -150,6 +150,70 @@ def test_random_batches_and_budgets(
     found = calibrate_noise(run, geometry, bounds=bounds, **terms)
     assert met(terms, found, geometry, bounds)
     assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), geometry, bounds)
+
+
+@pytest.mark.parametrize("order", [1.25, 2.0, 32.0])
+@pytest.mark.parametrize("adjacency", ["replace_one", "zero_out"])
+def test_renyi_budgets_with_poisson_batches(order: float, adjacency: Any) -> None:
+    """Contraction needs a batch cap, which may fail: the divergence is then that of composition."""
+    run = NoisySGD(
+        n=500, batch_size=10, steps=3_000, learning_rate=0.1, noise=1.0, sampling="poisson"
+    )
+    geometry = Geometry(**{**vars(STRONG), "adjacency": adjacency})
+    terms: dict[str, Any] = {"renyi": 1.0, "order": order}
+    found = calibrate_noise(run, geometry, **terms)
+    assert certify(found, geometry).bound == "Theorem B3 (Poisson)"
+    assert met(terms, found, geometry)
+    assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), geometry)
+    composed = calibrate_noise(run, geometry, bounds="composition", **terms)
+    assert composed.noise == pytest.approx(found.noise, rel=A_LITTLE)
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+def test_renyi_budgets_for_all_that_random_batches_have(sampling: Any) -> None:
+    run = NoisySGD(n=30, batch_size=6, steps=20, learning_rate=0.1, noise=1.0, sampling=sampling)
+    terms: dict[str, Any] = {"renyi": 0.3, "order": 3.0}
+    longer = calibrate_epochs(run, STRONG, bounds="composition", **terms)
+    assert met(terms, longer, STRONG, "composition")
+    one_more = with_parameter(longer, STRONG, "steps", longer.steps + 1)[0]
+    assert not met(terms, one_more, STRONG, "composition")
+    smaller = calibrate_batch_size(run, STRONG, **terms)
+    assert met(terms, smaller, STRONG)
+    if smaller.batch_size > 1:
+        less = with_parameter(smaller, STRONG, "batch_size", smaller.batch_size - 1)[0]
+        assert not met(terms, less, STRONG)
+    faster = calibrate_learning_rate(run, STRONG, **terms)
+    assert met(terms, faster, STRONG)
+    assert faster.learning_rate <= 1.0
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+@pytest.mark.parametrize("delta", [1e-9, 1e-12])
+@pytest.mark.parametrize("bounds", ["composition", "best"])
+def test_small_deltas_with_random_batches(sampling: Any, delta: float, bounds: Bounds) -> None:
+    """The certificate is made for that delta: else a batch cap may fail more often than that."""
+    run = NoisySGD(n=500, batch_size=10, steps=300, learning_rate=0.1, noise=1.0, sampling=sampling)
+    found = calibrate_noise(run, STRONG, bounds=bounds, epsilon=2.0, delta=delta)
+    certificate = certify(found, STRONG, bounds=bounds, delta=delta)
+    assert certificate.epsilon(delta) <= 2.0
+    less = scaled(found, "noise", 1.0 - A_LITTLE)
+    assert certify(less, STRONG, bounds=bounds, delta=delta).epsilon(delta) > 2.0
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+def test_a_finer_accuracy_finds_less_noise(sampling: Any) -> None:
+    run = NoisySGD(
+        n=6_000, batch_size=60, steps=1_000, learning_rate=0.1, noise=1.0, sampling=sampling
+    )
+    terms: dict[str, Any] = {"epsilon": 1.5, "delta": 1e-5}
+    usual = calibrate_noise(run, STRONG, bounds="composition", **terms)
+    fine = calibrate_noise(run, STRONG, bounds="composition", accuracy=2e-5, **terms)
+    assert fine.noise < usual.noise < 1.001 * fine.noise
+    certificate = certify(fine, STRONG, bounds="composition", accuracy=2e-5)
+    low, high = certificate.epsilon_interval(1e-5)
+    assert 1.5 - 2e-5 - 3e-6 <= low <= high <= 1.5
+    with pytest.raises(InvalidInput, match="accuracy"):
+        calibrate_noise(run, STRONG, accuracy=0.0, **terms)
 
 
 def test_a_sequence_of_noises_is_scaled_as_a_whole() -> None:
@@ -451,8 +515,6 @@ def test_what_has_no_answer_is_refused() -> None:
     with pytest.raises(InvalidInput, match="LangevinMC"):
         calibrate_noise(LangevinMC(steps=10, learning_rate=0.1), STRONG, mu=1.0)
     run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0)
-    with pytest.raises(InvalidInput, match="renyi"):
-        calibrate_noise(run, STRONG, renyi=1.0, order=2.0)
     with pytest.raises(InvalidInput, match="budget"):
         calibrate_noise(CYCLIC, MNIST)
     for calibrate in (calibrate_diameter, calibrate_strong_convexity):

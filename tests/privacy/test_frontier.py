@@ -24,9 +24,10 @@ from shiftdp import (
     compare,
 )
 from shiftdp.fdp import zcdp_epsilon
+from shiftdp.fdp.renyi import zcdp_epsilons
 from shiftdp.last_iterate.runs import Run
 from shiftdp.privacy import Frontier, frontier
-from shiftdp.privacy.frontier import CURVES, _zcdp_epsilon
+from shiftdp.privacy.frontier import CURVES
 from shiftdp.privacy.parameters import with_parameter
 
 STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0)
@@ -91,10 +92,12 @@ def test_the_rows_of_compare(
                 assert curve.mu[i] == row.mu
 
 
-@pytest.mark.parametrize("rho", [1e-8, 1e-3, 0.5, 30.0, 1e4])
 @pytest.mark.parametrize("delta", [1e-100, 1e-5, 0.1])
-def test_the_prior_conversion_is_that_of_compare(rho: float, delta: float) -> None:
-    assert _zcdp_epsilon(rho, delta) == pytest.approx(zcdp_epsilon(rho, delta).epsilon, rel=1e-7)
+def test_the_prior_conversion_is_that_of_compare(delta: float) -> None:
+    rho = [0.0, 1e-8, 1e-3, 0.5, 30.0, 1e4]
+    each = [zcdp_epsilon(value, delta).epsilon for value in rho]
+    assert zcdp_epsilons(np.array(rho), delta) == pytest.approx(each, rel=1e-7)
+    assert zcdp_epsilons(np.array([math.inf]), delta) == math.inf
 
 
 def test_curves_are_in_order() -> None:

@@ -27,6 +27,7 @@ from shiftdp.fdp.gaussian_mixture import (
     two_sided_profile,
 )
 from shiftdp.fdp.mixture_curve import Rate, upper_point
+from shiftdp.fdp.renyi_line import line_log_moment
 from shiftdp.fdp.sampled_step import SampledStep
 from shiftdp.fdp.subsampling import Subsampled
 from shiftdp.fdp.tradeoff import TradeoffFunction
@@ -76,6 +77,11 @@ class PoissonZeroOut(SampledStep):
             return Subsampled(GaussianTradeoff(self.s), self.p)._tangents(epsilon)
         return super()._tangents(epsilon)
 
+    def _own_log_moment(self, order: float) -> float:
+        mixture, normal = (self.a, self._d), (0.0, 0.0)
+        above, below = (mixture, normal) if self.swapped else (normal, mixture)
+        return line_log_moment(self.p, above, below, order)
+
     def _curve(self, alpha: Array) -> Array:
         """T(N(0), mixture) is alpha = Phi(-x) -> the mixture's mass left of x; else its inverse."""
         left = Rate(self.p, (self.a, self._d))
@@ -99,6 +105,9 @@ class PoissonReplaceOne(SampledStep):
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         return two_sided_profile(self.p, self.a, self.s, epsilon)
+
+    def _own_log_moment(self, order: float) -> float:
+        return line_log_moment(self.p, (self.a, self._d), (0.0, self.s), order)
 
     def _curve(self, alpha: Array) -> Array:
         """alpha is the mass of (1-p) N(0) + p N(-s) right of x, f that of the other left of x."""

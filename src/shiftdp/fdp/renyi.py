@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shiftdp._checks import finite, number_in
+from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._roots import least
 
@@ -25,12 +26,14 @@ __all__ = [
     "epsilon_mironov",
     "renyi_epsilon",
     "zcdp_epsilon",
+    "zcdp_epsilons",
 ]
 
 Curve = Callable[[float], float]
 
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_SECTIONS = 36
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,63 @@ def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
     return RenyiConversion(
         by_order.mironov, by_order.balle, by_order.asoodeh, epsilon_bun_steinke(rho, delta)
     )
+
+
+def zcdp_epsilons(rho: Array, delta: float) -> Array:
+    """`zcdp_epsilon(rho, delta).epsilon` of many rho at once.
+
+    Only orders near 1 + sqrt(log(1/delta)/rho) are looked at: any gives a valid epsilon. Mironov's
+    formula is never below that of Balle and others.
+
+    >>> zcdp_epsilons(np.array([0.0, 0.5]), 1e-5).round(4).tolist()
+    [0.0, 4.7284]
+    """
+    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    safe = np.where((rho > 0.0) & np.isfinite(rho), rho, 1.0)
+    best = _bun_steinke(safe, delta)
+    centre = 0.5 * (math.log(-math.log(delta)) - np.log(safe))
+    for formula in (_balle, _asoodeh):
+        low, high = centre - 3.0, centre + 3.0
+        for _ in range(_SECTIONS):
+            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+            orders = 1.0 + np.exp(left), 1.0 + np.exp(right)
+            one, two = (formula(order, safe * order, delta) for order in orders)
+            best = np.minimum(best, np.minimum(one, two))
+            low, high = np.where(one < two, low, left), np.where(one < two, right, high)
+    return np.where(rho == 0.0, 0.0, np.where(np.isfinite(rho), np.maximum(best, 0.0), math.inf))
+
+
+def _balle(order: Array, divergence: Array, delta: float) -> Array:
+    """`epsilon_balle`."""
+    loss, gain = np.log((order - 1.0) / order), -math.log(delta) / (order - 1.0)
+    last = np.log(order) / (order - 1.0)
+    rounding = 2e-15 * (divergence - loss + gain + last)
+    return np.asarray(np.maximum(0.0, divergence + loss + gain - last + rounding))
+
+
+def _asoodeh(order: Array, divergence: Array, delta: float) -> Array:
+    """`epsilon_asoodeh`, for divergences > 0."""
+    exponent = (order - 1.0) * divergence
+    log_order = np.log(order)
+    log_ratio = exponent + np.log(-np.expm1(-exponent)) - log_order - math.log(delta)
+    excess = np.maximum(log_ratio, 0.0) + np.log1p(np.exp(-np.abs(log_ratio)))
+    excess = np.where(log_ratio > 0.0, excess, np.log1p(np.exp(np.minimum(log_ratio, 0.0))))
+    rounding = 4e-15 * (3.0 + exponent + log_order - math.log(delta))
+    return np.asarray((excess + rounding * np.minimum(1.0, excess)) / (order - 1.0))
+
+
+def _bun_steinke(rho: Array, delta: float) -> Array:
+    """`epsilon_bun_steinke`."""
+    goal = math.log(delta) * (1 + 4e-15) - 4e-15
+
+    def enough(epsilon: Array) -> NDArray[np.bool_]:
+        x = 1.0 + (epsilon - rho) / (2.0 * rho)
+        root = 2.0 / (x + np.sqrt(x * x + 4 / (math.pi * rho)))
+        factor = np.minimum(np.minimum(1.0, np.sqrt(math.pi * rho)), np.minimum(1.0 / x, root))
+        tail = ((epsilon - rho) / (2.0 * np.sqrt(rho))) ** 2
+        return np.asarray(np.log(np.maximum(factor, 5e-324)) - tail <= goal)
+
+    return least(enough, rho, rho + 2.0 * np.sqrt(rho) * math.sqrt(-goal) * (1 + 1e-14))
 
 
 def _best(formula: Callable[[float, float, float], float], curve: Curve, delta: float) -> float:

@@ -60,6 +60,10 @@ class SampledStep(TradeoffFunction):
         return self._profile(epsilon)
 
     @abstractmethod
+    def _own_log_moment(self, order: float) -> float:
+        """log E_P[(dQ/dP)^order], rounded up."""
+
+    @abstractmethod
     def _curve(self, alpha: Array) -> Array:
         """f for 0 < alpha < 1."""
 
@@ -88,6 +92,11 @@ class SampledStep(TradeoffFunction):
         if self._simple is not None:
             return self._simple._epsilon(delta)
         return epsilon_from_profile(self._profile, delta, widest(self._span))
+
+    def _log_moment(self, order: float) -> float:
+        if self._simple is not None:
+            return self._simple._log_moment(order)
+        return self._own_log_moment(order)
 
     def _beta(self, alpha: Array) -> Array:
         return between(self._curve, alpha) if self._simple is None else self._simple._beta(alpha)

@@ -21,6 +21,7 @@ from shiftdp._checks import Array
 from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.gaussian_mixture import forward_profile, gaussian_terms
 from shiftdp.fdp.mixture_curve import Rate, upper_point
+from shiftdp.fdp.renyi_halves import halves_log_moment
 from shiftdp.fdp.sampled_step import SampledStep
 from shiftdp.fdp.subsampling import subsample
 from shiftdp.fdp.tradeoff import TradeoffFunction
@@ -63,6 +64,9 @@ class ShiftedSubsampled(SampledStep):
         delta[apart], slope[apart] = gaussian_terms((1.0 - p, p), (a, d), epsilon[apart])
         delta[~apart], slope[~apart] = forward_profile(p, a, d, epsilon[~apart])
         return delta, slope
+
+    def _own_log_moment(self, order: float) -> float:
+        return halves_log_moment(self.p, self.a, self._d, order)
 
     def _curve(self, alpha: Array) -> Array:
         """f in three parts, by the eps at which it touches the line 1 - delta - e^eps alpha.

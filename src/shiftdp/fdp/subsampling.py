@@ -18,7 +18,10 @@ import numpy as np
 
 from shiftdp._checks import Array, number_in
 from shiftdp._roots import most
+from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.identity import Identity
+from shiftdp.fdp.renyi_halves import halves_log_moment
+from shiftdp.fdp.renyi_profile import sampled_log_moment
 from shiftdp.fdp.rounding import scaled_up
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
@@ -84,6 +87,11 @@ class Subsampled(TradeoffFunction):
         # rounded down, so that delta is rounded up
         delta, tail = self.base._tangents(inner * (1.0 - 2e-15))
         return self.p * _UP * delta, tail
+
+    def _log_moment(self, order: float) -> float:
+        if self.p < 1.0 and isinstance(self.base, GaussianTradeoff) and self.base.mu > 0.0:
+            return halves_log_moment(self.p, 0.0, self.base.mu, order)
+        return sampled_log_moment(self, self.base, self.p, order)
 
     def _epsilon(self, delta: Array) -> Array:
         if not self.base.symmetric:

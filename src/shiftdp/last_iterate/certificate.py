@@ -70,8 +70,14 @@ class Certificate:
         return self.f(array_in("alpha", alpha, 0.0, 1.0))
 
     def renyi(self, order: float) -> float:
-        """An upper bound on the Renyi divergence of this order."""
-        return self.f.renyi(order)
+        """An upper bound on the Renyi divergence of this order, in either direction.
+
+        A bound that may fail has none that is finite. There, and wherever it is less, composition
+        counts: it holds for every run of NoisySGD.
+        """
+        from shiftdp.last_iterate.divergence import renyi_of
+
+        return renyi_of(self, order)
 
     def advantage(self) -> float:
         """The most by which an attacker's true positive rate can exceed the false positive rate."""

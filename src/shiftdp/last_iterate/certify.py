@@ -83,7 +83,12 @@ def _evaluate(
 
 
 def certify(
-    run: Run, geometry: Geometry, *, bounds: Bounds = "best", delta: float = DELTA
+    run: Run,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    delta: float = DELTA,
+    accuracy: float | None = None,
 ) -> Certificate:
     """The tightest proved bound on what the last iterate of a run reveals.
 
@@ -95,6 +100,8 @@ def certify(
             the losses but their sensitivity, and so admits any learning rate).
         delta: where a bound with free parameters (NoisySGD) is made to be tightest. What comes
             back is valid at every delta.
+        accuracy: how far epsilon may be above the exact value of the bound where it is composed
+            numerically (NoisySGD); about 1e-3 if not given. Closed forms are exact.
 
     >>> from shiftdp.last_iterate import Geometry, NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -107,15 +114,17 @@ def certify(
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    if accuracy is not None:
+        accuracy = number_in("accuracy", accuracy, 1e-9, 1.0)
     if is_endless(run):
         finite = stand_in(run, geometry)
         if bounds == "composition":
             require_forgotten(finite, geometry, bounds, ())
-        certificate = certify(finite, geometry, bounds=bounds, delta=delta)
+        certificate = certify(finite, geometry, bounds=bounds, delta=delta, accuracy=accuracy)
         require_forgotten(finite, geometry, certificate.bound, certificate.proofs)
         return replace(certificate, run=run)
     if isinstance(run, NoisySGD):
-        best = _stochastic(run, geometry, bounds, delta)
+        best = _stochastic(run, geometry, bounds, delta, accuracy)
         return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)
     evaluation = evaluate(run, geometry, bounds)
     if not evaluation.found:
@@ -139,7 +148,9 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     return {j: solve(schedule_of(run, geometry, Visits("every", j))).mu for j in positions}
 
 
-def _stochastic(run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float) -> Bound:
+def _stochastic(
+    run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float, accuracy: float | None
+) -> Bound:
     """The best bound on NoisySGD, for which those of the paper need not be searched.
 
     Where one of them applies, Theorem B3 does (at t = 1: composition), and for every tau and split
@@ -150,7 +161,8 @@ def _stochastic(run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float)
     families: tuple[Family, ...] = (
         ("composition", "ours") if bounds == "best" else _FAMILIES[bounds]
     )
-    return tightest(_evaluate(run, geometry, families, delta).found, run, geometry, delta)
+    found = _evaluate(run, geometry, families, delta).found
+    return tightest(found, run, geometry, delta, accuracy)
 
 
 def _tightest(found: tuple[Bound, ...]) -> Bound:

@@ -327,8 +327,14 @@ def _best_groups(
     return groups, guess
 
 
-def tightest(found: Sequence[Bound], run: NoisySGD, geometry: Geometry, delta: float) -> Bound:
-    """The bound with the least epsilon at delta.
+def tightest(
+    found: Sequence[Bound],
+    run: NoisySGD,
+    geometry: Geometry,
+    delta: float,
+    accuracy: float | None = None,
+) -> Bound:
+    """The bound with the least epsilon at delta, composed to an accuracy if that is given.
 
     Only those whose estimates are close are composed; on a tie the simpler theorem gives its name.
     """
@@ -336,19 +342,24 @@ def tightest(found: Sequence[Bound], run: NoisySGD, geometry: Geometry, delta: f
     part, much = _CLOSE
     limit = min(guesses) * (1.0 + part) + much
     close = [bound for bound, guess in zip(found, guesses, strict=True) if guess <= limit]
-    settled = [_settled(bound, run, geometry, delta) for bound in close]
+    settled = [_settled(bound, run, geometry, delta, accuracy) for bound in close]
     # the second number decides between bounds so good that epsilon is 0
     return min(
         settled, key=lambda pair: (pair[1], pair[0].f.advantage() if len(settled) > 1 else 0.0)
     )[0]
 
 
-def _settled(bound: Bound, run: NoisySGD, geometry: Geometry, delta: float) -> tuple[Bound, float]:
+def _settled(
+    bound: Bound, run: NoisySGD, geometry: Geometry, delta: float, asked: float | None
+) -> tuple[Bound, float]:
     """The bound composed, to a lower accuracy if that of the first choice is out of reach."""
     if bound.guess is None:
         return bound, bound.f.epsilon(delta)
     accuracy = accuracy_for(bound.guess)
     proof = bound.proofs[0] if bound.proofs else None
+    if asked is not None and (proof is None or isinstance(proof, StochasticProof)):
+        accuracy = asked
+        bound = replace(bound, f=rebuild(bound.name, run, geometry, proof, accuracy))
     while True:
         try:
             return bound, bound.f.epsilon(delta)

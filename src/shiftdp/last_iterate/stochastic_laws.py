@@ -39,6 +39,7 @@ __all__ = [
     "accuracy_of",
     "beyond_cap",
     "capped_steps",
+    "composition_of",
     "other_split",
     "product",
     "rebuild",
@@ -55,6 +56,12 @@ def rebuild(
 ) -> TradeoffFunction:
     """The tradeoff function of the named theorem with these parameters."""
     return _BUILDERS[name](run, geometry, proof or StochasticProof(0), accuracy)
+
+
+def composition_of(run: NoisySGD, geometry: Geometry) -> TradeoffFunction:
+    """All steps composed, which asks nothing of the losses but their sensitivity."""
+    name = "Poisson (composition)" if run.sampling == "poisson" else "Thm sgd (composition)"
+    return rebuild(name, run, geometry, None, 1e-3)
 
 
 def _build_sgd(

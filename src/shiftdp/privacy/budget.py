@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import Literal, TypedDict, get_args
 
 from shiftdp._checks import number_in
-from shiftdp._errors import InvalidInput, NoClosedForm, UnmetHypothesis
+from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
@@ -184,22 +184,10 @@ _RANGE = {"delta": (0.0, 1.0), "order": (1.0, math.inf), "fpr": (0.0, 1.0)}
 _TOP = {"advantage": 1.0, "tpr": 1.0}
 
 
-def _renyi(certificate: Certificate, order: float) -> float:
-    try:
-        return certificate.renyi(order)
-    except NoClosedForm:
-        raise InvalidInput(
-            "renyi",
-            f"<at order {order:g}>",
-            f"has no closed form under {certificate.bound}",
-            "give epsilon with delta, advantage, or tpr with fpr",
-        ) from None
-
-
 _SPENT: dict[str, Callable[[Certificate, float], float]] = {
     "epsilon": lambda certificate, delta: certificate.epsilon(delta),
     "mu": lambda certificate, _: implied_mu(certificate.f),
-    "renyi": _renyi,
+    "renyi": lambda certificate, order: certificate.renyi(order),
     "advantage": lambda certificate, _: certificate.advantage(),
     "tpr": lambda certificate, fpr: certificate.tpr(fpr),
 }

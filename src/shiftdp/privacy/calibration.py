@@ -2,9 +2,15 @@
 
 Each function takes a run, a geometry and a budget (see `Terms`), and answers with the same run, or
 the same geometry, in which one parameter is as good as the budget allows. What comes back meets the
-budget when it is certified in the same way (`certify(run, geometry, bounds=bounds)`; NoisySGD at a
-delta below 1e-7 with `delta=delta` too): never the budget plus a tolerance. A parameter that is
-1e-6 less (of itself) private does not.
+budget when it is certified in the same way (`certify(run, geometry, bounds=bounds)`, with the same
+`accuracy` if one was given; NoisySGD at a delta below 1e-7 with `delta=delta` too): never the
+budget plus a tolerance. For random batches a finer `accuracy` finds a little more. A parameter that
+is 1e-6 less (of itself) private does not meet it: one between the two was certified, and failed.
+The noise and the steps of NoisySGD under `bounds="composition"` are an exception: there that is
+what the secant through the last two certified points, less than 2 percent apart, says.
+
+A Renyi divergence of NoisySGD is a sum of moments over its steps, each proved from above (see
+`fdp.renyi_line` and `fdp.renyi_halves`).
 
 What is proved to be monotone is bracketed and settled. mu of Theorem B1 and of all closed forms is
 proportional to 1/noise, the shifts being in the units of the iterate; it falls as the diameter
@@ -53,7 +59,12 @@ _EVERY = 256  # batch sizes up to which each is tried
 
 
 def calibrate_noise(
-    run: AnyRun, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: AnyRun,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> AnyRun:
     """The same run with the least noise that meets the budget.
 
@@ -73,12 +84,18 @@ def calibrate_noise(
         "noise",
         lambda x: (scaled(run, "noise", x), geometry),
         lambda x: x * _one(_field(run, "noise")),
+        accuracy=accuracy,
     )
     return cast(AnyRun, scaled(run, "noise", question.settle(1.0, *_NOISE, slope=-1.0)))
 
 
 def calibrate_epochs(
-    run: AnyRun, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: AnyRun,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> AnyRun:
     """The longest run that meets the budget: whole epochs of NoisyCGD, else steps.
 
@@ -98,6 +115,7 @@ def calibrate_epochs(
         bounds,
         name,
         lambda x: with_parameter(run, geometry, name, x if math.isinf(x) else int(x)),
+        accuracy=accuracy,
     )
     if question.excess(math.inf) <= 0.0:
         return cast(AnyRun, question.setting(math.inf)[0])
@@ -109,7 +127,12 @@ def calibrate_epochs(
 
 
 def calibrate_learning_rate(
-    run: AnyRun, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: AnyRun,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> AnyRun:
     """The same run with the largest learning rate, up to 2/smoothness, that meets the budget.
 
@@ -141,6 +164,7 @@ def calibrate_learning_rate(
         bounds,
         "learning_rate",
         lambda x: (scaled(run, "learning_rate", x / largest), geometry),
+        accuracy=accuracy,
     )
     best = 2.0 / (geometry.smoothness + max(geometry.strong_convexity, 0.0))
     few = isinstance(run, NoisySGD)
@@ -156,7 +180,12 @@ def calibrate_learning_rate(
 
 
 def calibrate_batch_size(
-    run: AnyRun, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: AnyRun,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> AnyRun:
     """The same run with the least batch size that meets the budget.
 
@@ -178,6 +207,7 @@ def calibrate_batch_size(
         bounds,
         "batch_size",
         lambda x: with_parameter(run, geometry, "batch_size", int(x)),
+        accuracy=accuracy,
     )
     few = isinstance(run, NoisySGD)
     if n <= (32 if few else _EVERY):
@@ -193,7 +223,12 @@ def calibrate_batch_size(
 
 
 def calibrate_strong_convexity(
-    run: Run, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: Run,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> Geometry:
     """The same losses with the least ridge that meets the budget.
 
@@ -220,7 +255,12 @@ def calibrate_strong_convexity(
         return run, _with(geometry, strong_convexity=m, smoothness=max(own + m, m))
 
     question = Question(
-        budget_of(**budget), bounds, "strong_convexity", setting, lambda x: base + x
+        budget_of(**budget),
+        bounds,
+        "strong_convexity",
+        setting,
+        lambda x: base + x,
+        accuracy=accuracy,
     )
     if math.isfinite(base) and question.excess(0.0) <= 0.0:
         return setting(0.0)[1]
@@ -240,7 +280,12 @@ def calibrate_strong_convexity(
 
 
 def calibrate_diameter(
-    run: Run, geometry: Geometry, *, bounds: Bounds = "best", **budget: Unpack[Terms]
+    run: Run,
+    geometry: Geometry,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[Terms],
 ) -> Geometry:
     """The same losses on the largest set that meets the budget; infinite where none is needed.
 
@@ -259,6 +304,7 @@ def calibrate_diameter(
         bounds,
         "diameter",
         lambda x: (run, _with(geometry, diameter=x)),
+        accuracy=accuracy,
     )
     if question.excess(math.inf) <= 0.0:
         return _with(geometry, diameter=math.inf)

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import numpy as np
 from shiftdp._checks import Array, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import CERTIFIED
-from shiftdp._roots import settle
-from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
+from shiftdp.fdp import Mixture
 from shiftdp.fdp.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
-from shiftdp.fdp.renyi import epsilon_asoodeh, epsilon_balle, epsilon_bun_steinke
+from shiftdp.fdp.many_mixtures import is_gaussian_mixture, mixture_epsilons
+from shiftdp.fdp.renyi import zcdp_epsilons
 from shiftdp.last_iterate.attained import attained_mu
 from shiftdp.last_iterate.certify import certify, evaluate
 from shiftdp.last_iterate.geometry import Geometry
@@ -45,7 +45,6 @@ _LABELS = {
     "diameter": "diameter D",
 }
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _LOWERED = 1.0 - 1e-12  # as `compare` rounds what is attained
 
 
@@ -224,7 +223,7 @@ def frontier(
 
 @dataclass
 class _Draft:
-    """A curve in the making: mu waits for all of its epsilons to be computed together."""
+    """A curve in the making: conversions to epsilon wait, to be computed all together."""
 
     name: str
     kind: str
@@ -232,6 +231,9 @@ class _Draft:
     mu: list[float]
     theorems: list[str]
     notes: list[str]
+    # what waits as well, by position
+    rho: dict[int, float] = field(default_factory=dict)
+    mixtures: dict[int, Mixture] = field(default_factory=dict)
 
     def add(
         self, theorem: str = "", epsilon: float = math.nan, mu: float = math.nan, note: str = ""
@@ -249,6 +251,10 @@ class _Draft:
             deltas = np.full(int(waiting.sum()), delta)
             exact = gaussian_epsilon_array(mu[waiting], deltas)
             epsilon[waiting] = exact * (1.0 + RELATIVE_ERROR) * side
+        if self.rho:
+            epsilon[[*self.rho]] = zcdp_epsilons(np.array([*self.rho.values()]), delta)
+        if self.mixtures:
+            epsilon[[*self.mixtures]] = mixture_epsilons([*self.mixtures.values()], delta)
         for array in (epsilon, mu):
             array.flags.writeable = False
         return Curve(self.name, self.kind, epsilon, mu, tuple(self.theorems), tuple(self.notes))
@@ -259,14 +265,13 @@ def _closed(
 ) -> tuple[Curve, ...]:
     """Runs with closed forms: bounds one by one, conversions to epsilon all at once."""
     drafts = {name: _draft(name) for name in wanted}
-    hint = 1.0
     for run, geometry in settings:
         if {"composition", "paper"} & drafts.keys():
             _families(drafts, run, geometry, delta)
         if "prior Renyi" in drafts:
-            _prior(drafts["prior Renyi"], run, geometry, delta)
+            _prior(drafts["prior Renyi"], run, geometry)
         if "best" in drafts:
-            hint = _best(drafts["best"], run, geometry, delta, hint)
+            _best(drafts["best"], run, geometry, delta)
         if "lower bound" in drafts:
             _lower(drafts["lower bound"], run, geometry)
     return tuple(draft.finished(delta) for draft in drafts.values())
@@ -297,64 +302,32 @@ def _families(drafts: dict[str, _Draft], run: Run, geometry: Geometry, delta: fl
         drafts[family].add(bounds[i].name, epsilons[i], math.nan if mu is None else mu)
 
 
-def _prior(draft: _Draft, run: Run, geometry: Geometry, delta: float) -> None:
+def _prior(draft: _Draft, run: Run, geometry: Geometry) -> None:
     try:
         rho = prior_rho(run, geometry)
     except UnmetHypothesis as unmet:
         draft.add(note=str(unmet))
         return
     name = "[YS22, Thm D.6]" if isinstance(run, NoisyGD) else "[YS22, Thm 3.3]"
-    draft.add(name, _zcdp_epsilon(rho, delta))
+    draft.add(name)
+    draft.rho[len(draft.epsilon) - 1] = rho
 
 
-def _zcdp_epsilon(rho: float, delta: float) -> float:
-    """`zcdp_epsilon(rho, delta).epsilon`, looking only at orders near 1 + sqrt(log(1/delta)/rho).
-
-    Any order gives a valid epsilon; Mironov's formula is never below that of Balle and others.
-    """
-    if rho == 0.0:
-        return 0.0
-    best = epsilon_bun_steinke(rho, delta)
-    centre = 0.5 * (math.log(-math.log(delta)) - math.log(rho))
-    for formula in (epsilon_balle, epsilon_asoodeh):
-        low, high = centre - 3.0, centre + 3.0
-        for _ in range(36):
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            orders = 1.0 + math.exp(left), 1.0 + math.exp(right)
-            one, two = (formula(order, rho * order, delta) for order in orders)
-            best = min(best, one, two)
-            low, high = (low, right) if one < two else (left, high)
-    return max(0.0, best)
-
-
-def _best(draft: _Draft, run: Run, geometry: Geometry, delta: float, hint: float) -> float:
-    """The certificate; returns an epsilon to begin the next one from."""
+def _best(draft: _Draft, run: Run, geometry: Geometry, delta: float) -> None:
+    """The certificate."""
     try:
         certificate = certify(run, geometry, delta=delta)
     except UnmetHypothesis as unmet:
         draft.add(note=str(unmet))
-        return hint
+        return
+    f = certificate.f
     if certificate.mu is not None:
         draft.add(certificate.bound, mu=certificate.mu)
-        return hint
-    epsilon = _epsilon_near(certificate.f, delta, hint)
-    draft.add(certificate.bound, epsilon)
-    return epsilon if 0.0 < epsilon < math.inf else hint
-
-
-def _epsilon_near(f: TradeoffFunction, delta: float, hint: float) -> float:
-    """`f.epsilon(delta)`, sought near a value: whatever has delta(eps) <= delta is certified."""
-    if not isinstance(f, Mixture) or f.delta(0.0) <= delta:
-        return f.epsilon(delta)
-
-    def excess(epsilon: float) -> float:
-        reached = f.delta(epsilon)
-        return math.log(reached / delta) if reached > 0.0 else -math.inf
-
-    mus = [part.mu for part in f.components if isinstance(part, GaussianTradeoff)]
-    slope = -(1.0 + hint / max(max(mus, default=1.0), 1e-3) ** 2 * hint)
-    found = settle(excess, hint, 1e-12, 1e6, slope=slope, relative=1e-12)
-    return f.epsilon(delta) if found.meets is None or found.misses is None else found.meets
+    elif is_gaussian_mixture(f):
+        draft.add(certificate.bound)
+        draft.mixtures[len(draft.epsilon) - 1] = f
+    else:
+        draft.add(certificate.bound, f.epsilon(delta))
 
 
 def _lower(draft: _Draft, run: Run, geometry: Geometry) -> None:

@@ -16,6 +16,7 @@ from shiftdp.fdp.composite import AccuracyNotMet
 from shiftdp.last_iterate.bounds import rules_for
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.divergence import composed_renyi
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.stochastic_bounds import accuracy_for
@@ -30,7 +31,8 @@ _RELATIVE, _COSTLY_RELATIVE, _ROUGH_RELATIVE = 1e-7, 5e-7, 2e-3
 _TUNED = 1e-7
 # how far apart estimates are compared: those that search for tau are rugged
 _ASIDE = {"best": 1.02, "composition": 1.001}
-_SLACK = 0.6  # of the accuracy to which a product is composed: by how much its bound is usually off
+_CLOSE = 0.3  # in log x, where a parabola through three estimates gives their slope
+_SLACK = 0.3  # of the accuracy to which a product is composed: by how much its bound is often off
 _SEARCHED: dict[str, tuple[str, ...]] = {
     "best": ("composition", "ours"),
     "composition": ("composition",),
@@ -38,12 +40,16 @@ _SEARCHED: dict[str, tuple[str, ...]] = {
 
 
 def certified(
-    run: Run, geometry: Geometry, bounds: Bounds, delta: float | None = None
+    run: Run,
+    geometry: Geometry,
+    bounds: Bounds,
+    delta: float | None = None,
+    accuracy: float | None = None,
 ) -> Certificate:
     """`certify(run, geometry, bounds=bounds)`; from 1e-7 downwards, made for that delta."""
     if delta is not None and delta < _TUNED:
-        return certify(run, geometry, bounds=bounds, delta=delta)
-    return certify(run, geometry, bounds=bounds)
+        return certify(run, geometry, bounds=bounds, delta=delta, accuracy=accuracy)
+    return certify(run, geometry, bounds=bounds, accuracy=accuracy)
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class Question:
         parameter: its name, for messages.
         setting: the run and the losses that x stands for.
         value: the number that x stands for, for messages; x itself unless given.
+        accuracy: as in `certify`.
     """
 
     budget: Budget
@@ -63,6 +70,7 @@ class Question:
     parameter: str
     setting: Callable[[float], Setting]
     value: Callable[[float], float] = float
+    accuracy: float | None = None
     _spent: dict[float, float] = field(default_factory=dict, init=False)
     _excess: dict[float, float] = field(default_factory=dict, init=False)
     _rough: dict[float, float] = field(default_factory=dict, init=False)
@@ -78,7 +86,7 @@ class Question:
 
     def _certified(self, x: float) -> float:
         try:
-            certificate = certified(*self.setting(x), self.bounds, self._delta)
+            certificate = certified(*self.setting(x), self.bounds, self._delta, self.accuracy)
         except UnmetHypothesis as unmet:
             self._refusals.append(unmet)
             return math.inf
@@ -111,7 +119,7 @@ class Question:
                 if guess is None:
                     found.append(bound.f.epsilon(self._delta))
                 else:
-                    found.append(guess + _SLACK * accuracy_for(guess))
+                    found.append(guess + _SLACK * (self.accuracy or accuracy_for(guess)))
         return self.budget.over(min(found))
 
     @property
@@ -139,7 +147,7 @@ class Question:
             slope=slope,
             relative=_COSTLY_RELATIVE if costly else _RELATIVE,
             whole=whole,
-            trust=costly,
+            trust=costly and self.bounds == "composition",
         )
         if found.meets is None:
             raise self.impossible(found.misses)
@@ -150,20 +158,35 @@ class Question:
     ) -> tuple[float, float]:
         """Where the estimates see the boundary, and how steep they are there."""
         smooth = self.bounds == "composition"
+        seen: dict[float, float] = {}
+
+        def guide(x: float) -> float:
+            seen[x] = self._composed(x) if self.budget.measure == "renyi" else self.rough(x)
+            return seen[x]
+
         place = settle(
-            self.rough, start, low, high,
+            guide, start, low, high,
             slope=slope, relative=_ROUGH_RELATIVE, whole=whole, trust=smooth,
         )  # fmt: skip
         if place.meets is None or (place.misses is None and not smooth):
             return (place.meets or place.misses or start), slope
         x = place.meets
-        other = min(max(x * _ASIDE.get(self.bounds, 1.02), low), high)
-        if whole:
-            other = float(max(round(other), x + 1.0))
-        rise = self.rough(other) - self.rough(x)
-        steep = rise / math.log(other / x) if other != x and math.isfinite(rise) else slope
+        steep = _steepness(seen, x) if smooth else None
+        if steep is None:
+            other = min(max(x * _ASIDE.get(self.bounds, 1.02), low), high)
+            if whole:
+                other = float(max(round(other), x + 1.0))
+            rise = guide(other) - guide(x)
+            steep = rise / math.log(other / x) if other != x and math.isfinite(rise) else slope
         # estimates are rugged: a slope that is flatter than the least known is not theirs to claim
         return x, steep if steep * slope >= slope * slope else slope
+
+    def _composed(self, x: float) -> float:
+        """The excess of composition, of which a Renyi divergence is a sum and no grid is needed."""
+        run, geometry = self.setting(x)
+        if not isinstance(run, NoisySGD) or math.isinf(run.steps) or self.budget.at is None:
+            return self.excess(x)
+        return self.budget.over(composed_renyi(run, geometry, self.budget.at))
 
     def scan(self, points: Sequence[float], *, whole: bool = False) -> float:
         """The x that meets the budget nearest to the first point, as far as the points tell.
@@ -214,3 +237,14 @@ class Question:
         )
         nearest = self.budget.with_limit(self._spent[x])
         return ImpossibleBudget(self.budget, self.parameter, nearest, self.value(x))
+
+
+def _steepness(seen: dict[float, float], x: float) -> float | None:
+    """The slope in log x of the parabola through x and the two points nearest to it, if close."""
+    points = [(math.log(x), seen[x])]
+    near = sorted((abs(math.log(other / x)), other) for other in seen if other != x)
+    points += [(math.log(other), seen[other]) for gap, other in near[:2] if gap < _CLOSE]
+    if len(points) < 3 or not all(math.isfinite(value) for _, value in points):
+        return None
+    (a, at_a), (b, at_b), (c, at_c) = points
+    return (at_b - at_a) / (b - a) + (at_c - at_a) / (c - a) - (at_c - at_b) / (c - b)

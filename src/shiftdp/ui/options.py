@@ -180,6 +180,10 @@ def answer_options(*wanted: str) -> Callable[[AnyCallable], AnyCallable]:
             "show_default": True,
             "help": "Which theorems may be used.",
         },
+        "accuracy": {
+            "type": NUMBER,
+            "help": "How far epsilon may be above its exact value (sgd); about 1e-3 if not given.",
+        },
         "explain": {
             "is_flag": True,
             "help": "Which hypotheses, which theorem, and what the others would say.",

@@ -67,7 +67,12 @@ def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificat
     setting = setting_of(ctx, options)
     from shiftdp.last_iterate import certify
 
-    return certify(*setting, bounds=options["bounds"], delta=options["delta"])
+    return certify(
+        *setting,
+        bounds=options["bounds"],
+        delta=options["delta"],
+        accuracy=options.get("accuracy"),
+    )
 
 
 def overridden(

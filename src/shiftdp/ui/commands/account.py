@@ -35,7 +35,7 @@ __all__ = ["command"]
 )
 @run_options
 @certificate_option
-@answer_options("delta", "bounds", "explain", "save", "plot")
+@answer_options("delta", "bounds", "accuracy", "explain", "save", "plot")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """What a run costs: epsilon, mu, the theorem and its hypotheses.

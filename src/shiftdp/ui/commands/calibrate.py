@@ -51,7 +51,7 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
 @click.argument("parameter", type=Word(tuple(TARGETS)), required=False, metavar="[PARAMETER]")
 @run_options
 @budget_options
-@answer_options("bounds", "save", "plot")
+@answer_options("bounds", "accuracy", "save", "plot")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """The noise, the number of epochs, ... that just meets a privacy budget.
@@ -70,10 +70,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     solve = getattr(calibration, f"calibrate_{parameter}")
     with waiting("calibrating"):
-        found = solve(run, geometry, bounds=options["bounds"], **budget)
+        how = {"bounds": options["bounds"], "accuracy": options["accuracy"]}
+        found = solve(run, geometry, **how, **budget)
         run, geometry = _solved(run, geometry, found)
         delta = budget.get("delta")
-        certificate = certified(run, geometry, options["bounds"], delta)
+        certificate = certified(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
     name = "steps" if parameter == "epochs" and not hasattr(run, "epochs") else parameter
     value = getattr(geometry if name in vars(geometry) else run, name)

@@ -1,0 +1,44 @@
+"""The Renyi divergence that a certificate proves."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shiftdp._checks import number_in
+from shiftdp.fdp import Minimum, TradeoffFunction
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.stochastic_laws import composition_of
+from shiftdp.last_iterate.stochastic_run import NoisySGD
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate.certificate import Certificate
+
+__all__ = ["composed_renyi", "renyi_of"]
+
+
+def renyi_of(certificate: Certificate, order: float) -> float:
+    """An upper bound on D_order in both directions.
+
+    Of NoisySGD, composition is looked at as well; a run without end has none.
+    """
+    order = number_in("order", order, 1.0, open_low=True, open_high=True)
+    found = _worst(certificate.f, order)
+    run = certificate.run
+    if isinstance(run, NoisySGD) and math.isfinite(run.steps):
+        found = min(found, composed_renyi(run, certificate.geometry, order))
+    return found
+
+
+def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
+    """That of all steps composed."""
+    return _worst(composition_of(run, geometry), order)
+
+
+def _worst(f: TradeoffFunction, order: float) -> float:
+    """Of the directions that f is the worse of: any pair of data sets is in one of them.
+
+    (The Renyi divergence of the function min{g, g^-1}** itself is larger than both.)
+    """
+    parts = f.components if isinstance(f, Minimum) else (f,)
+    return max(part.renyi(order) for part in parts)
