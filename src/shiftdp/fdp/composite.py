@@ -87,6 +87,10 @@ class Composite(TradeoffFunction):
     def _curved(self) -> bool:
         return any(f._curved for f, _ in self.factors)
 
+    @property
+    def _composed(self) -> bool:
+        return True
+
     def inverse(self) -> TradeoffFunction:
         if self.symmetric:
             return self

@@ -50,7 +50,8 @@ class Minimum(TradeoffFunction):
         return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, floor)
 
     def _beta(self, alpha: Array) -> Array:
-        if all(f._curved for f in self.components):
+        parts = self.components
+        if any(f._composed for f in parts) and all(f._curved for f in parts):
             return smooth_tradeoff(self, alpha)
         return super()._beta(alpha)
 

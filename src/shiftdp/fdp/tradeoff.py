@@ -98,6 +98,11 @@ class TradeoffFunction(ABC):
         """Whether the profile has no kinks but at eps = 0."""
         return self._smooth
 
+    @property
+    def _composed(self) -> bool:
+        """Whether the profile is composed numerically: costly to ask, and known to a width."""
+        return False
+
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         """delta(eps) and the slope P(loss > eps) = -d delta / d e^eps, for eps >= 0.
 
