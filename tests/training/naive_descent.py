@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shiftdp.training import Plan
 from shiftdp.training.batches import batches
 from shiftdp.training.entropy import Stream
-from shiftdp.training.softmax import scale_to_limits
+from shiftdp.training.loss import scale_to_limits
 
 
 def naive(plan: Plan, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def _gradient(
     g = (w @ x)[:, None]
     norm = float(np.linalg.norm(x))
     limits = None if plan.clip is None or norm == 0 else np.array([plan.clip / norm])
-    if plan.clipping == "uncertified" and limits is not None:
+    if plan.clipping in ("plain", "uncertified") and limits is not None:
         plan.loss.residuals(g, target, None)
         scale_to_limits(g, limits)
     else:

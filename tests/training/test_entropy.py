@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import mpmath
@@ -114,12 +115,35 @@ def test_aes_says_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize(("size", "steps"), [(3, 1), (50_000, 7), (200_000, 3)])
-def test_the_feed_is_the_stream_in_order(size: int, steps: int) -> None:
+@pytest.mark.parametrize("ahead", [True, False])
+def test_the_feed_is_the_stream_in_order(size: int, steps: int, ahead: bool) -> None:
     plain = np.empty((steps, size))
     Seeded(5).open("noise").fill(plain)
-    with NoiseFeed(Seeded(5).open("noise"), size, steps, np.dtype(np.float64)) as feed:
+    dtype = np.dtype(np.float64)
+    with NoiseFeed(Seeded(5).open("noise"), size, steps, dtype, ahead=ahead) as feed:
         fed = np.stack([feed.step().copy() for _ in range(steps)])
+        held = feed.step.__self__._buffers[0]  # type: ignore[attr-defined]
+        with pytest.raises(StopIteration):
+            feed.step()
     assert (fed == plain).all()
+    assert not held.any()
+
+
+def test_halves_of_a_block_are_made_by_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+
+    def named(size: int) -> bytes:
+        names.append(threading.current_thread().name)
+        return drawn(size)
+
+    drawn = os.urandom
+    monkeypatch.setattr(os, "urandom", named)
+    with NoiseFeed(System().open("noise"), 1_000, 40, np.dtype(np.float32), ahead=False) as feed:
+        z = np.stack([feed.step().copy() for _ in range(40)])
+    assert len(set(names)) == 2
+    # all numbers differ but for chance collisions of 24 bits, and five deviations of the variance
+    assert np.unique(z).size > 0.98 * z.size
+    assert abs(z.var() - 1.0) < 5 * np.sqrt(2 / z.size)
 
 
 def test_the_system_stream_is_urandom(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shiftdp import InvalidInput
 from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, SmoothedHinge, Softmax
-from shiftdp.training.softmax import scale_to_limits
+from shiftdp.training.loss import scale_to_limits
 from shiftdp.training.softmax_envelope import _bracketed, envelope_residuals
 from tests.training.random_pairs import pairs
 
@@ -81,14 +81,14 @@ def test_residuals_are_the_gradient_of_the_definition(loss: Loss) -> None:
                 assert abs(float(slope) - g[j, record]) <= 4e-6
 
 
-def check_pairs(loss: Loss, size: int, seed: int, kappa: float | None) -> None:
+def check_pairs(loss: Loss, size: int, seed: int, kappa: float | NDArray[Any] | None) -> None:
     """Monotone, cocoercive with 1/curvature, and within the Lipschitz bound."""
     first, second = pairs(loss.outputs, size, seed)
     y = labels(loss, size, seed + 1)
-    limits = None if kappa is None else np.full(size, kappa)
-    most = loss.slope if kappa is None else min(kappa, loss.slope)
+    limits = None if kappa is None else np.broadcast_to(kappa, size).astype(np.float64)
+    most = loss.slope if limits is None else np.minimum(limits, loss.slope)
     g, h = residuals(loss, first, y, limits), residuals(loss, second, y, limits)
-    assert np.linalg.norm(g, axis=0).max() <= most * (1 + 1e-15)
+    assert (np.linalg.norm(g, axis=0) <= most * (1 + 1e-15)).all()
     inner = np.add.reduce((g - h) * (first - second), axis=0)
     apart = np.linalg.norm(first - second, axis=0)
     change = np.linalg.norm(g - h, axis=0)
@@ -113,6 +113,23 @@ def test_constants_on_millions_of_pairs(loss: Loss, kappa: float | None) -> None
     few = isinstance(loss, Softmax) and kappa is not None
     for seed in range(4):
         check_pairs(loss, 50_000 if few else 500_000, 100 + seed, kappa)
+
+
+def own_limits(size: int, seed: int) -> NDArray[Any]:
+    """A clip for each pair, from one that cuts nearly all gradients to one that cuts none."""
+    return np.asarray(10.0 ** np.random.default_rng(seed).uniform(-2, 0.16, size))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_the_envelope_on_pairs_with_clips_of_their_own(classes: int) -> None:
+    check_pairs(Softmax(classes=classes), 10_000, 200, own_limits(10_000, 201))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("classes", "parts"), [(2, 10), (3, 10), (10, 5)])
+def test_the_envelope_on_millions_of_pairs(classes: int, parts: int) -> None:
+    for part in range(parts):
+        check_pairs(Softmax(classes=classes), 200_000, 300 + part, own_limits(200_000, 400 + part))
 
 
 def test_plain_clipping_of_three_classes_is_not_monotone() -> None:
@@ -248,3 +265,66 @@ def test_bad_labels_are_one_error_without_their_values(loss: Loss, y: Any) -> No
 def test_bad_parameters_are_refused(call: Any) -> None:
     with pytest.raises(InvalidInput):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1.0, 20.0, 200.0])
+@pytest.mark.parametrize("clip", [1e-12, 1e-6, 0.3, 5.0])
+def test_normalising_and_clipping_in_one_is_one_after_the_other(
+    dtype: Any, size: float, clip: float
+) -> None:
+    rng = np.random.default_rng(7)
+    z = (size * rng.normal(size=(10, 300))).astype(dtype)
+    y = rng.integers(0, 10, 300)
+    limits = (clip * rng.uniform(0.5, 1.0, 300)).astype(dtype)
+    fused, exact = z.copy(), z.astype(np.float64)
+    loss = Softmax(classes=10)
+    loss.scaled_residuals(fused, y, limits)
+    # in double precision, with the entry of y as minus the others so that nothing cancels
+    p = np.exp(exact - exact.max(axis=0))
+    own = (y, np.arange(300))
+    p /= p.sum(axis=0)
+    p[own] = 0.0
+    p[own] = -p.sum(axis=0)
+    norms = np.linalg.norm(p, axis=0)
+    with np.errstate(divide="ignore"):
+        p *= np.minimum(1.0, limits / norms)
+    eps = float(np.finfo(dtype).eps)
+    # no residual is longer than its limit by more than the room that limits leave
+    longest = np.linalg.norm(fused.astype(np.float64), axis=0) / limits.astype(np.float64)
+    assert longest.max() <= 1.0 + (8 + 10) * eps
+    # exponents have errors of half an ulp of scores of up to 4 size
+    assert np.abs(fused - p).max() <= (10 + 8 * size) * eps * min(1.0, clip) + 1e-36
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Softmax(classes=3), Logistic(), SmoothedHinge(), Huber(), ClippedSquared()],
+    ids=repr,
+)
+@pytest.mark.parametrize("limited", [False, True])
+def test_stacked_models_are_the_models_one_by_one(loss: Loss, limited: bool) -> None:
+    rng = np.random.default_rng(2)
+    z = 3.0 * rng.normal(size=(4, loss.outputs, 50))
+    y = loss.targets(rng.integers(0, 2, 50), z.dtype)
+    limits = np.full(50, 0.4) if limited else None
+    stacked, plain = z.copy(), z.copy()
+    loss.residuals(stacked, y, limits)
+    for one, together in zip(z.copy(), stacked, strict=True):
+        loss.residuals(one, y, limits)
+        assert np.abs(one - together).max() <= 1e-11
+    if limits is not None:
+        loss.scaled_residuals(plain, y, limits)
+        for one, together in zip(z.copy(), plain, strict=True):
+            loss.residuals(one, y, None)
+            scale_to_limits(one, limits)
+            assert np.abs(one - together).max() <= 1e-14
+
+
+def test_scores_in_any_layout_are_replaced() -> None:
+    z = np.random.default_rng(1).normal(size=(3, 8))
+    y = np.arange(8) % 3
+    turned = np.asfortranarray(z)
+    Softmax(classes=3).residuals(turned, y, None)
+    Softmax(classes=3).residuals(z, y, None)
+    assert (turned == z).all()

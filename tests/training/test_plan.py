@@ -1,6 +1,7 @@
 """The plan: constants from loss, bound, ridge, clipping and set; certificates of just that."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -81,9 +82,46 @@ def test_uncertified_clipping_has_no_certificate_but_a_labelled_estimate() -> No
     assert sdp.certify(plan.run, plan.geometry).epsilon(1e-5) == pytest.approx(30.51, abs=0.01)
 
 
+def test_plain_clipping_is_certified_by_composition_and_by_nothing_else() -> None:
+    fields: dict[str, Any] = {
+        "run": MNIST,
+        "loss": Softmax(classes=10),
+        "feature_bound": 8,
+        "l2": 0.002,
+        "clip": 5,
+    }
+    plain = Plan(**fields, clipping="plain", bounds="composition")
+    envelope = Plan(**fields, clipping="envelope", bounds="composition")
+    assert plain.certificate.epsilon(1e-5) == envelope.certificate.epsilon(1e-5)
+    assert plain.certificate.epsilon(1e-5) == pytest.approx(30.51, abs=0.01)
+    plain.certificate.verify()
+    assert plain.estimate.source == "the certificate's own bound"
+    for bounds in ("best", "paper"):
+        with pytest.raises(UnmetHypothesis, match="no bound but composition") as refusal:
+            Plan(**fields, clipping="plain", bounds=bounds)
+        assert refusal.value.name == "clipping"
+    # the same loop under the other name stays without a certificate
+    with pytest.raises(UnmetHypothesis, match='clipping="plain"'):
+        _ = Plan(**fields, clipping="uncertified", bounds="composition").certificate
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(classes=2), Huber()], ids=repr)
+def test_plain_clipping_is_the_envelope_for_one_score_and_for_two_classes(loss: Loss) -> None:
+    plain, envelope = (
+        Plan(run=RUN, loss=loss, feature_bound=2.0, clipping=clipping, clip=0.5)
+        for clipping in ("plain", "envelope")
+    )
+    assert not plain.plainly_clipped
+    assert plain.geometry == envelope.geometry
+    assert plain.certificate.epsilon(1e-5) == envelope.certificate.epsilon(1e-5)
+
+
 def test_a_clip_that_touches_nothing_changes_nothing() -> None:
     plan = Plan(run=RUN, loss=Logistic(), feature_bound=1.0, clipping="envelope", clip=9.0)
     assert plan.residual_clip is None
+    loose = Plan(run=RUN, loss=Softmax(classes=3), feature_bound=1.0, clipping="plain", clip=9.0)
+    assert not loose.plainly_clipped  # so that any bounds will do
+    assert loose.geometry == Plan(run=RUN, loss=Softmax(classes=3), feature_bound=1.0).geometry
     assert plan.geometry == Plan(run=RUN, loss=Logistic(), feature_bound=1.0).geometry
 
 

@@ -106,6 +106,27 @@ def test_every_choice_can_be_overridden(overrides: Overrides, wanted: dict[str, 
             assert planned.reasons[name] == "given"
 
 
+@pytest.mark.parametrize("algorithm", ["cgd", "sgd"])
+def test_long_runs_are_as_long_as_they_were_asked_to_be(algorithm: Any) -> None:
+    chosen = Overrides(algorithm=algorithm, batch_size=20, epochs=100)
+    plan = plan_for(CANCER, chosen).plan
+    # 455 = 22 batches of 20 and one of 15; as random batches 100 n/20 steps
+    assert plan.run.steps == {"cgd": 2_300, "sgd": 2_275}[algorithm]
+    longer = replace(chosen, epochs=300)
+    assert plan_for(CANCER, longer).plan.run.steps == 3 * plan.run.steps
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_full_batches_without_a_ridge_are_composed_and_plainly_clipped(epsilon: float) -> None:
+    """Where full steps do not contract no theorem is tighter, and plain clipping is quicker."""
+    plan = plan_for(replace(DIGITS, epsilon=epsilon), Overrides(algorithm="gd")).plan
+    assert (plan.bounds, plan.clipping, plan.l2) == ("composition", "plain", 0.0)
+    slow = replace(
+        plan, clipping="envelope", bounds="best", run=replace(plan.run, learning_rate=0.01)
+    )
+    assert plan.certificate.mu == pytest.approx(slow.certificate.mu, rel=1e-9)
+
+
 def test_random_subsets_for_replace_one_only() -> None:
     chosen = Overrides(sampling="without_replacement", epochs=5)
     plan = plan_for(replace(DIGITS, adjacency="replace_one"), chosen).plan

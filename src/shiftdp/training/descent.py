@@ -31,6 +31,8 @@ from shiftdp.training.records import Records, prepare
 
 __all__ = ["Progress", "TrainingStopped", "descend", "descend_stacked"]
 
+_CHUNK = 1 << 15  # parameters that are moved together, so that they stay in the cache
+
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
 
@@ -165,21 +167,31 @@ def _steps(
     chosen: Iterator[Batch] = batches(run, opener("batches"))
     _project(plan, at)
     with (
-        NoiseFeed(opener("noise"), at.flat.size, run.steps, records.dtype) as noise,
         GradientSum(plan, records, at, largest) as gradient,
+        NoiseFeed(
+            opener("noise"), at.flat.size, run.steps, records.dtype, ahead=gradient.leaves_cores
+        ) as noise,
     ):
         w = at.flat
         for step, ((eta, sigma), batch) in enumerate(zip(scalars, chosen, strict=True), 1):
-            g = gradient(batch.rows)
-            g *= eta / batch.divisor
-            z = noise.step()
-            z *= eta * sigma
-            g += z
-            if plan.l2:
-                w *= 1.0 - eta * plan.l2
-            w -= g
+            g, z = gradient(batch.rows), noise.step()
+            for start in range(0, w.size, _CHUNK):
+                part = slice(start, start + _CHUNK)
+                _move(w[part], g[part], z[part], eta, plan.l2, sigma, batch.divisor)
             _project(plan, at)
             yield step
+
+
+def _move(
+    w: Floats, g: Floats, z: Floats, eta: float, l2: float, sigma: float, divisor: int
+) -> None:
+    """w <- (1 - eta l2) w - eta (g / divisor + sigma z); g and z are written over."""
+    g *= eta / divisor
+    z *= eta * sigma
+    g += z
+    if l2:
+        w *= 1.0 - eta * l2
+    w -= g
 
 
 def _each(value: PerStep, steps: int) -> Iterator[float]:

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -54,6 +54,10 @@ class Stream(ABC):
         for start in range(0, flat.size, block):
             part = flat[start : start + block]
             part[...] = make(part.size, self.draw)
+
+    def shares(self, out: Floats) -> list[Callable[[], object]]:
+        """The same in parts that two threads may fill at once, each to be called once."""
+        return [partial(self.fill, out)]
 
 
 class Entropy(ABC):
@@ -190,6 +194,11 @@ class _SystemStream(Stream):
     def draw(self, size: int) -> bytes:
         return os.urandom(size)
 
+    def shares(self, out: Floats) -> list[Callable[[], object]]:
+        flat = out.reshape(-1)
+        middle = flat.size // 2
+        return [partial(self.fill, flat[:middle]), partial(self.fill, flat[middle:])]
+
 
 class _AesStream(Stream):
     def __init__(self) -> None:
@@ -209,12 +218,43 @@ class _AesStream(Stream):
 
 
 class _SeededStream(Stream):
+    """Normals come from two generators in turn, so that two threads can draw them: the same
+    numbers in the same order, however many are asked for at a time.
+    """
+
     def __init__(self, seed: int, role: int) -> None:
         sequence = np.random.SeedSequence(seed, spawn_key=(role,))
-        self._generator = np.random.Generator(np.random.SFC64(sequence))
+        sequences = [sequence, *sequence.spawn(1)]
+        self._generators = [np.random.Generator(np.random.SFC64(each)) for each in sequences]
+        self._drawn = 0
 
     def draw(self, size: int) -> bytes:
-        return self._generator.bytes(size)
+        return self._generators[0].bytes(size)
 
     def fill(self, out: Floats) -> None:
-        self._generator.standard_normal(out=out, dtype=out.dtype)
+        for share in self.shares(out):
+            share()
+
+    def shares(self, out: Floats) -> list[Callable[[], object]]:
+        flat = out.reshape(-1)
+        parts: tuple[list[Floats], list[Floats]] = ([], [])
+        start = 0
+        while start < flat.size:
+            turn, inside = divmod(self._drawn, _TURN)
+            end = min(flat.size, start + _TURN - inside)
+            parts[turn % 2].append(flat[start:end])
+            self._drawn += end - start
+            start = end
+        return [
+            partial(_fill_all, generator, part)
+            for generator, part in zip(self._generators, parts, strict=True)
+            if part
+        ]
+
+
+_TURN = 1 << 14  # numbers from one generator, then as many from the other
+
+
+def _fill_all(generator: np.random.Generator, parts: list[Floats]) -> None:
+    for part in parts:
+        generator.standard_normal(out=part, dtype=part.dtype)

@@ -2,32 +2,44 @@
 
 Scores are kept transposed, (outputs, records), so that everything between the two products runs
 along contiguous rows. Several models on the same batch are stacked: their scores are one product.
-Large batches are cut into blocks that stay in the cache between the two products; blocks, or the
-models of a large stack, are shared out among threads.
+Large batches, and batches of many models, are cut into blocks that stay in the cache between the
+two products, and these are shared out among threads: one part of the batch for each. With numba
+installed, large batches of models of one score are summed in one pass (`fused`).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
+from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftdp.training.fused import FusedSum, fused_sum
 from shiftdp.training.loss import Floats
 from shiftdp.training.plan import Plan
 from shiftdp.training.records import Records
-from shiftdp.training.softmax import scale_to_limits
 
 __all__ = ["GradientSum", "Parameters"]
 
+_SMALL = 1 << 21  # multiplications of a product that is over before a second thread has helped
 _LARGE = 1 << 25  # bytes of a batch that is not left to the products' own threads
-_BLOCK = 1 << 22  # bytes of a block of a large batch: less, and calls cost more than memory
-_LEAST = 256  # records of such a block
-_MANY = 1 << 16  # scores of stacked models that are shared out among threads
+_MANY = 1 << 16  # scores of stacked models that are not left to them either
+_BUSY = 1 << 20  # entries of a sparse batch times scores a record: its products have no threads
+_BLOCK = 1 << 22  # bytes of a block's features: more leaves the cache, less is mostly calls
+_SMALL_BLOCK = 1 << 21  # the same for one score a record, where a product is one read
+_SCORES = 1 << 20  # bytes of a block's scores: each block costs a sum over all parameters
+_LEAST = 256  # records of a block
+_KEPT = 1 << 12  # blocks whose views are kept
+# Scores a record up to which products are made the other way round and then turned. Their few
+# scores are then the rows of the product as BLAS sees it, which OpenBLAS does not cut: its threads
+# get columns of their own and need not wait for one another at every panel.
+_FEW = 16
 
 
 class Parameters:
@@ -56,6 +68,15 @@ class Parameters:
             self.intercepts[...] = models[:, :, features:].reshape(self.intercepts.shape)
 
 
+class _Block(NamedTuple):
+    """What a sum needs of some records."""
+
+    features: Any
+    targets: NDArray[Any]
+    limits: Floats | None
+    scales: Floats | None
+
+
 class _Worker:
     """The buffers of one thread."""
 
@@ -65,6 +86,7 @@ class _Worker:
         intercept = like.intercepts is not None
         self.part = Parameters(runs, outputs, features, intercept, dtype)
         self.total = Parameters(runs, outputs, features, intercept, dtype)
+        self.turned = np.empty(runs * outputs * max(records, features), dtype=dtype)
         self.gathered: Floats | None = None
 
 
@@ -75,30 +97,31 @@ class GradientSum:
     """
 
     def __init__(self, plan: Plan, records: Records, at: Parameters, largest: int) -> None:
-        self._plain = plan.clipping == "uncertified"
+        self._plain = plan.plainly_clipped
         self._loss, self._records, self._at = plan.loss, records, at
-        features = at.shape[2]
-        row = features * records.dtype.itemsize
-        self._threads = 1
-        self._block = largest
-        self._by_model = False
+        self._sparse = records.sparse
+        self._turned = 1 < len(at.weights) <= _FEW
+        self._seen: dict[tuple[int, int], _Block] = {}
+        self._nothing = np.empty(0, dtype=records.dtype)
         self._held = ExitStack()
-        large = not records.sparse and largest * row > _LARGE
-        many = at.shape[0] > 1 and len(at.weights) * largest > _MANY
-        if large:
-            self._block = max(_LEAST, _BLOCK // row)
-        if (large or many) and _cores() > 1:
-            limit = _single_threaded_products()
-            if limit is not None:
-                self._held.enter_context(limit)
-                self._by_model = many
-                self._threads = min(_cores(), at.shape[0]) if many else _cores()
+        enough = _MANY if at.shape[0] > 1 else math.inf
+        self._block, shared = _cut(records, at, largest, enough)
+        alone = shared and len(at.weights) == 1 and not self._sparse
+        self._fused = fused_sum(plan.loss) if alone else None
+        small = at.weights.size * largest <= _SMALL
+        self._limited = (shared or small) and _libraries() is not None
+        able = self._limited or self._sparse
+        self._threads = _cores() if shared and able else 1
+        self.leaves_cores = able and self._threads < _cores()
+        """Whether other threads may run meanwhile without holding up those of a product."""
         self._workers = [_Worker(at, self._block, records.dtype) for _ in range(self._threads)]
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
+        if self._limited:
+            self._held.enter_context(_single_threaded_products())
         if self._threads > 1:
-            self._pool = self._held.enter_context(ThreadPoolExecutor(self._threads))
+            self._pool = self._held.enter_context(ThreadPoolExecutor(self._threads - 1))
         return self
 
     def __exit__(
@@ -109,111 +132,157 @@ class GradientSum:
     ) -> None:
         self._held.close()
         for worker in self._workers:
-            for buffer in (worker.scores, worker.part.flat, worker.total.flat):
+            for buffer in (worker.scores, worker.turned, worker.part.flat, worker.total.flat):
                 buffer.fill(0)
 
     def __call__(self, rows: slice | NDArray[np.intp]) -> Floats:
         """The sum over these records, flat as the parameters; it is overwritten by the next."""
         first, last = (rows.start, rows.stop) if isinstance(rows, slice) else (0, rows.size)
-        blocks = range(first, last, self._block)
-        everything = range(self._at.shape[0])
-        shares = range(self._threads)
-        if self._by_model:
-            size = -(-len(everything) // self._threads)
-            parts = [(everything[k * size : (k + 1) * size], blocks) for k in shares]
-        else:
-            parts = [(everything, blocks[k :: self._threads]) for k in shares]
-        if self._pool is None:
-            self._share(self._workers[0], rows, last, *parts[0])
-        else:
-            jobs = [
-                self._pool.submit(self._share, self._workers[k], rows, last, *parts[k])
-                for k in shares
-            ]
-            for job in jobs:
-                job.result()
         total = self._workers[0].total.flat
-        for worker in self._workers[1:]:
+        if self._pool is None:
+            self._share(self._workers[0], rows, first, last)
+            return total
+        ends = [first + (last - first) * k // self._threads for k in range(self._threads + 1)]
+        jobs = [
+            self._pool.submit(self._share, self._workers[k], rows, ends[k], ends[k + 1])
+            for k in range(1, self._threads)
+        ]
+        self._share(self._workers[0], rows, ends[0], ends[1])
+        for worker, job in zip(self._workers[1:], jobs, strict=True):
+            job.result()
             total += worker.total.flat
         return total
 
     def _share(
-        self,
-        worker: _Worker,
-        rows: slice | NDArray[np.intp],
-        last: int,
-        models: range,
-        blocks: range,
+        self, worker: _Worker, rows: slice | NDArray[np.intp], first: int, last: int
     ) -> None:
-        """The sum over some blocks, for some models; 0 for the others."""
-        alone = len(blocks) == 1 and len(models) == self._at.shape[0]
-        if not alone:
-            worker.total.flat.fill(0)
-        for start in blocks:
-            stop = min(start + self._block, last)
+        """The sum over the records from `first` to `last`, block by block."""
+        total, part = worker.total, worker.part
+        if first == last:
+            total.flat.fill(0)
+            return
+        if self._fused is not None and isinstance(rows, slice):
+            self._sum(worker, slice(first, last), total)
+            return
+        number = -(-(last - first) // self._block)
+        size = -(-(last - first) // number)
+        for start in range(first, last, size):
+            stop = min(start + size, last)
             block = slice(start, stop) if isinstance(rows, slice) else rows[start:stop]
-            if len(blocks) == 1:
-                self._add(worker, block, models, worker.total)
+            if start == first:
+                self._sum(worker, block, total)
             else:
-                self._add(worker, block, models, worker.part)
-                worker.total.flat += worker.part.flat
+                self._sum(worker, block, part)
+                total.flat += part.flat
 
-    def _add(
-        self, worker: _Worker, rows: slice | NDArray[np.intp], models: range, out: Parameters
-    ) -> None:
-        """The sum over a block, written to the models' place in `out`."""
-        records, outputs = self._records, self._at.shape[1]
-        own = slice(models.start * outputs, models.stop * outputs)
-        W = self._at.weights[own]
-        X = self._features(worker, rows)
-        b = X.shape[0]
+    def _sum(self, worker: _Worker, rows: slice | NDArray[np.intp], out: Parameters) -> None:
+        """The sum over one block, written to `out`."""
+        W = self._at.weights
+        block = self._look_up(rows) if isinstance(rows, slice) else self._gather(worker, rows)
+        X, b = block.features, block.targets.size
+        if self._fused is not None:
+            self._pass(self._fused, block, out)
+            return
         z = worker.scores[: len(W) * b].reshape(len(W), b)
-        if records.sparse:
+        if self._sparse:
             z[...] = (X @ W.T).T
+        elif len(W) == 1:
+            np.dot(X, W[0], out=z[0])
+        elif self._turned:
+            turned = worker.turned[: z.size].reshape(b, len(W))
+            z[...] = np.matmul(X, W.T, out=turned).T
         else:
             np.matmul(W, X.T, out=z)
-        self._residuals(z, rows, own, out)
-        if records.sparse:
-            out.weights[own] = (X.T @ np.ascontiguousarray(z.T)).T
+        self._residuals(z, block, out)
+        if self._sparse:
+            out.weights[...] = (X.T @ np.ascontiguousarray(z.T)).T
+        elif len(W) == 1:
+            np.dot(z[0], X, out=out.weights[0])
+        elif self._turned:
+            turned = worker.turned[: W.size].reshape(W.shape[1], len(W))
+            out.weights[...] = np.matmul(X.T, z.T, out=turned).T
         else:
-            np.matmul(z, X, out=out.weights[own])
+            np.matmul(z, X, out=out.weights)
 
-    def _residuals(
-        self, z: Floats, rows: slice | NDArray[np.intp], own: slice, out: Parameters
-    ) -> None:
-        """From products to residuals, model by model, because the scores of one fit the cache."""
-        records, outputs = self._records, self._at.shape[1]
-        targets = records.targets[rows]
-        limits = None if records.limits is None else records.limits[rows]
-        scales = None if records.scales is None else records.scales[rows]
+    def _pass(self, fused: FusedSum, block: _Block, out: Parameters) -> None:
+        """The same, each record read once."""
+        at, none = self._at, self._nothing
+        limits = none if block.limits is None else block.limits
+        scales = none if block.scales is None else block.scales
+        intercept = 0.0 if at.intercepts is None else float(at.intercepts[0, 0])
+        into = out.weights[0]
+        total = fused(block.features, block.targets, limits, scales, at.weights[0], intercept, into)
+        if out.intercepts is not None:
+            out.intercepts[0, 0] = total
+
+    def _residuals(self, z: Floats, block: _Block, out: Parameters) -> None:
+        """From products to residuals, of all models together: threads queue for each call."""
+        _, targets, limits, scales = block
         intercepts = self._at.intercepts
-        for start in range(own.start, own.stop, outputs):
-            place = slice(start, start + outputs)
-            g = z[start - own.start : start - own.start + outputs]
-            if scales is not None:
-                g *= scales
-            if intercepts is not None:
-                g += intercepts[place]
-            if self._plain and limits is not None:
-                self._loss.residuals(g, targets, None)
-                scale_to_limits(g, limits)
-            else:
-                self._loss.residuals(g, targets, limits)
-            if out.intercepts is not None:
-                np.add.reduce(g, axis=1, keepdims=True, out=out.intercepts[place])
-            if scales is not None:
-                g *= scales
+        if scales is not None:
+            z *= scales
+        if intercepts is not None:
+            z += intercepts
+        g = z.reshape(*self._at.shape[:2], targets.size)
+        if self._plain and limits is not None:
+            self._loss.scaled_residuals(g, targets, limits)
+        else:
+            self._loss.residuals(g, targets, limits)
+        if out.intercepts is not None:
+            np.add.reduce(z, axis=1, keepdims=True, out=out.intercepts)
+        if scales is not None:
+            z *= scales
 
-    def _features(self, worker: _Worker, rows: slice | NDArray[np.intp]) -> Any:
+    def _look_up(self, rows: slice) -> _Block:
+        """Consecutive records: views, which are kept because the same ones come again."""
+        key = (rows.start, rows.stop)
+        block = self._seen.get(key)
+        if block is None:
+            X = self._records.features
+            features = _rows_of_csr(X, rows) if self._sparse else X[rows]
+            block = self._joined(features, rows)
+            if len(self._seen) < _KEPT:
+                self._seen[key] = block
+        return block
+
+    def _gather(self, worker: _Worker, rows: NDArray[np.intp]) -> _Block:
         X = self._records.features
-        if self._records.sparse:
-            return X[rows] if not isinstance(rows, slice) else _rows_of_csr(X, rows)
-        if isinstance(rows, slice):
-            return X[rows]
+        if self._sparse:
+            return self._joined(X[rows], rows)
         if worker.gathered is None or len(worker.gathered) < rows.size:
             worker.gathered = np.empty((max(rows.size, 1), X.shape[1]), dtype=X.dtype)
         # the indices are in range; "clip" only spares NumPy a buffer
-        return np.take(X, rows, axis=0, out=worker.gathered[: rows.size], mode="clip")
+        into = worker.gathered[: rows.size]
+        return self._joined(np.take(X, rows, axis=0, out=into, mode="clip"), rows)
+
+    def _joined(self, features: Any, rows: slice | NDArray[np.intp]) -> _Block:
+        records = self._records
+        return _Block(
+            features,
+            records.targets[rows],
+            None if records.limits is None else records.limits[rows],
+            None if records.scales is None else records.scales[rows],
+        )
+
+
+def _cut(records: Records, at: Parameters, largest: int, enough: float) -> tuple[int, bool]:
+    """How many records a block has, and whether blocks are shared out among threads.
+
+    Args:
+        enough: scores of a batch whose residuals are worth a second thread.
+    """
+    rows, itemsize = len(at.weights), records.dtype.itemsize
+    many = rows * largest > enough
+    n, width = records.features.shape
+    if records.sparse:
+        each = max(1, records.features.nnz // n)
+        return largest, many or each * largest * rows > _BUSY
+    row = width * itemsize
+    if not (many or largest * row > _LARGE):
+        return largest, False
+    features = _BLOCK if rows > 1 else _SMALL_BLOCK
+    block = min(features // row, _SCORES // (rows * itemsize))
+    return min(largest, max(_LEAST, block)), True
 
 
 def _rows_of_csr(X: Any, rows: slice) -> Any:
@@ -233,11 +302,17 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _single_threaded_products() -> AbstractContextManager[Any] | None:
-    """While it is entered, matrix products use the thread that calls them. Needs threadpoolctl."""
+@cache
+def _libraries() -> Any:
+    """What makes products, as threadpoolctl finds it, which takes milliseconds; None without it."""
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import ThreadpoolController
     except ImportError:
         return None
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
-    return limits
+    return ThreadpoolController()
+
+
+def _single_threaded_products() -> AbstractContextManager[Any]:
+    """While it is entered, matrix products use the thread that calls them."""
+    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limit

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 
-__all__ = ["Floats", "Loss", "described", "real_vector", "signs"]
+__all__ = ["Floats", "Loss", "described", "real_vector", "scale_to_limits", "signs"]
 
 Floats = NDArray[Any]
 """An array of float32 or float64."""
@@ -47,11 +47,24 @@ class Loss(ABC):
 
     @abstractmethod
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
-        """Replace the scores z, of shape (outputs, records), by the gradient in them.
+        """Replace the scores z, of shape (..., outputs, records), by the gradient in them.
 
         With `limits`, one number kappa a record, it is the gradient of the Lipschitz envelope:
-        of the infimal convolution of the loss with kappa |.|.
+        of the infimal convolution of the loss with kappa |.|. Axes before the last two are models
+        that look at the same records.
         """
+
+    def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
+        """The same under plain clipping: each residual is scaled down to its limit."""
+        self.residuals(z, targets, None)
+        scale_to_limits(z, limits)
+
+
+def scale_to_limits(g: Floats, limits: Floats) -> None:
+    """Plain clipping: each residual scaled down to its limit. Not monotone for three classes."""
+    norms = np.sqrt(np.einsum("...kb,...kb->...b", g, g))
+    np.maximum(norms, limits, out=norms)
+    g *= np.divide(limits, norms, out=norms)[..., None, :]
 
 
 def described(values: Any) -> str:

@@ -38,7 +38,7 @@ from shiftdp.training.softmax import Softmax
 
 __all__ = ["Clipping", "Oversized", "Plan"]
 
-Clipping = Literal["none", "envelope", "uncertified"]
+Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
 
 _UP = 1.0 + 2.0**-50
@@ -61,8 +61,10 @@ class Plan:
         l2: m; (m/2)|w|^2 is added to every record's loss, intercept included.
         intercept: whether a constant 1 is joined to the features, which makes the bound
             R = sqrt(feature_bound^2 + 1).
-        clipping: `none`; `envelope`, which keeps the loss convex and smooth; or `uncertified`,
-            plain clipping of the gradients of Softmax, for which no theorem is known.
+        clipping: `none`; `envelope`, which keeps the loss convex and smooth; `plain`, which scales
+            long gradients down as DP-SGD does: for one score or two classes this is the envelope,
+            for more classes only `bounds="composition"` covers it; or `uncertified`, the same
+            scaling of three classes or more with an estimate in place of a certificate.
         clip: the norm that a record's gradient is clipped to.
         projection: the set that holds the iterates: Ball, Box or Simplex.
         adjacency: which data sets are neighbours, `replace_one` or `zero_out`.
@@ -125,6 +127,7 @@ class Plan:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._check_clipping()
+        self._check_theorem()
         self._check_diameter()
 
     def _check_clipping(self) -> None:
@@ -135,8 +138,7 @@ class Plan:
                 f"does not go with clipping={self.clipping!r}",
                 'give a norm with clipping="envelope", and none without',
             )
-        multiclass = isinstance(self.loss, Softmax) and self.loss.classes > 2
-        if self.clipping == "uncertified" and not multiclass:
+        if self.clipping == "uncertified" and not self._multiclass:
             raise InvalidInput(
                 "clipping",
                 self.clipping,
@@ -149,6 +151,18 @@ class Plan:
                 type(self.loss).__name__,
                 "has unbounded gradients",
                 'bound its residual, or give clipping="envelope" and a clip',
+            )
+
+    def _check_theorem(self) -> None:
+        """Plain clipping that is no envelope, and bounds that ask for a convex loss."""
+        if self.clipping == "plain" and self.plainly_clipped and self.bounds != "composition":
+            raise UnmetHypothesis(
+                "clipping",
+                self.clipping,
+                "of three classes or more is not the gradient of a convex function: no bound but "
+                "composition covers it",
+                'give bounds="composition", or clipping="envelope" for the bounds of the last '
+                "iterate",
             )
 
     def _check_diameter(self) -> None:
@@ -189,15 +203,24 @@ class Plan:
     def geometry(self) -> Geometry:
         """What is proved of the losses that the loop uses. [docs/losses.md, Theorem 1]
 
-        Under uncertified clipping nothing is known but the sensitivity: composition remains.
+        Of softmax as plainly clipped nothing is known but the sensitivity: composition remains.
         """
-        if self._plainly_clipped:
+        if self.plainly_clipped:
             return replace(self._ideal, strong_convexity=-math.inf, smoothness=math.inf)
         return self._ideal
 
     @property
-    def _plainly_clipped(self) -> bool:
-        return self.clipping == "uncertified" and self.residual_clip is not None
+    def plainly_clipped(self) -> bool:
+        """Whether gradients are scaled down in a way that is not the envelope's.
+
+        For one score and for two classes the two are the same. [docs/losses.md, Lemma 2]
+        """
+        scaled = self.clipping in ("plain", "uncertified")
+        return scaled and self._multiclass and self.residual_clip is not None
+
+    @property
+    def _multiclass(self) -> bool:
+        return isinstance(self.loss, Softmax) and self.loss.classes > 2
 
     @property
     def _ideal(self) -> Geometry:
@@ -227,13 +250,13 @@ class Plan:
 
         With seeded entropy it is stamped "reproducible run: not private", and does not `verify`.
         """
-        if self._plainly_clipped and self.bounds != "composition":
+        if self.clipping == "uncertified" and self.plainly_clipped:
             raise UnmetHypothesis(
                 "clipping",
                 self.clipping,
                 "is not the gradient of a convex function: the theorems do not cover this run",
-                'give clipping="envelope", read plan.estimate, or give bounds="composition", which '
-                "asks for no convexity",
+                'give clipping="envelope", read plan.estimate, or give clipping="plain" with '
+                'bounds="composition", which asks for no convexity',
             )
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
         if self.entropy.private:
@@ -258,7 +281,7 @@ class Plan:
         """
         source = (
             "plain clipping treated as if it kept the loss convex"
-            if self._plainly_clipped
+            if self.clipping == "uncertified" and self.plainly_clipped
             else "the certificate's own bound"
         )
         if not self.entropy.private:

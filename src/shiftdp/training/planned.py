@@ -59,6 +59,7 @@ class Planned:
             "steps": run.steps,
             "learning_rate": eta if isinstance(eta, float) else (eta[0], eta[-1]),
             "l2": plan.l2,
+            "clipping": plan.clipping,
             "clip": plan.clip,
             "noise": run.noise,
             "bounds": plan.bounds,
@@ -105,9 +106,13 @@ def reasons_for(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, st
             if plan.l2 == 0.0
             else "makes the last iterate cheaper than its bias costs"
         ),
+        "clipping": {
+            "none": "no gradient is too long",
+            "envelope": "keeps the loss convex; for one score no more than scaling",
+            "plain": "scales long gradients down, which composition covers",
+        }.get(plan.clipping, ""),
         "clip": (
             f"half of what a record pulls with at the start, {problem.residual:.3g} R"
-            + ("; plainly, as composition allows" if plan.clipping == "uncertified" else "")
             if plan.clip is not None
             else "the loss has bounded gradients"
         ),

@@ -39,7 +39,7 @@ _BATCHES = (4, 16, 64)  # an epoch
 _RIDGES = (1e-4, 1e-3, 1e-2)  # of the smoothness
 _STRIDE = 3.0  # reaches that one step may move the score of a record; beyond, descent jumps about
 _WORTH = 0.95  # a run must be foretold to err this much less to be preferred to a simpler one
-_LONG = 4_000  # steps of a cyclic run
+_LONG = 4_000  # steps of a run of small batches, unless its epochs are given
 
 
 def plan_for(
@@ -182,7 +182,7 @@ class _Frame:
         order = chosen.order or "reshuffled"
         for size in sizes:
             batches = -(-n // size)
-            epochs = max(1, round(min(self.epochs, _LONG / batches)))
+            epochs = max(1, round(self._at_most(_LONG / batches)))
             for part in (0.0, *_RIDGES) if chosen.l2 is None else (None,):
                 l2 = part * self.smoothness if part is not None else chosen.l2 or 0.0
                 top = 2.0 / (self.smoothness + 2.0 * l2)
@@ -214,7 +214,7 @@ class _Frame:
         )
         l2 = chosen.l2 or 0.0
         for size in sizes:
-            t = max(1, round(min(self.epochs * n / size, 4_000)))
+            t = max(1, round(self._at_most(_LONG * size / n) * n / size))
             p = min(1.0, size / n)
             # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
             z = 1.0 / math.sqrt(math.log1p((self.mu / p) ** 2 / t))
@@ -245,6 +245,10 @@ class _Frame:
                 if reach == _REACHES[0] or reach * shape.max() <= _STRIDE:
                     yield shape * (reach * self.problem.reach / unit)
 
+    def _at_most(self, epochs: float) -> float:
+        """So many, unless they were asked for."""
+        return min(self.epochs, epochs) if self.chosen.epochs is None else self.epochs
+
     def _given(self, needed: float) -> float | None:
         """The noise that was asked for, if it can be enough; else what the budget needs."""
         asked = self.chosen.noise
@@ -253,13 +257,16 @@ class _Frame:
         return asked if asked >= 0.5 * needed else None
 
     def _bounds(self, run: TrainingRun, l2: float) -> Bounds:
-        """Composition where nothing else applies, or where the rest costs seconds."""
+        """Composition where nothing else applies, where nothing is tighter, or costs seconds."""
         if self.chosen.bounds is not None:
             return self.chosen.bounds
+        if isinstance(run, NoisySGD):
+            return "composition"
+        if isinstance(run, NoisyGD) and l2 == 0.0:
+            return "composition"  # full steps that do not contract: Theorem B1 says the same
         eta = run.learning_rate
         largest = eta if isinstance(eta, float) else max(eta)
-        contractive = largest * (self.smoothness + l2) <= 2.0
-        return "best" if contractive and not isinstance(run, NoisySGD) else "composition"
+        return "best" if largest * (self.smoothness + l2) <= 2.0 else "composition"
 
     # --- what is chosen ---
 
@@ -317,7 +324,7 @@ def _kind_of(clipping: Clipping, loss: Loss, bounds: Bounds) -> Clipping:
     """Plain clipping of several classes is quicker, and composition asks for no convexity."""
     several = isinstance(loss, Softmax) and loss.classes > 2
     plain = clipping == "envelope" and several and bounds == "composition"
-    return "uncertified" if plain else clipping
+    return "plain" if plain else clipping
 
 
 def _halved(loss: Loss) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import number_in
@@ -40,14 +41,12 @@ class Logistic(Loss):
         return 0.25
 
     def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return signs(y, dtype)
+        return np.asarray(np.maximum(signs(y, dtype), 0.0))
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
-        np.multiply(z, targets, out=z)
-        with np.errstate(over="ignore", under="ignore"):  # exp = inf means a residual of 0
-            np.exp(z, out=z)
-        np.subtract(-1.0, z, out=z)
-        np.divide(targets, z, out=z)
+        # -y / (1 + e^{yz}) is the sigmoid, less 1 where y = 1: two calls, for which threads queue
+        scipy.special.expit(z, out=z)
+        np.subtract(z, targets, out=z)
         _clip(z, limits)
 
 

@@ -15,9 +15,9 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.loss import Floats, Loss, described, real_vector
 from shiftdp.training.softmax_envelope import envelope_residuals
 
-__all__ = ["Softmax", "scale_to_limits"]
+__all__ = ["Softmax"]
 
-_CALM = 60.0  # scores this size neither overflow nor vanish in float32
+_CALM = 30.0  # exponentials of scores this size, and their squares, keep to the range of float32
 
 
 @dataclass(frozen=True)
@@ -63,29 +63,57 @@ class Softmax(Loss):
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         if limits is None:
-            _residuals(z, targets)
+            _residuals(z, targets, None)
             return
         scores = z.copy()
-        _residuals(z, targets)
-        norms = np.sqrt(np.add.reduce(z * z, axis=0))
-        far = np.flatnonzero(norms > limits)
-        if far.size:
-            z[:, far] = envelope_residuals(scores[:, far], targets[far], limits[far])
+        _residuals(z, targets, None)
+        far = np.sqrt(np.einsum("...kb,...kb->...b", z, z)) > limits
+        if far.any():
+            # classes first, then all models' records together
+            long, place = (np.moveaxis(array, -2, 0) for array in (scores, z))
+            y, kappa = (np.broadcast_to(array, far.shape)[far] for array in (targets, limits))
+            place[:, far] = envelope_residuals(long[:, far], y, kappa)
+
+    def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
+        _residuals(z, targets, limits)
 
 
-def scale_to_limits(g: Floats, limits: Floats) -> None:
-    """Plain clipping: each residual scaled down to its limit. Not monotone for three classes."""
-    norms = np.sqrt(np.add.reduce(g * g, axis=0))
-    np.maximum(norms, limits, out=norms)
-    g *= np.divide(limits, norms, out=norms)
+def _residuals(z: Floats, y: NDArray[Any], limits: Floats | None) -> None:
+    """p - e_y for each record, scaled down to its limit if there are limits.
 
-
-def _residuals(z: Floats, y: NDArray[Any]) -> None:
+    With e = exp(z), o the sum of e over the other classes and t = o + e_y, the residual is e/t but
+    for the entry of y, which is -o/t: nothing cancels. Its norm is that of e with -o at y, over t;
+    so one factor a record, the smaller of 1/t and limit/norm, both normalises and clips. The norm
+    is known to K + 6 units of roundoff, for which the limits leave room.
+    """
+    if z.size == 0:
+        return
+    if not z.flags.c_contiguous:  # then its flat form is a copy
+        contiguous = np.ascontiguousarray(z)
+        _residuals(contiguous, y, limits)
+        z[...] = contiguous
+        return
     # scores of any size are rare: a pass over them is saved until they occur
-    if not (z.max(initial=0.0) < _CALM and z.min(initial=0.0) > -_CALM):
-        z -= np.maximum.reduce(z, axis=0)
-    with np.errstate(under="ignore"):
+    if not (z.max() < _CALM and z.min() > -_CALM):
+        z -= np.maximum.reduce(z, axis=-2, keepdims=True)
+    *models, classes, records = z.shape
+    flat = z.reshape(-1)
+    own = y * records + np.arange(records)
+    if models:
+        own = own + np.arange(0, z.size, classes * records).reshape(*models, 1)
+    with np.errstate(over="ignore", under="ignore"):
         np.exp(z, out=z)
-    total = np.add.reduce(z, axis=0)
-    z *= np.reciprocal(total, out=total)
-    z[y, np.arange(z.shape[1])] -= 1
+        factor = flat[own]
+        flat[own] = 0.0
+        others = np.add.reduce(z, axis=-2)
+        factor += others
+        np.reciprocal(factor, out=factor)
+        if limits is not None:
+            norms = np.einsum("...kb,...kb->...b", z, z)
+            norms += others * others
+            # what squares below the smallest number may have lost
+            norms += 2 * classes * np.finfo(z.dtype).tiny
+            np.sqrt(norms, out=norms)
+            np.minimum(factor, np.divide(limits, norms, out=norms), out=factor)
+        flat[own] = np.negative(others, out=others)
+        z *= factor[..., None, :]

@@ -1,0 +1,108 @@
+"""One sum, however the batch is cut and whichever threads make it; threads are given back."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from shiftdp import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training import (
+    Logistic,
+    Loss,
+    Plan,
+    Seeded,
+    Softmax,
+    TrainingStopped,
+    descend,
+    descend_stacked,
+)
+from shiftdp.training import gradient as gradient_module
+from shiftdp.training.batches import TrainingRun
+
+PLAN = Plan(
+    run=NoisyGD(n=6, steps=3, learning_rate=0.1, noise=0.1),
+    loss=Logistic(),
+    feature_bound=1.0,
+    entropy=Seeded(1),
+)
+X, Y = np.eye(6), np.arange(6) % 2
+RUNS: list[TrainingRun] = [
+    NoisyGD(n=23, steps=4, learning_rate=0.3, noise=0.1),
+    NoisyCGD(n=23, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1),
+    NoisySGD(n=23, batch_size=4, steps=5, learning_rate=0.1, noise=0.1, sampling="poisson"),
+]
+
+
+def threads() -> set[int]:
+    return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+
+def test_small_products_use_one_thread_and_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[set[int]] = []
+
+    def look(*_: Any) -> None:
+        seen.append(threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        descend(PLAN, X, Y, progress=look)
+        assert seen == [{1}] * 3
+        assert threads() == {2}
+        seen.clear()
+        monkeypatch.setattr(gradient_module, "_SMALL", 0)
+        descend(PLAN, X, Y, progress=look)
+        assert seen == [{2}] * 3
+
+
+def test_an_error_sets_it_back_as_well() -> None:
+    def stop(*_: Any) -> None:
+        raise ValueError
+
+    with threadpool_limits(2, user_api="blas"):
+        with pytest.raises(TrainingStopped):
+            descend(PLAN, X, Y, progress=stop)
+        assert threads() == {2}
+
+
+def test_where_products_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise is then drawn when it is needed, instead of ahead: the same noise."""
+    one = descend(PLAN, X, Y)
+    monkeypatch.setattr(gradient_module, "_libraries", lambda: None)
+    assert np.abs(descend(PLAN, X, Y) - one).max() <= PLAN.grid
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(classes=3)], ids=repr)
+@pytest.mark.parametrize("runs", [1, 7])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: type(run).__name__)
+def test_blocks_threads_and_turned_products_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, run: TrainingRun, sparse: bool, runs: int, loss: Loss
+) -> None:
+    """Every way to the sum on the same batch, against one block in one thread."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(run.n, 5))
+    dense[np.abs(dense) < 0.5] = 0.0
+    features = sp.csr_array(dense) if sparse else dense
+    y = rng.integers(0, 2, run.n)
+    plan = Plan(
+        run=run,
+        loss=loss,
+        feature_bound=1.5,
+        clipping="envelope",
+        clip=0.6,
+        l2=0.1,
+        entropy=Seeded(3),
+    )
+    monkeypatch.setattr(gradient_module, "_cores", lambda: 1)
+    monkeypatch.setattr(gradient_module, "_FEW", 0)
+    expected = descend_stacked(plan, features, y, runs)
+    for cores in (2, 3):
+        with monkeypatch.context() as patch:
+            patch.setattr(gradient_module, "_cores", lambda cores=cores: cores)
+            patch.setattr(gradient_module, "_FEW", 100)
+            for name in ("_LARGE", "_MANY", "_BUSY", "_SCORES", "_SMALL_BLOCK"):
+                patch.setattr(gradient_module, name, 0)
+            patch.setattr(gradient_module, "_LEAST", 3)
+            found = descend_stacked(plan, features, y, runs)
+        assert np.abs(found - expected).max() <= plan.grid
