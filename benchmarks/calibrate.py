@@ -10,7 +10,7 @@ below the budget. Both claims are for an answer of ours that is as accurate as t
 so: `accuracy=4e-5` is chosen to match dp_accounting. The other way round, dp_accounting is given a
 coarser discretisation and tolerance, to match our default. Beside each answer stands its epsilon
 under every accountant. Then the same call with all last-iterate bounds, tau searched. Processor
-time, of the same run.
+time, of the same run, with one thread for all: a thread of BLAS that waits counts as busy.
 
     python benchmarks/calibrate.py
 """
@@ -35,6 +35,7 @@ try:
     from dp_accounting.pld import PLDAccountant
     from opacus.accountants import PRVAccountant
     from opacus.accountants.utils import get_noise_multiplier
+    from threadpoolctl import threadpool_limits
 except ImportError:
     raise SystemExit(
         "this benchmark needs dp-accounting and opacus: pip install 'shiftdp[bench]'"
@@ -166,4 +167,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

@@ -27,7 +27,7 @@ _DECADES = 12.0  # of delta that one composition serves
 _BUCKETS = 26  # down to 1e-312
 _ROUNDS = 6
 _COARSE = 30.0
-_FREE = 45_000
+_FREE, _FINER = 45_000, 0.4
 _WINDOW = 16.0  # in standard deviations
 _LATTICE = 64  # points of the grid a coefficient that counts, below which its points show
 
@@ -268,14 +268,14 @@ class Composite(TradeoffFunction):
         """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor, or by half as much
         again if the factors are lopsided.
 
-        It is made finer, up to one half, where that costs nothing: transforms of fewer than _FREE
-        points take less time than all else.
+        It is made finer, down to _FINER of that, where it costs little: transforms of fewer than
+        _FREE points take less time than all else.
         """
         count = sum(k for _, k in self.factors)
         eighths = 6.8 if self.symmetric else 5.2
         mesh = math.sqrt(eighths * self.accuracy / ((saddle.theta + 1.0) * count))
         free = _WINDOW * saddle.spread * len(self.factors) / _FREE
-        return max(min(mesh, free), 0.5 * mesh)
+        return max(min(mesh, free), _FINER * mesh)
 
     def _compose(
         self, mesh: float, saddle: Saddle, sides: tuple[int, ...] = (+1, -1)
