@@ -17,6 +17,7 @@ EXTRAS = {
     "plot",
     "reproduce",
     "explore",
+    "fast",
     "torch",
     "opacus",
     "dp-accounting",
