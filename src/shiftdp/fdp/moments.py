@@ -34,7 +34,7 @@ MOST_PANELS = 2000
 
 _ORDER = 32  # Gauss-Legendre nodes a panel
 _LARGEST = 700.0  # exp overflows beyond
-_AHEAD = np.append([0.0, 0.07, 0.14], np.linspace(0.25, 2.75, 13))
+_AHEAD = np.append([0.07, 0.14], np.linspace(0.25, 2.75, 12))
 
 
 @dataclass(frozen=True, eq=False)
