@@ -90,9 +90,9 @@ def test_cells_widen_where_they_are_told_to() -> None:
     above, _ = connect_the_dots(f, 0.01, 5.0, grades=(((0.2, 8), (1.0, 64)), ()))
     strides = np.diff(above.right_place)
     assert above.right_place[0] == 1
-    assert np.array_equal(np.unique(strides), [1, 8, 64])
-    assert np.all(np.diff(strides) >= 0)
-    assert above.right_place[-1] >= 500
+    assert np.array_equal(np.unique(strides[:-1]), [1, 8, 64])
+    assert np.all(np.diff(strides[:-1]) >= 0)
+    assert above.right_place[-1] == 500  # and no farther: beyond 709 there are no numbers
     assert above.right.size < 40
 
 

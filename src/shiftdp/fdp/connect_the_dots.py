@@ -118,7 +118,7 @@ def _places(mesh: float, reach: float, grades: Grades) -> NDArray[np.int64]:
         at, stride = at + stride * pieces[-1].size, next_stride
         if at >= last:
             break
-    return np.concatenate([*pieces, [at]])
+    return np.concatenate([*pieces, [last]])
 
 
 @dataclass(frozen=True, eq=False)
