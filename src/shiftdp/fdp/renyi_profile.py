@@ -66,7 +66,7 @@ def sampled_log_moment(
     above, _ = connect_the_dots(sampled, reach / _ATOMS, reach)
     s = order - 1.0
     right, left = above.right + above.right_error, above.left + above.left_error
-    loss = above.mesh * np.arange(1.0, right.size + 1.0)
+    loss = np.asarray(above.mesh * above.right_place, dtype=np.float64)
     total = right @ _excess(loss, s) + left @ _excess(-loss, s)
     # what is left at the reach, on the right and, as P-mass, on the left
     total += above.infinite * ((s + 1.0) * math.expm1(s * loss[-1]) + s)
