@@ -145,8 +145,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
         scores = self._scores(X)
         if scores.shape[1] > 1:
             return np.asarray(softmax(scores, axis=1))
-        positive = expit(scores[:, 0])
-        return np.stack([1.0 - positive, positive], axis=1)
+        return np.stack([expit(-scores[:, 0]), expit(scores[:, 0])], axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of the probabilities."""
