@@ -151,11 +151,11 @@ def test_large_batches_are_cut_and_shared_out(monkeypatch: pytest.MonkeyPatch) -
         whole = descend(plan, X, y)
         with monkeypatch.context() as patch:
             patch.setattr(gradient_module, "_LARGE", 1)
-            patch.setattr(gradient_module, "_cores", lambda: 3)
+            patch.setattr(gradient_module, "cores", lambda: 3)
             patch.setattr(gradient_module, "_LEAST", 2)
             patch.setattr(gradient_module, "_BLOCK", 1)
             shared = descend(plan, X, y)
-            patch.setattr(gradient_module, "_cores", lambda: 1)
+            patch.setattr(gradient_module, "cores", lambda: 1)
             alone = descend(plan, X, y)
         assert np.abs(shared - whole).max() <= plan.grid
         assert np.abs(alone - whole).max() <= plan.grid

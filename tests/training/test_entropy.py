@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-import threading
+from contextlib import ExitStack
 from typing import Any
 
 import mpmath
@@ -15,7 +15,8 @@ from scipy.special import erfinv, ndtr, ndtri
 from shiftdp import InvalidInput
 from shiftdp.training import Aes, Entropy, Seeded, System
 from shiftdp.training.entropy import MissingPackage, normals, short_normals
-from shiftdp.training.noise_feed import NoiseFeed
+from shiftdp.training.gradient import Parameters
+from shiftdp.training.noise_feed import NoiseFeed, StackNoise
 
 
 def given(*answers: bytes):  # type: ignore[no-untyped-def]
@@ -60,7 +61,7 @@ def test_single_precision_follows_the_inverse_function() -> None:
     x = (words.astype(np.float64) + 0.5) * 2.0**-31
     body = np.abs(x) <= 1 - 2**-8
     more = np.full(np.count_nonzero(~body), 2**31, dtype=np.uint32)
-    z = short_normals(words.size, given(words.tobytes(), more.tobytes()))
+    z = short_normals(words.size, given(words.tobytes()), given(more.tobytes()))
     assert z.dtype == np.float32
     exact = np.sqrt(2.0) * erfinv(x)
     assert np.abs(z / exact - 1).max() < 4e-7
@@ -68,8 +69,8 @@ def test_single_precision_follows_the_inverse_function() -> None:
 
 def test_tails_of_single_precision_have_64_bits() -> None:
     words = np.array([2**31 - 1, -(2**31)], dtype=np.int32)
-    low = short_normals(2, given(words.tobytes(), bytes(8)))
-    high = short_normals(2, given(words.tobytes(), b"\xff" * 8))
+    low = short_normals(2, given(words.tobytes()), given(bytes(8)))
+    high = short_normals(2, given(words.tobytes()), given(b"\xff" * 8))
     assert low == pytest.approx([-ndtri(2.0**-65), ndtri(2.0**-65)], rel=1e-7)
     assert high == pytest.approx([-ndtri(2.0**-32), ndtri(2.0**-32)], rel=1e-6)
 
@@ -129,21 +130,20 @@ def test_the_feed_is_the_stream_in_order(size: int, steps: int, ahead: bool) -> 
     assert not held.any()
 
 
-def test_halves_of_a_block_are_made_by_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: list[str] = []
-
-    def named(size: int) -> bytes:
-        names.append(threading.current_thread().name)
-        return drawn(size)
-
-    drawn = os.urandom
-    monkeypatch.setattr(os, "urandom", named)
-    with NoiseFeed(System().open("noise"), 1_000, 40, np.dtype(np.float32), ahead=False) as feed:
-        z = np.stack([feed.step().copy() for _ in range(40)])
-    assert len(set(names)) == 2
-    # all numbers differ but for chance collisions of 24 bits, and five deviations of the variance
-    assert np.unique(z).size > 0.98 * z.size
-    assert abs(z.var() - 1.0) < 5 * np.sqrt(2 / z.size)
+def test_the_noise_of_a_stack_is_that_of_its_models() -> None:
+    at = Parameters(2, 3, 4, True, np.dtype(np.float32))
+    alone = Parameters(1, 3, 4, True, np.dtype(np.float32))
+    feeds = [
+        NoiseFeed(Seeded(k).open("noise"), alone.flat.size, 5, alone.flat.dtype) for k in (1, 2)
+    ]
+    with StackNoise([Seeded(k).open("noise") for k in (1, 2)], at) as noise, ExitStack() as opened:
+        for feed in feeds:
+            opened.enter_context(feed)
+        for _ in range(5):
+            at.flat[:] = noise.step()
+            for model, feed in zip(at.models(), feeds, strict=True):
+                alone.flat[:] = feed.step()
+                assert (model == alone.models()[0]).all()
 
 
 def test_the_system_stream_is_urandom(monkeypatch: pytest.MonkeyPatch) -> None:

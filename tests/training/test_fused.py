@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_the_sums(
     nothing = np.empty(0, dtype)
     limits = rng.uniform(0.1, 0.9, n).astype(dtype) if clipped else nothing
     scales = rng.uniform(0.2, 1.0, n).astype(dtype) if scaled else nothing
-    fused, out = fused_sum(loss), np.full(d, np.nan, dtype)
+    fused, out = fused_sum(loss, math.inf), np.full(d, np.nan, dtype)
     assert fused is not None
     total = fused(X, t, limits, scales, w, 0.3, out)
     expected, whole = plain(loss, X, t, limits, scales, w, 0.3)
@@ -76,7 +77,7 @@ def test_the_sums(
 
 
 def test_scores_beyond_all_bounds() -> None:
-    fused, out = fused_sum(Logistic()), np.empty(1)
+    fused, out = fused_sum(Logistic(), math.inf), np.empty(1)
     assert fused is not None
     nothing = np.empty(0)
     X, t = np.array([[1.0], [1.0]]), np.array([1.0, 0.0])
@@ -86,9 +87,10 @@ def test_scores_beyond_all_bounds() -> None:
 
 
 def test_other_losses_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fused_sum(Softmax(classes=3)) is None
+    assert fused_sum(Softmax(classes=3), math.inf) is None
+    assert fused_sum(Logistic(), 1e6) is None  # not worth its while
     monkeypatch.setitem(sys.modules, "numba", None)  # as if it were not installed
-    assert fused_sum(Logistic()) is None
+    assert fused_sum(Logistic(), math.inf) is None
 
 
 @pytest.mark.parametrize("loss", LOSSES[:3], ids=repr)
@@ -117,8 +119,8 @@ def test_training_with_it_and_without(
     monkeypatch.setattr(gradient_module, "_LARGE", 0)
     used: list[bool] = []
 
-    def watched(loss: Loss) -> Any:
-        found = fused_sum(loss)
+    def watched(loss: Loss, work: float) -> Any:
+        found = fused_sum(loss, math.inf)
         used.append(found is not None)
         return found
 
@@ -126,5 +128,5 @@ def test_training_with_it_and_without(
         patch.setattr(gradient_module, "fused_sum", watched)
         compiled = descend(plan, X, y)
     assert used == [True]
-    monkeypatch.setattr(gradient_module, "fused_sum", lambda loss: None)
+    monkeypatch.setattr(gradient_module, "fused_sum", lambda loss, work: None)
     assert np.abs(descend(plan, X, y) - compiled).max() <= plan.grid

@@ -15,6 +15,7 @@ from shiftdp.training import (
     Seeded,
     Softmax,
     TrainingStopped,
+    crew,
     descend,
     descend_stacked,
 )
@@ -33,6 +34,14 @@ RUNS: list[TrainingRun] = [
     NoisyCGD(n=23, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1),
     NoisySGD(n=23, batch_size=4, steps=5, learning_rate=0.1, noise=0.1, sampling="poisson"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def all_libraries() -> None:
+    """SciPy has a BLAS of its own, which it loads when it first needs it."""
+    import scipy.linalg  # noqa: F401
+
+    crew._libraries.cache_clear()
 
 
 def threads() -> set[int]:
@@ -68,7 +77,7 @@ def test_an_error_sets_it_back_as_well() -> None:
 def test_where_products_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is then drawn when it is needed, instead of ahead: the same noise."""
     one = descend(PLAN, X, Y)
-    monkeypatch.setattr(gradient_module, "_libraries", lambda: None)
+    monkeypatch.setattr(gradient_module, "products_can_be_limited", lambda: False)
     assert np.abs(descend(PLAN, X, Y) - one).max() <= PLAN.grid
 
 
@@ -94,14 +103,14 @@ def test_blocks_threads_and_turned_products_change_nothing(
         l2=0.1,
         entropy=Seeded(3),
     )
-    monkeypatch.setattr(gradient_module, "_cores", lambda: 1)
+    monkeypatch.setattr(gradient_module, "cores", lambda: 1)
     monkeypatch.setattr(gradient_module, "_FEW", 0)
     expected = descend_stacked(plan, features, y, runs)
     for cores in (2, 3):
         with monkeypatch.context() as patch:
-            patch.setattr(gradient_module, "_cores", lambda cores=cores: cores)
+            patch.setattr(gradient_module, "cores", lambda cores=cores: cores)
             patch.setattr(gradient_module, "_FEW", 100)
-            for name in ("_LARGE", "_MANY", "_BUSY", "_SCORES", "_SMALL_BLOCK"):
+            for name in ("_LARGE", "_BUSY", "_SCORES", "_SMALL_BLOCK"):
                 patch.setattr(gradient_module, name, 0)
             patch.setattr(gradient_module, "_LEAST", 3)
             found = descend_stacked(plan, features, y, runs)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.entropy import Stream
 
-__all__ = ["Batch", "TrainingRun", "batches", "bernoulli", "permutation", "subset"]
+__all__ = ["Batch", "TrainingRun", "batches", "bernoulli", "is_repeated", "permutation", "subset"]
 
 TrainingRun = NoisyGD | NoisyCGD | NoisySGD
 Indices = NDArray[np.intp]
@@ -43,6 +43,11 @@ def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
     if isinstance(run, NoisyCGD):
         return _cyclic(run, stream)
     return _random(run, stream)
+
+
+def is_repeated(run: TrainingRun) -> bool:
+    """Whether the same batches come in every epoch of every run: nothing is drawn."""
+    return isinstance(run, NoisyGD) or (isinstance(run, NoisyCGD) and run.order == "fixed")
 
 
 def _full(run: NoisyGD) -> Iterator[Batch]:

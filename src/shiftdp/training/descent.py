@@ -9,9 +9,11 @@ an interrupted run releases nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import repeat
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -21,17 +23,25 @@ from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate import NoisyGD
 from shiftdp.last_iterate.runs import PerStep
-from shiftdp.training.batches import Batch, batches
-from shiftdp.training.entropy import Seeded, Stream
-from shiftdp.training.gradient import GradientSum, Parameters
+from shiftdp.training.batches import Batch, batches, is_repeated
+from shiftdp.training.crew import (
+    at_once,
+    cores,
+    products_can_be_limited,
+    single_threaded_products,
+)
+from shiftdp.training.entropy import Opener, Seeded
+from shiftdp.training.gradient import Parameters
 from shiftdp.training.loss import Floats
-from shiftdp.training.noise_feed import NoiseFeed
+from shiftdp.training.noise_feed import noise_for
 from shiftdp.training.plan import Plan
 from shiftdp.training.records import Records, prepare
+from shiftdp.training.stacked import gradient_sum
 
 __all__ = ["Progress", "TrainingStopped", "descend", "descend_stacked"]
 
 _CHUNK = 1 << 15  # parameters that are moved together, so that they stay in the cache
+_MANY = 1 << 16  # scores of a step of all runs for which threads are worth their while
 
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
@@ -66,7 +76,7 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     """
     _require_plan(plan)
     _certify_first(plan)
-    models = _released(plan, _run(plan, prepare(plan, X, y), 1, plan.entropy.open, progress))
+    models = _released(plan, _run(plan, prepare(plan, X, y), [plan.entropy.open], progress))
     return np.asarray(models[0])
 
 
@@ -75,15 +85,20 @@ def descend_stacked(
 ) -> NDArray[Any]:
     """Several independent runs of one plan, for reproductions and audits; test mode only.
 
-    Where all runs use the same batches (full, or cyclic in fixed order) their scores are one matrix
-    product. Where each draws its own they run one after another on the same prepared data.
+    The first is `descend` with the plan's seed, and each of the others `descend` with a seed that
+    is made of it. Where all runs use the same batches (full, or cyclic in fixed order) the scores
+    of several are one matrix product. Runs are shared out to threads.
+
+    Args:
+        progress: called with the steps done and the steps in all, those of runs that are one
+            product counted once.
 
     Returns:
         What `descend` returns, with the run as first axis.
     """
     _require_plan(plan)
     runs = count("runs", runs, 1)
-    if plan.entropy.private:
+    if not isinstance(plan.entropy, Seeded):
         raise InvalidInput(
             "runs",
             runs,
@@ -91,28 +106,43 @@ def descend_stacked(
             "give the plan entropy=Seeded(...), which says that nothing here is private",
         )
     _certify_first(plan)
-    records = prepare(plan, X, y)
-    if isinstance(plan.run, NoisyGD) or getattr(plan.run, "order", None) == "fixed":
-        return _released(plan, _run(plan, records, runs, plan.entropy.open, progress))
-    seed = plan.entropy.seed if isinstance(plan.entropy, Seeded) else 0
-    seeds = np.random.SeedSequence(seed).generate_state(runs, np.uint64)
-    steps = plan.run.steps
-    singles = []
-    for k in range(runs):
-        report = None if progress is None else _Shifted(progress, k * steps, runs * steps)
-        opener = Seeded(int(seeds[k])).open
-        singles.append(_released(plan, _run(plan, records, 1, opener, report))[0])
-    return np.stack(singles)
+    openers = [source.open for source in plan.entropy.several(runs)]
+    return _run_all(plan, prepare(plan, X, y), openers, progress)
 
 
-class _Shifted:
-    """Progress of one run as part of several."""
+def _run_all(
+    plan: Plan, records: Records, openers: Sequence[Opener], progress: Progress | None
+) -> NDArray[Any]:
+    """A run for each opener, released: in stacks where that is possible, and in threads."""
+    largest = plan.run.n if isinstance(plan.run, NoisyGD) else plan.run.batch_size
+    many = len(openers) * plan.loss.outputs * largest > _MANY
+    threads = min(cores(), len(openers)) if many and products_can_be_limited() else 1
+    number = threads if is_repeated(plan.run) else len(openers)
+    ends = [len(openers) * k // number for k in range(number + 1)]
+    told = None if progress is None else _Together(progress, number * plan.run.steps)
 
-    def __init__(self, progress: Progress, before: int, total: int) -> None:
-        self._progress, self._before, self._total = progress, before, total
+    def job(k: int, stop: Event | None) -> NDArray[Any]:
+        chosen = openers[ends[k] : ends[k + 1]]
+        return _released(plan, _run(plan, records, chosen, told, stop))
+
+    if threads == 1:
+        return np.concatenate([job(k, None) for k in range(number)])
+    with single_threaded_products():
+        return np.concatenate(at_once([partial(job, k) for k in range(number)], threads))
+
+
+class _Together:
+    """Progress of several runs as one, whichever thread they are in."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._done = 0
+        self._one_by_one = Lock()
 
     def __call__(self, step: int, steps: int) -> None:
-        self._progress(self._before + step, self._total)
+        with self._one_by_one:
+            self._done += 1
+            self._progress(self._done, self._total)
 
 
 def _require_plan(plan: object) -> None:
@@ -129,20 +159,29 @@ def _certify_first(plan: Plan) -> None:
 def _run(
     plan: Plan,
     records: Records,
-    runs: int,
-    opener: Callable[..., Stream],
+    openers: Sequence[Opener],
     progress: Progress | None,
+    stop: Event | None = None,
 ) -> Parameters:
-    """All steps. On any way out but the last line the parameters are overwritten first."""
+    """All steps of a stack of runs. On any way out but the last line its parameters are
+    overwritten.
+
+    Args:
+        stop: set when this run and others, in other threads, are to end: what it returns is not
+            looked at then.
+    """
     features = records.features.shape[1]
-    at = Parameters(runs, plan.loss.outputs, features, plan.intercept, records.dtype)
+    at = Parameters(len(openers), plan.loss.outputs, features, plan.intercept, records.dtype)
     done = 0
     stopped: type[BaseException] | None = None
     try:
-        with closing(_steps(plan, records, at, opener)) as steps:
+        with closing(_steps(plan, records, at, openers, among_others=stop is not None)) as steps:
             for done in steps:
                 if progress is not None:
                     progress(done, plan.run.steps)
+                if stop is not None and stop.is_set():
+                    at.flat.fill(0)
+                    break
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
@@ -159,18 +198,22 @@ def _run(
 
 
 def _steps(
-    plan: Plan, records: Records, at: Parameters, opener: Callable[..., Stream]
+    plan: Plan,
+    records: Records,
+    at: Parameters,
+    openers: Sequence[Opener],
+    *,
+    among_others: bool,
 ) -> Generator[int, None, None]:
     run = plan.run
     largest = run.n if isinstance(run, NoisyGD) else run.batch_size
     scalars = zip(_each(run.learning_rate, run.steps), _each(run.noise, run.steps), strict=True)
-    chosen: Iterator[Batch] = batches(run, opener("batches"))
+    chosen: Iterator[Batch] = batches(run, openers[0]("batches"))
+    streams = [opener("noise") for opener in openers]
     _project(plan, at)
     with (
-        GradientSum(plan, records, at, largest) as gradient,
-        NoiseFeed(
-            opener("noise"), at.flat.size, run.steps, records.dtype, ahead=gradient.leaves_cores
-        ) as noise,
+        gradient_sum(plan, records, at, largest, among_others=among_others) as gradient,
+        noise_for(streams, at, run.steps, gradient) as noise,
     ):
         w = at.flat
         for step, ((eta, sigma), batch) in enumerate(zip(scalars, chosen, strict=True), 1):

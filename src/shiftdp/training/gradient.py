@@ -2,34 +2,32 @@
 
 Scores are kept transposed, (outputs, records), so that everything between the two products runs
 along contiguous rows. Several models on the same batch are stacked: their scores are one product.
-Large batches, and batches of many models, are cut into blocks that stay in the cache between the
-two products, and these are shared out among threads: one part of the batch for each. With numba
-installed, large batches of models of one score are summed in one pass (`fused`).
+Large batches are cut into blocks that stay in the cache between the two products, and these are
+shared out among threads: one part of the batch for each. With numba installed, large batches of
+models of one score are summed in one pass (`fused`), and stacks of softmax models in another way
+(`stacked`).
 """
 
 from __future__ import annotations
 
-import math
-import os
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
-from functools import cache
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp.training.fused import FusedSum, fused_sum
+from shiftdp.training.crew import Crew, cores, products_can_be_limited
+from shiftdp.training.fused import FusedSum, fused_sum, kernels
 from shiftdp.training.loss import Floats
 from shiftdp.training.plan import Plan
 from shiftdp.training.records import Records
+from shiftdp.training.softmax import Softmax
 
 __all__ = ["GradientSum", "Parameters"]
 
 _SMALL = 1 << 21  # multiplications of a product that is over before a second thread has helped
 _LARGE = 1 << 25  # bytes of a batch that is not left to the products' own threads
-_MANY = 1 << 16  # scores of stacked models that are not left to them either
 _BUSY = 1 << 20  # entries of a sparse batch times scores a record: its products have no threads
 _BLOCK = 1 << 22  # bytes of a block's features: more leaves the cache, less is mostly calls
 _SMALL_BLOCK = 1 << 21  # the same for one score a record, where a product is one read
@@ -93,35 +91,37 @@ class _Worker:
 class GradientSum:
     """The sum over a batch of the records' gradients, clipped as the plan says, ridge apart.
 
-    Use it as a context: while it is open, it may have threads.
+    Use it as a context: while it is open, it may have threads, unless it must not.
     """
 
-    def __init__(self, plan: Plan, records: Records, at: Parameters, largest: int) -> None:
+    def __init__(
+        self, plan: Plan, records: Records, at: Parameters, largest: int, *, threads: bool = True
+    ) -> None:
         self._plain = plan.plainly_clipped
         self._loss, self._records, self._at = plan.loss, records, at
         self._sparse = records.sparse
         self._turned = 1 < len(at.weights) <= _FEW
         self._seen: dict[tuple[int, int], _Block] = {}
         self._nothing = np.empty(0, dtype=records.dtype)
-        self._held = ExitStack()
-        enough = _MANY if at.shape[0] > 1 else math.inf
-        self._block, shared = _cut(records, at, largest, enough)
+        self._lost = 2 * at.shape[1] * float(np.finfo(records.dtype).tiny)
+        self._block, shared = _cut(records, at, largest)
         alone = shared and len(at.weights) == 1 and not self._sparse
-        self._fused = fused_sum(plan.loss) if alone else None
+        work = float(at.weights.size) * largest * plan.run.steps
+        self._fused = fused_sum(plan.loss, work) if alone else None
+        unsolved = self._plain or records.limits is None  # no envelope to be solved for
+        suits = at.shape[0] == 1 and unsolved and isinstance(plan.loss, Softmax)
+        # what lies between the products is a small part of a step
+        self.compiled: Any = kernels(work / 4) if suits else None
         small = at.weights.size * largest <= _SMALL
-        self._limited = (shared or small) and _libraries() is not None
-        able = self._limited or self._sparse
-        self._threads = _cores() if shared and able else 1
-        self.leaves_cores = able and self._threads < _cores()
+        limited = threads and (shared or small) and products_can_be_limited()
+        able = threads and (limited or self._sparse)
+        self._crew = Crew(cores() if shared and able else 1, limited=limited)
+        self.leaves_cores = able and self._crew.size < cores()
         """Whether other threads may run meanwhile without holding up those of a product."""
-        self._workers = [_Worker(at, self._block, records.dtype) for _ in range(self._threads)]
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = [_Worker(at, self._block, records.dtype) for _ in range(self._crew.size)]
 
     def __enter__(self) -> Self:
-        if self._limited:
-            self._held.enter_context(_single_threaded_products())
-        if self._threads > 1:
-            self._pool = self._held.enter_context(ThreadPoolExecutor(self._threads - 1))
+        self._crew.__enter__()
         return self
 
     def __exit__(
@@ -130,7 +130,7 @@ class GradientSum:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._held.close()
+        self._crew.__exit__(kind, error, trace)
         for worker in self._workers:
             for buffer in (worker.scores, worker.turned, worker.part.flat, worker.total.flat):
                 buffer.fill(0)
@@ -138,25 +138,15 @@ class GradientSum:
     def __call__(self, rows: slice | NDArray[np.intp]) -> Floats:
         """The sum over these records, flat as the parameters; it is overwritten by the next."""
         first, last = (rows.start, rows.stop) if isinstance(rows, slice) else (0, rows.size)
-        total = self._workers[0].total.flat
-        if self._pool is None:
-            self._share(self._workers[0], rows, first, last)
-            return total
-        ends = [first + (last - first) * k // self._threads for k in range(self._threads + 1)]
-        jobs = [
-            self._pool.submit(self._share, self._workers[k], rows, ends[k], ends[k + 1])
-            for k in range(1, self._threads)
-        ]
-        self._share(self._workers[0], rows, ends[0], ends[1])
-        for worker, job in zip(self._workers[1:], jobs, strict=True):
-            job.result()
+        self._crew.share(partial(self._share, rows), first, last)
+        total: Floats = self._workers[0].total.flat
+        for worker in self._workers[1:]:
             total += worker.total.flat
         return total
 
-    def _share(
-        self, worker: _Worker, rows: slice | NDArray[np.intp], first: int, last: int
-    ) -> None:
+    def _share(self, rows: slice | NDArray[np.intp], thread: int, first: int, last: int) -> None:
         """The sum over the records from `first` to `last`, block by block."""
+        worker = self._workers[thread]
         total, part = worker.total, worker.part
         if first == last:
             total.flat.fill(0)
@@ -183,17 +173,17 @@ class GradientSum:
         if self._fused is not None:
             self._pass(self._fused, block, out)
             return
-        z = worker.scores[: len(W) * b].reshape(len(W), b)
+        z = products = worker.scores[: len(W) * b].reshape(len(W), b)
         if self._sparse:
-            z[...] = (X @ W.T).T
+            products = (X @ W.T).T
         elif len(W) == 1:
             np.dot(X, W[0], out=z[0])
         elif self._turned:
-            turned = worker.turned[: z.size].reshape(b, len(W))
-            z[...] = np.matmul(X, W.T, out=turned).T
+            products = np.matmul(X, W.T, out=worker.turned[: z.size].reshape(b, len(W))).T
         else:
             np.matmul(W, X.T, out=z)
-        self._residuals(z, block, out)
+        residuals = self._residuals if self.compiled is None else self._compiled_residuals
+        residuals(z, products, block, out)
         if self._sparse:
             out.weights[...] = (X.T @ np.ascontiguousarray(z.T)).T
         elif len(W) == 1:
@@ -215,14 +205,16 @@ class GradientSum:
         if out.intercepts is not None:
             out.intercepts[0, 0] = total
 
-    def _residuals(self, z: Floats, block: _Block, out: Parameters) -> None:
+    def _residuals(self, z: Floats, products: Floats, block: _Block, out: Parameters) -> None:
         """From products to residuals, of all models together: threads queue for each call."""
         _, targets, limits, scales = block
         intercepts = self._at.intercepts
         if scales is not None:
-            z *= scales
+            products = np.multiply(products, scales, out=z)
         if intercepts is not None:
-            z += intercepts
+            np.add(products, intercepts, out=z)
+        elif products is not z:
+            z[...] = products
         g = z.reshape(*self._at.shape[:2], targets.size)
         if self._plain and limits is not None:
             self._loss.scaled_residuals(g, targets, limits)
@@ -232,6 +224,26 @@ class GradientSum:
             np.add.reduce(z, axis=1, keepdims=True, out=out.intercepts)
         if scales is not None:
             z *= scales
+
+    def _compiled_residuals(
+        self, z: Floats, products: Floats, block: _Block, out: Parameters
+    ) -> None:
+        """The same of one softmax model, in one call."""
+        none, at = self._nothing, self._at
+        if products is not z:
+            z[...] = products
+        sums = np.empty(len(z), dtype=z.dtype)
+        self.compiled.softmax_classes(
+            z,
+            block.targets,
+            none if block.limits is None else block.limits,
+            none if block.scales is None else block.scales,
+            np.zeros_like(sums) if at.intercepts is None else at.intercepts[:, 0],
+            sums,
+            self._lost,
+        )
+        if out.intercepts is not None:
+            out.intercepts[:, 0] = sums
 
     def _look_up(self, rows: slice) -> _Block:
         """Consecutive records: views, which are kept because the same ones come again."""
@@ -265,20 +277,15 @@ class GradientSum:
         )
 
 
-def _cut(records: Records, at: Parameters, largest: int, enough: float) -> tuple[int, bool]:
-    """How many records a block has, and whether blocks are shared out among threads.
-
-    Args:
-        enough: scores of a batch whose residuals are worth a second thread.
-    """
+def _cut(records: Records, at: Parameters, largest: int) -> tuple[int, bool]:
+    """How many records a block has, and whether blocks are worth being shared out to threads."""
     rows, itemsize = len(at.weights), records.dtype.itemsize
-    many = rows * largest > enough
     n, width = records.features.shape
     if records.sparse:
         each = max(1, records.features.nnz // n)
-        return largest, many or each * largest * rows > _BUSY
+        return largest, each * largest * rows > _BUSY
     row = width * itemsize
-    if not (many or largest * row > _LARGE):
+    if largest * row <= _LARGE:
         return largest, False
     features = _BLOCK if rows > 1 else _SMALL_BLOCK
     block = min(features // row, _SCORES // (rows * itemsize))
@@ -293,26 +300,3 @@ def _rows_of_csr(X: Any, rows: slice) -> Any:
     inside = slice(ends[0], ends[-1])
     shape = (rows.stop - rows.start, X.shape[1])
     return type(X)((X.data[inside], X.indices[inside], ends - ends[0]), shape=shape, copy=False)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-@cache
-def _libraries() -> Any:
-    """What makes products, as threadpoolctl finds it, which takes milliseconds; None without it."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
-    return ThreadpoolController()
-
-
-def _single_threaded_products() -> AbstractContextManager[Any]:
-    """While it is entered, matrix products use the thread that calls them."""
-    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limit

@@ -6,7 +6,7 @@ a row above the bound is scaled where it is used, by a factor that is kept for e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ class Records:
     targets: NDArray[Any]
     scales: Floats | None
     limits: Floats | None
+    forms: dict[Any, Any] = field(default_factory=dict, compare=False)
+    """Records in another form, kept by whoever makes it, because all threads use the same."""
 
     @property
     def sparse(self) -> bool:

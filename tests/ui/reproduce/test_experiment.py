@@ -52,7 +52,7 @@ def test_a_stack_in_fixed_order_is_what_the_loop_releases(
 ) -> None:
     plan = planned(images, clipping, "fixed", 2)
     data = images.train.features, images.train.labels
-    (ours,) = trajectories(plan, prepare(plan, *data), [0.004] * 3, [80], Seeded(5))
+    (ours,) = trajectories(plan, prepare(plan, *data), [0.004] * 3, Seeded(5).several(3), [80])
     theirs = descend_stacked(plan, *data, 3)
     # what is released is rounded to the grid
     assert np.abs(ours - theirs).max() <= plan.grid / 2 * (1 + 1e-9)
@@ -61,7 +61,7 @@ def test_a_stack_in_fixed_order_is_what_the_loop_releases(
 def test_a_sampled_run_is_what_the_loop_releases(images: Images) -> None:
     plan = planned(images, "uncertified", "sampled", 2)
     data = images.train.features, images.train.labels
-    (ours,) = trajectories(plan, prepare(plan, *data), [0.004], [80], Seeded(5))
+    (ours,) = trajectories(plan, prepare(plan, *data), [0.004], [Seeded(5)], [80])
     assert np.abs(ours[0] - descend(plan, *data)).max() <= plan.grid / 2 * (1 + 1e-9)
 
 
@@ -72,7 +72,7 @@ def test_each_model_has_its_own_ridge(images: Images) -> None:
     quiet = replace(images, setting=setting)
     plan = planned(quiet, "uncertified", "fixed", 1)
     records = prepare(plan, *data)
-    (both,) = trajectories(plan, records, [0.004, 1.0], [40], Seeded(1))
+    (both,) = trajectories(plan, records, [0.004, 1.0], Seeded(1).several(2), [40])
     for model, ridge in zip(both, (0.004, 1.0), strict=True):
         alone = descend(replace(plan, l2=ridge), *data)
         # float32: 40 steps of relative 6e-8 on numbers below 1
@@ -83,8 +83,8 @@ def test_each_model_has_its_own_ridge(images: Images) -> None:
 def test_a_run_read_on_its_way_is_a_shorter_run(images: Images) -> None:
     data = images.train.features, images.train.labels
     short, long = (planned(images, "uncertified", "fixed", epochs) for epochs in (1, 3))
-    first, _ = trajectories(long, prepare(long, *data), [0.004], [40, 120], Seeded(5))
-    (alone,) = trajectories(short, prepare(short, *data), [0.004], [40], Seeded(5))
+    first, _ = trajectories(long, prepare(long, *data), [0.004], [Seeded(5)], [40, 120])
+    (alone,) = trajectories(short, prepare(short, *data), [0.004], [Seeded(5)], [40])
     assert (first == alone).all()
 
 

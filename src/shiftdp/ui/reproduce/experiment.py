@@ -1,19 +1,18 @@
 """The experiment: descent on all settings, as many of them in one matrix product as there can be.
 
 All runs of NoisyCGD in fixed order, for both regularisers, use the same batches at the same time:
-they are one stack. Where a run draws its own batches, the two regularisers share them, and runs are
-shared out among threads. The iterate after 50 epochs of a run of 200 has the law of the last
-iterate of a run of 50, so each run is read at all three lengths. (For a release that would void the
-guarantee. Here nothing is private: the noise is seeded, and the data are public.)
+they are one stack for each thread. Where a run draws its own batches, the two regularisers share
+them, and runs are shared out among threads. The iterate after 50 epochs of a run of 200 has the law
+of the last iterate of a run of 50, so each run is read at all three lengths. (For a release that
+would void the guarantee. Here nothing is private: the noise is seeded, and the data are public.)
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -22,11 +21,13 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax
-from shiftdp.training.batches import batches
-from shiftdp.training.gradient import GradientSum, Parameters
-from shiftdp.training.noise_feed import NoiseFeed
+from shiftdp.training.batches import batches, is_repeated
+from shiftdp.training.crew import at_once, cores, single_threaded_products
+from shiftdp.training.gradient import Parameters
+from shiftdp.training.noise_feed import noise_for
 from shiftdp.training.plan import Clipping
 from shiftdp.training.records import Records, prepare
+from shiftdp.training.stacked import gradient_sum
 from shiftdp.ui.reproduce.images import Images, Part
 
 __all__ = [
@@ -102,24 +103,26 @@ def experiment(
         entropy=Seeded(seed),
     )
     records = prepare(plan, images.train.features, images.train.labels)
-    seeds = np.random.SeedSequence(seed).generate_state(runs, np.uint64).tolist()
+    sources = [each.several(len(setting.ridges)) for each in Seeded(seed).several(runs)]
 
-    def one(stack: tuple[int, Sequence[float]]) -> list[list[tuple[float, float]]]:
-        own, ridges = stack
+    # runs on the same batches are one stack for each thread, others one stack each
+    stacks = min(cores(), runs) if is_repeated(run) else runs
+
+    def one(k: int, stop: Event) -> NDArray[Any]:
+        together = sources[runs * k // stacks : runs * (k + 1) // stacks]
+        ridges = [ridge for ridge in setting.ridges for _ in together]
+        own = [source for ridge in zip(*together, strict=True) for source in ridge]
         found = []
-        for models in trajectories(plan, records, ridges, stops, Seeded(own), tick):
+        for models in trajectories(plan, records, ridges, own, stops, tick, stop):
             train, test = (_right(models, part) for part in (images.train, images.test))
             found.append(list(zip(train, test, strict=True)))
-        return found
+        if stop.is_set():
+            return np.empty(0)
+        return np.array(found).reshape(len(stops), len(setting.ridges), len(together), 2)
 
-    if variant.batching == "fixed":
-        ridges = [ridge for ridge in setting.ridges for _ in range(runs)]
-        scores = np.array(one((seed, ridges)))
-        table = scores.reshape(len(stops), len(setting.ridges), runs, 2)
-    else:
-        with _one_thread_a_product(), ThreadPoolExecutor(_cores()) as pool:
-            scores = np.array(list(pool.map(one, [(own, setting.ridges) for own in seeds])))
-        table = scores.transpose(1, 2, 0, 3)
+    with single_threaded_products():
+        parts = at_once([partial(one, k) for k in range(stacks)], cores())
+    table = np.concatenate(parts, axis=2)
     return {
         (ridge, epochs): Accuracies(*(tuple(table[j, i, :, k].tolist()) for k in (0, 1)))
         for j, epochs in enumerate(setting.epochs)
@@ -131,11 +134,13 @@ def trajectories(
     plan: Plan,
     records: Records,
     ridges: Sequence[float],
+    sources: Sequence[Seeded],
     stops: Sequence[int],
-    entropy: Seeded,
     tick: Tick = lambda steps: None,
+    stop: Event | None = None,
 ) -> Iterator[NDArray[Any]]:
-    """The iterates of a stack of models at some steps; one model for each entry of `ridges`.
+    """The iterates of a stack of models at some steps; one model for each of `ridges`, with noise
+    from one of `sources`. Batches that are drawn come from the first of these.
 
     The loop of `shiftdp.training.descend`, but for a regulariser that differs from model to model,
     and for being read on its way.
@@ -150,11 +155,12 @@ def trajectories(
     decay = np.repeat(1.0 - eta * np.asarray(ridges), plan.loss.outputs)[:, None]
     decay = decay.astype(records.dtype)
     wanted = set(stops)
+    streams = [source.open("noise") for source in sources]
     with (
-        NoiseFeed(entropy.open("noise"), at.flat.size, run.steps, records.dtype) as noise,
-        GradientSum(plan, records, at, run.batch_size) as gradient,
+        gradient_sum(plan, records, at, run.batch_size, among_others=stop is not None) as gradient,
+        noise_for(streams, at, run.steps, gradient) as noise,
     ):
-        for step, batch in enumerate(batches(run, entropy.open("batches")), 1):
+        for step, batch in enumerate(batches(run, sources[0].open("batches")), 1):
             g = gradient(batch.rows)
             g *= eta / batch.divisor
             z = noise.step()
@@ -165,6 +171,8 @@ def trajectories(
                 at.intercepts *= decay
             at.flat -= g
             tick(len(ridges))
+            if stop is not None and stop.is_set():
+                return
             if step in wanted:
                 yield at.models()
 
@@ -181,20 +189,3 @@ def _right(models: NDArray[Any], part: Part) -> list[float]:
         chosen = scores.reshape(len(scores), number, classes).argmax(axis=2)
         right += (chosen == part.labels[block, None]).sum(axis=0)
     return [float(x) for x in 100.0 * right / len(part.labels)]
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-def _one_thread_a_product() -> AbstractContextManager[Any]:
-    """Threads that make products of their own would wait for one another."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
-    return limits
