@@ -52,7 +52,11 @@ class Stream(ABC):
         """This many uniform bytes."""
 
     def draw_more(self, size: int) -> bytes:
-        """Bytes for the tails of normals of single precision, which come after all others."""
+        """Bytes for the tails of normals of single precision.
+
+        A stream that can be repeated has others for them: the numbers are then the same, however
+        many are made at a time.
+        """
         return self.draw(size)
 
     def fill(self, out: Floats, compiled: Any = None) -> None:
