@@ -125,17 +125,23 @@ def used_by(compiling: list[bool]) -> set[bool]:
     return set(compiling)
 
 
-def test_one_long_run_is_compiled_between_its_products(
-    compiling: list[bool], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("run", FIXED + DRAWN, ids=lambda run: type(run).__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("runs", [1, 4])
+def test_other_runs_are_compiled_between_their_products(
+    compiling: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
+    run: TrainingRun,
+    dtype: type,
+    runs: int,
 ) -> None:
-    for dtype in (np.float32, np.float64):
-        plan = planned(FIXED[1])
-        X, y = data(0.5, dtype)
-        found = descend(plan, X, y)
-        with monkeypatch.context() as patch:
-            patch.setattr(fused, "_WORTHWHILE", float("inf"))
-            expected = descend(plan, X, y)
-        assert np.abs(found - expected).max() <= plan.grid
+    """One run, runs that draw their batches, and stacks where there is one core."""
+    monkeypatch.setattr(descent_module, "cores", lambda: 1)
+    plan = planned(run)
+    X, y = data(0.5, dtype)
+    found = descend_stacked(plan, X, y, runs)
+    monkeypatch.setattr(fused, "_WORTHWHILE", float("inf"))
+    assert np.abs(found - descend_stacked(plan, X, y, runs)).max() <= plan.grid
     assert used_by(compiling) == {False}
 
 

@@ -109,8 +109,8 @@ class GradientSum:
         work = float(at.weights.size) * largest * plan.run.steps
         self._fused = fused_sum(plan.loss, work) if alone else None
         unsolved = self._plain or records.limits is None  # no envelope to be solved for
-        suits = at.shape[0] == 1 and unsolved and isinstance(plan.loss, Softmax)
         # what lies between the products is a small part of a step
+        suits = unsolved and isinstance(plan.loss, Softmax)
         self.compiled: Any = kernels(work / 4) if suits else None
         small = at.weights.size * largest <= _SMALL
         limited = threads and (shared or small) and products_can_be_limited()
@@ -228,22 +228,20 @@ class GradientSum:
     def _compiled_residuals(
         self, z: Floats, products: Floats, block: _Block, out: Parameters
     ) -> None:
-        """The same of one softmax model, in one call."""
+        """The same of softmax models, in one call for each."""
         none, at = self._nothing, self._at
         if products is not z:
             z[...] = products
-        sums = np.empty(len(z), dtype=z.dtype)
-        self.compiled.softmax_classes(
-            z,
-            block.targets,
-            none if block.limits is None else block.limits,
-            none if block.scales is None else block.scales,
-            np.zeros_like(sums) if at.intercepts is None else at.intercepts[:, 0],
-            sums,
-            self._lost,
-        )
-        if out.intercepts is not None:
-            out.intercepts[:, 0] = sums
+        limits = none if block.limits is None else block.limits
+        scales = none if block.scales is None else block.scales
+        sums = np.empty((len(z), 1), dtype=z.dtype) if out.intercepts is None else out.intercepts
+        constants = np.zeros_like(sums) if at.intercepts is None else at.intercepts
+        classes = at.shape[1]
+        for first in range(0, len(z), classes):
+            own = slice(first, first + classes)
+            self.compiled.softmax_classes(
+                z[own], block.targets, limits, scales, constants[own, 0], sums[own, 0], self._lost
+            )
 
     def _look_up(self, rows: slice) -> _Block:
         """Consecutive records: views, which are kept because the same ones come again."""
