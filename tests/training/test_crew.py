@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from functools import partial
@@ -64,6 +66,24 @@ def test_when_one_fails_the_others_are_told(failing: int, kind: type[BaseExcepti
         at_once([partial(job, k) for k in range(6)], 2)
     assert told == [True]
     assert sorted(begun) == [0, 1]
+
+
+def test_an_interrupt_while_others_are_waited_for_ends_them() -> None:
+    begun = Event()
+
+    def quick(stop: Event) -> bool:
+        begun.wait(10)
+        return False
+
+    def endless(stop: Event) -> bool:
+        begun.set()
+        os.kill(os.getpid(), signal.SIGINT)  # Python tells the main thread
+        return stop.wait(30)
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        at_once([quick, endless], 2)
+    assert time.monotonic() - start < 20
 
 
 def test_two_threads_work_at_the_same_time() -> None:

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
 from threading import Event
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
-__all__ = ["Crew", "at_once", "cores", "products_can_be_limited", "single_threaded_products"]
+__all__ = [
+    "Context",
+    "Crew",
+    "at_once",
+    "cores",
+    "products_can_be_limited",
+    "single_threaded_products",
+]
 
 Result = TypeVar("Result")
 
 
-class Crew:
+class Context(ABC):
+    """Something that a with statement closes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what is held, and write over what is private."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class Crew(Context):
     """Threads that share out a batch: a part for each of them, the first for the caller.
 
     Use it as a context: the threads are there while it is open.
@@ -51,12 +72,7 @@ class Crew:
             self._pool = self._held.enter_context(ThreadPoolExecutor(self.size - 1))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._pool = None
         self._held.close()
 
@@ -85,9 +101,13 @@ def at_once(jobs: Sequence[Callable[[Event], Result]], threads: int) -> list[Res
 
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
         others = [pool.submit(work) for _ in range(min(threads, len(jobs)) - 1)]
-        work()
-        for other in others:
-            other.result()
+        try:
+            work()
+            for other in others:
+                other.result()
+        except BaseException:  # an interrupt, while others are waited for
+            stop.set()
+            raise
     return [results[k] for k in range(len(jobs))]
 
 

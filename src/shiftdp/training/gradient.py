@@ -11,13 +11,12 @@ models of one score are summed in one pass (`fused`), and stacks of softmax mode
 from __future__ import annotations
 
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp.training.crew import Crew, cores, products_can_be_limited
+from shiftdp.training.crew import Context, Crew, cores, products_can_be_limited
 from shiftdp.training.fused import FusedSum, fused_sum, kernels
 from shiftdp.training.loss import Floats
 from shiftdp.training.plan import Plan
@@ -88,7 +87,7 @@ class _Worker:
         self.gathered: Floats | None = None
 
 
-class GradientSum:
+class GradientSum(Context):
     """The sum over a batch of the records' gradients, clipped as the plan says, ridge apart.
 
     Use it as a context: while it is open, it may have threads, unless it must not.
@@ -124,13 +123,8 @@ class GradientSum:
         self._crew.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._crew.__exit__(kind, error, trace)
+    def close(self) -> None:
+        self._crew.close()
         for worker in self._workers:
             for buffer in (worker.scores, worker.turned, worker.part.flat, worker.total.flat):
                 buffer.fill(0)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftdp.training.crew import Context
 from shiftdp.training.entropy import Stream, normals_of
 from shiftdp.training.gradient import GradientSum, Parameters
 from shiftdp.training.loss import Floats
@@ -36,7 +36,7 @@ def noise_for(
     return NoiseFeed(streams[0], size, steps, dtype, ahead=ahead, compiled=compiled)
 
 
-class NoiseFeed:
+class NoiseFeed(Context):
     """Standard normals, `size` of them for each of `steps` steps, no more than that drawn.
 
     Use it as a context; what is left in it is overwritten at the end.
@@ -98,21 +98,13 @@ class NoiseFeed:
         self._stream.fill(target, self._compiled)
         return len(target)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
         for buffer in self._buffers:
             buffer.fill(0)
 
 
-class StackNoise:
+class StackNoise(Context):
     """The noise of several models, each from its own stream, in the order of their parameters.
 
     What a model gets is what it would get alone, whatever it is stacked with. Used as `NoiseFeed`.
@@ -153,13 +145,5 @@ class StackNoise:
             stream.fill(row)
         return noise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._flat.fill(0)

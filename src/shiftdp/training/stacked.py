@@ -7,13 +7,13 @@ them out: every part of a batch is kept without its zeros, row by row and column
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training.batches import is_repeated
+from shiftdp.training.crew import Context
 from shiftdp.training.fused import kernels
 from shiftdp.training.gradient import GradientSum, Parameters
 from shiftdp.training.loss import Floats
@@ -59,7 +59,7 @@ class _Block(NamedTuple):
     scales: Floats
 
 
-class StackedSum:
+class StackedSum(Context):
     """The sum of the gradients over a batch of consecutive records, for softmax models whose
     residuals are scaled down to their limits or not clipped. Use it as a context.
     """
@@ -81,15 +81,7 @@ class StackedSum:
         self._sums = np.empty_like(self._intercepts)
         self._out = Parameters(runs, classes, features, at.intercepts is not None, dtype)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         kept = (self._weights, self._intercepts, self._scores, self._part, self._total, self._sums)
         for array in (*kept, self._out.flat):
             array.fill(0)
