@@ -138,10 +138,10 @@ def test_products_without_zeros(n: int, d: int, columns: int, density: float, se
 def test_models_as_rows_and_as_columns(extra: int) -> None:
     rows = np.arange(2 * 3 * 37, dtype=np.float64).reshape(6, 37)  # two models, three classes
     columns = np.full((37, 6 + extra), -1.0)
-    compiled.as_columns(rows, 2, columns)
+    compiled.turn_models(rows, 2, columns, False)
     expected = rows.reshape(2, 3, 37).transpose(2, 1, 0).reshape(37, 6)
     assert (columns[:, :6] == expected).all()
     assert (columns[:, 6:] == -1.0).all()
     back = np.empty_like(rows)
-    compiled.as_rows(columns, 2, back)
+    compiled.turn_models(back, 2, columns, True)
     assert (back == rows).all()

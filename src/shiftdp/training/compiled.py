@@ -15,18 +15,20 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from shiftdp.training.compiled_normals import normals_body
+from shiftdp.training.compiled_products import add_product, compressed, turn_models, turned
+
 __all__ = [
     "CLIPPED",
     "HINGE",
     "LOGISTIC",
     "add_product",
-    "as_columns",
-    "as_rows",
     "compressed",
     "normals_body",
     "one_score_sum",
     "softmax_classes",
     "softmax_rows",
+    "turn_models",
     "turned",
 ]
 
@@ -55,8 +57,8 @@ _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 
 
 def _exp(x: Any) -> Any:
-    """e^x in the precision of x: numba takes what `_exp_for` returns."""
-    raise NotImplementedError
+    """e^x. Compiled, it is what `_exp_for` returns for the precision of x."""
+    return math.exp(x)
 
 
 def _exp_for(x: Any) -> Any:
@@ -79,61 +81,6 @@ def _exp_double(x: Any) -> Any:
 
 
 overload(_exp)(_exp_for)
-
-# --- logarithms, and normals of single precision ---
-
-_LOG_2: Final = _single(math.log(2.0))
-_ROOT_HALF: Final = np.int32(np.float32(math.sqrt(0.5)).view(np.int32))
-# (log(1 + f) - f + f^2/2)/f^3 for sqrt(1/2) <= 1 + f <= sqrt(2), highest power first
-_Q8, _Q7, _Q6, _Q5, _Q4, _Q3, _Q2, _Q1, _Q0 = (
-    _single(c)
-    for c in (
-        7.0376836e-2,
-        -0.11514610,
-        0.11676998,
-        -0.12420141,
-        0.14249323,
-        -0.16668058,
-        0.20000714,
-        -0.24999994,
-        0.33333331,
-    )
-)
-
-
-def _log_single(x: Any) -> Any:
-    """log x for normal numbers, absolutely within 1e-7 of it for x in [2^-9, 1]."""
-    bits = np.int32(_single(x).view(np.int32) - _ROOT_HALF)
-    e = np.int32(bits >> _MANTISSA)
-    f = np.int32((bits - np.int32(e << _MANTISSA)) + _ROOT_HALF).view(np.float32) - _single(1.0)
-    low = (((_Q8 * f + _Q7) * f + _Q6) * f + _Q5) * f + _Q4
-    tail = (((low * f + _Q3) * f + _Q2) * f + _Q1) * f + _Q0
-    return (tail * f - _single(0.5)) * f * f + f + _single(e) * _LOG_2
-
-
-def _normals_body(r: Any, coefficients: Any, depth: float, outer: Any, out: Any) -> Any:
-    """Write the normals of `entropy.short_normals` in the body, and return where the others are."""
-    scale, slope = _single(2.0**-31), _single(2.0 / depth)
-    c9, c8, c7, c6, c5, c4, c3, c2, c1, c0 = coefficients
-    for i in range(r.size):
-        inward = np.int32(_INWARD - np.int32(np.int32(r[i] >> _SIGN) ^ r[i]))
-        m = _single(inward) * scale
-        w = _log(m * (_single(2.0) - m)) * slope + _single(1.0)
-        high = (((c9 * w + c8) * w + c7) * w + c6) * w + c5
-        low = ((((high * w + c4) * w + c3) * w + c2) * w + c1) * w + c0
-        out[i] = low * (_single(r[i]) + _single(0.5))
-    last = _INWARD - outer
-    tails = np.empty(r.size, np.intp)
-    found = 0
-    for i in range(r.size):
-        tails[found] = i
-        found += r[i] > last or r[i] < -last - 1
-    return tails[:found].copy()
-
-
-_SIGN, _INWARD = np.int32(31), np.int32(2**31 - 1)
-_log = njit(nogil=True, cache=True, error_model="numpy")(_log_single)
-normals_body = njit(nogil=True, cache=True, error_model="numpy")(_normals_body)
 
 # --- reading ahead ---
 
@@ -371,98 +318,5 @@ def _softmax_rows(
                 row[c] *= scales[i]
 
 
-# --- sparse products: rows are given by their ends, and entries by their places and values ---
-
-
-def _compressed(X: Any) -> tuple[Any, Any, Any]:
-    """The rows of a matrix without their zeros."""
-    n, d = X.shape
-    ends = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        entries = 0
-        for j in range(d):
-            entries += X[i, j] != 0
-        ends[i + 1] = ends[i] + entries
-    places, values = np.empty(ends[n], np.uint32), np.empty(ends[n], X.dtype)
-    for i in range(n):
-        p = ends[i]
-        for j in range(d):
-            if X[i, j] != 0:
-                places[p], values[p] = j, X[i, j]
-                p += 1
-    return ends, places, values
-
-
-def _turned(ends: Any, places: Any, values: Any, d: int) -> tuple[Any, Any, Any]:
-    """The d columns of such rows, in the same form."""
-    lasts = np.zeros(d + 1, np.int64)
-    for p in range(places.size):
-        lasts[places[p] + 1] += 1
-    for j in range(d):
-        lasts[j + 1] += lasts[j]
-    free = lasts.copy()
-    owners, others = np.empty(places.size, np.uint32), np.empty(places.size, values.dtype)
-    for i in range(ends.size - 1):
-        for p in range(ends[i], ends[i + 1]):
-            q = free[places[p]]
-            free[places[p]] += 1
-            owners[q], others[q] = i, values[p]
-    return lasts, owners, others
-
-
-def _add_product(ends: Any, places: Any, values: Any, dense: Any, out: Any) -> None:
-    """Add the product of such rows with a matrix to `out`, six entries at a time."""
-    columns = dense.shape[1]
-    for i in range(ends.size - 1):
-        row = out[i]
-        p, last = ends[i], ends[i + 1]
-        while p + 6 <= last:
-            v0, v1, v2 = values[p], values[p + 1], values[p + 2]
-            v3, v4, v5 = values[p + 3], values[p + 4], values[p + 5]
-            x0, x1, x2 = dense[places[p]], dense[places[p + 1]], dense[places[p + 2]]
-            x3, x4, x5 = dense[places[p + 3]], dense[places[p + 4]], dense[places[p + 5]]
-            for c in range(columns):
-                half = (v0 * x0[c] + v1 * x1[c]) + v2 * x2[c]
-                row[c] += half + ((v3 * x3[c] + v4 * x4[c]) + v5 * x5[c])
-            p += 6
-        while p < last:
-            v0, x0 = values[p], dense[places[p]]
-            for c in range(columns):
-                row[c] += v0 * x0[c]
-            p += 1
-
-
-# --- models as rows, (models, classes), and as columns, (classes, models) ---
-
-_LINE: Final = 16  # entries of a row that are moved together
-
-
-def _as_columns(rows: Any, models: int, out: Any) -> None:
-    """Write each row of (models * classes, d) to its column of (d, classes * models or more)."""
-    number, d = rows.shape
-    classes = number // models
-    for start in range(0, d, _LINE):
-        for r in range(number):
-            c = r % classes * models + r // classes
-            for j in range(start, min(start + _LINE, d)):
-                out[j, c] = rows[r, j]
-
-
-def _as_rows(columns: Any, models: int, out: Any) -> None:
-    """The way back."""
-    number, d = out.shape
-    classes = number // models
-    for start in range(0, d, _LINE):
-        for r in range(number):
-            c = r % classes * models + r // classes
-            for j in range(start, min(start + _LINE, d)):
-                out[r, j] = columns[j, c]
-
-
 softmax_classes = _compiled(_softmax_classes)
 softmax_rows = _compiled(_softmax_rows)
-compressed = _compiled(_compressed)
-turned = _compiled(_turned)
-add_product = _compiled(_add_product)
-as_columns = _compiled(_as_columns)
-as_rows = _compiled(_as_rows)

@@ -91,17 +91,17 @@ class StackedSum(Context):
         if not isinstance(rows, slice):
             raise TypeError("batches that are drawn have a sum of their own")
         at, out = self._at, self._out
-        models = at.shape[0]
-        self.compiled.as_columns(at.weights, models, self._weights)
+        models, turn = at.shape[0], self.compiled.turn_models
+        turn(at.weights, models, self._weights, False)
         if at.intercepts is not None:
-            self.compiled.as_columns(at.intercepts, models, self._intercepts[None, :])
+            turn(at.intercepts, models, self._intercepts[None, :], False)
         self._total.fill(0)
         self._sums.fill(0)
         for start in range(rows.start, rows.stop, self._size):
             self._add(self._look_up(start, min(start + self._size, rows.stop)))
-        self.compiled.as_rows(self._total, models, out.weights)
+        turn(out.weights, models, self._total, True)
         if out.intercepts is not None:
-            self.compiled.as_rows(self._sums[None, :], models, out.intercepts)
+            turn(out.intercepts, models, self._sums[None, :], True)
         return out.flat
 
     def _add(self, block: _Block) -> None:
