@@ -90,6 +90,8 @@ def test_seeds_repeat_and_the_system_does_not() -> None:
     assert not Seeded(1).private
     with pytest.raises(InvalidInput):
         Seeded(-1)
+    with pytest.raises(InvalidInput, match="number=0 is below 1"):
+        Seeded(1).several(0)
 
 
 def test_aes_says_what_it_needs() -> None:

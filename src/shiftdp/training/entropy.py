@@ -140,6 +140,7 @@ class Seeded(Entropy):
         >>> Seeded(3).several(2)
         [Seeded(seed=3), Seeded(seed=12467808127879573787)]
         """
+        number = count("number", number, 1)
         others = np.random.SeedSequence(self.seed).generate_state(number - 1, np.uint64)
         return [self, *(Seeded(int(seed)) for seed in others)]
 
