@@ -125,6 +125,29 @@ def test_parameters_are_not_edited() -> None:
     assert clone(model).get_params() == before
 
 
+@pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
+@pytest.mark.parametrize("classes", [None, [0, 1]])
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC])
+def test_parameters_that_are_set_later_do_not_change_a_fitted_model(
+    kind: Any, classes: Any
+) -> None:
+    model = kind(classes=classes, epochs=5, feature_bound=0.5, random_state=1).fit(X, Y)
+
+    def told() -> list[Any]:
+        asked = [model.statement(), model.predict(X), model.decision_function(X)]
+        return [*asked, *([model.predict_proba(X)] if hasattr(model, "predict_proba") else [])]
+
+    before = told()
+    others = {"delta": 1e-3, "feature_bound": 7.0, "oversized": "refuse", "fit_intercept": False}
+    for name in model.get_params():
+        own = getattr(model, name)
+        for value in {None, others.get(name), (0, 1, 2)}:
+            model.set_params(**{name: value})
+            for one, other in zip(before, told(), strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=f"{name}={value}")
+        model.set_params(**{name: own})
+
+
 def test_rows_above_the_bound_are_scaled_in_both() -> None:
     long = X * 100.0
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)

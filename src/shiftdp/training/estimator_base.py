@@ -76,6 +76,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     coef_, intercept_ : the released parameters.
     plan_ : what was chosen, and why.
     certificate_ : the proved guarantee.
+    classes_learnt_ : of a classifier, whether the classes were read off the labels.
     """
 
     epsilon: float
@@ -180,24 +181,26 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.coef_ = weights[0].copy() if single else weights.copy()
         self.intercept_ = float(constants[0]) if single else constants.copy()
 
-    # --- what was fitted ---
+    # --- what was fitted: by what `fit` kept, as parameters may have been set since ---
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """X w + b, on rows that are held to the bound as in training."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         product = X @ np.atleast_2d(self.coef_).T
-        scores = np.asarray(product) * bounded(X, self.feature_bound)[:, None] + self.intercept_
+        bound = self.plan_.plan.feature_bound
+        scores = np.asarray(product) * bounded(X, bound)[:, None] + self.intercept_
         return np.asarray(scores)
 
     def statement(self) -> str:
         """The guarantee of the released model in words, and what it does not cover."""
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
-        lines = [certificate.statement(self.delta)]
-        if self.oversized == "scale":
+        plan = self.plan_.plan
+        lines = [certificate.statement(self.plan_.problem.delta)]
+        if plan.oversized == "scale":
             lines.append(
-                f"Rows longer than feature_bound={self.feature_bound:g} were scaled to it."
+                f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."
             )
         lines += self._caveats()
         return "\n".join(lines)

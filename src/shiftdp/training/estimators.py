@@ -53,6 +53,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         outputs = 1 if known.size == 2 else known.size
         released = self._run(X, places, outputs)
         self.classes_ = known
+        self.classes_learnt_ = self.classes is None
         self._keep(released)
         return self
 
@@ -75,7 +76,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
 
     def _caveats(self) -> list[str]:
         leak = ["The classes were read off the labels, which the certificate does not cover."]
-        return [*(leak if self.classes is None else []), *super()._caveats()]
+        return [*(leak if self.classes_learnt_ else []), *super()._caveats()]
 
 
 class PrivateLogisticRegression(_PrivateClassifier):
