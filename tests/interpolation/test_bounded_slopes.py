@@ -1,4 +1,4 @@
-"""The projection on bounded slopes against NNLS on its dual, and its optimality conditions."""
+"""The projection on bounded slopes: every face of its cone, and its optimality conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.bounded_slopes import unconstrained_ends, walk_back
-from tests.interpolation.brute_force import cone_norm, isotonic_mu, quotient
+from tests.interpolation.brute_force import Cone, face_of, isotonic_mu, quotient
 
 unit = st.floats(0.0, 1.0, allow_subnormal=False)
 Step = tuple[float, float, float, float]
@@ -32,10 +32,25 @@ def random_problem(rng: np.random.Generator, t: int, top: float) -> tuple[Array,
 
 
 def test_it_is_the_projection_on_the_cone() -> None:
+    """Found by trying every face, in rational arithmetic."""
+    rng = np.random.default_rng(5)
+    for _ in range(150):
+        problem = random_problem(rng, int(rng.integers(1, 6)), float(rng.choice([1.0, 1.5])))
+        rounded = [np.round(numbers * 64) / 64 for numbers in problem]  # ties, and short fractions
+        for c, f, s, sd in (problem, rounded):
+            c, sd = np.maximum(c, 1 / 64), np.maximum(sd, 1 / 64)
+            assert best(c, f, s, sd)[0] == pytest.approx(Cone(c, f, s, sd).longest_fit(), rel=1e-13)
+
+
+def test_it_meets_the_optimality_conditions_exactly() -> None:
+    """The slopes say which bounds are met; with these, nothing but the projection is optimal."""
     rng = np.random.default_rng(5)
     for _ in range(1000):
         problem = random_problem(rng, int(rng.integers(1, 15)), float(rng.choice([1.0, 1.5])))
-        assert best(*problem)[0] == pytest.approx(cone_norm(*problem), rel=1e-11)
+        value, slopes = best(*problem)
+        cone, face = Cone(*problem), face_of(slopes, *problem[:2])
+        assert cone.is_optimal(face)
+        assert value == pytest.approx(cone.norm(cone.fit(face)), rel=1e-13)
 
 
 def test_without_floors_it_is_the_isotonic_fit() -> None:
