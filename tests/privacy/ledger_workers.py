@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,19 @@ def certificate(noise: float = 1.0, n: int = 100) -> Certificate:
     return certify(NoisyGD(n=n, steps=20, learning_rate=0.1, noise=noise), GEOMETRY)
 
 
-def append_many(ledger: Ledger, name: str, first: int, last: int, receipts: Path) -> None:
+def append_many(
+    ledger: Ledger, name: str, first: int, last: int, receipts: Path, pause: int | None = None
+) -> None:
     """Append entries `first` to `last` - 1, and write down each one that returned.
 
-    A receipt is written after the append returned, so no receipt may be without its entry.
+    A receipt is written after the append returned, so no receipt may be without its entry. At
+    `pause` it stops for good, to be killed: if not before, then here.
     """
     proof = certificate()
     with receipts.open("a", buffering=1) as file:
         for i in range(first, last):
+            if i == pause:
+                threading.Event().wait()
             try:
                 entry = ledger.reserve(proof, label=name, key=f"{name}/{i}")
             except BudgetExceeded:
@@ -47,5 +53,5 @@ def hold(path: str, ready: Any, release: Any) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
     ready.set()
-    release.wait(30)
+    release.wait()
     connection.close()

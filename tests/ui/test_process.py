@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -82,18 +81,32 @@ def test_a_reader_that_leaves_early_is_no_disaster() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interruption_leaves_no_traceback() -> None:
-    """Of a command that would take minutes."""
+    """Of a command that would take minutes, once it has said that it is at work."""
     words = (
         "frontier noise sgd --n 1000 --batch-size 10 --steps 500 --learning-rate 0.05 --noise 0.5 "
         "--sampling poisson --adjacency zero_out --strong-convexity 1 --smoothness 10 "
         "--sensitivity 1 --values 0.4:0.6:1000"
     )
+    code = (
+        "import sys\n"
+        "from shiftdp.ui.commands import frontier\n"
+        "from shiftdp.ui.main import main\n"
+        "def announced(items, label):\n"
+        "    print('at work', file=sys.stderr, flush=True)\n"
+        "    yield from items\n"
+        "frontier.track = announced\n"
+        "main()\n"
+    )
     with subprocess.Popen(
-        [*PROGRAM, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *words.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as child:
-        time.sleep(1.5)
+        assert child.stderr is not None
+        assert child.stderr.readline() == "at work\n"
         child.send_signal(signal.SIGINT)
-        output, errors = child.communicate(timeout=60)
+        output, errors = child.communicate()
     assert (child.returncode, output) == (130, "")
     assert errors.strip() == "stopped"
 
@@ -136,24 +149,38 @@ def test_tables_are_drawn_on_a_terminal() -> None:
     assert len({row.index(" Thm") for row in rows}) == 1
 
 
-WAITING = (
-    "import time\n"
-    "from shiftdp.ui import progress\n"
-    "progress.PATIENCE = 0.1\n"
-    "with progress.waiting('certifying'): time.sleep(0.5)\n"
-    "for _ in progress.track(range(3), 'three values'): time.sleep(0.2)\n"
-)
+WAITING = """
+import threading, time
+from shiftdp.ui import progress
+
+shown, real = threading.Event(), progress._rich_bar
+
+def announced():
+    shown.set()
+    return real()
+
+def wait():
+    HOW
+    shown.clear()
+
+progress._rich_bar, progress.PATIENCE = announced, PATIENCE
+with progress.waiting('certifying'): wait()
+for _ in progress.track(range(1), 'some values'): wait()
+"""
+# Who looks on for long enough is shown something, who leaves at once is not: no clock decides.
+PATIENT = WAITING.replace("PATIENCE\n", "0.01\n").replace("HOW", "shown.wait()")
+HASTY = WAITING.replace("PATIENCE\n", "3600.0\n").replace("HOW", "pass")
+ELSEWHERE = WAITING.replace("PATIENCE\n", "0.0\n").replace("HOW", "time.sleep(0.1)")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 def test_what_takes_long_shows_that_it_lives() -> None:
-    text = on_terminal([sys.executable, "-c", WAITING], "stderr")
+    text = on_terminal([sys.executable, "-c", PATIENT], "stderr")
     assert "certifying" in text
-    assert "three values" in text
-    quick = WAITING.replace("0.1", "5.0")
-    assert on_terminal([sys.executable, "-c", quick], "stderr") == ""
+    assert "some values" in text
+    assert on_terminal([sys.executable, "-c", HASTY], "stderr") == ""
 
 
 def test_elsewhere_nothing_is_shown() -> None:
-    result = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
