@@ -17,6 +17,7 @@ from shiftdp import (
     LangevinMC,
     NoisyCGD,
     NoisyGD,
+    NoisySGD,
     UnmetHypothesis,
     certify,
     compare,
@@ -155,7 +156,27 @@ def test_bad_delta(delta: Any) -> None:
     assert caught.value.name == "delta"
 
 
-def test_a_step_that_does_not_contract_is_refused() -> None:
-    run = NoisyGD(n=9, steps=2, learning_rate=4.0, noise=1.0)
+@pytest.mark.parametrize(
+    "run",
+    [
+        NoisyGD(n=9, steps=2, learning_rate=4.0, noise=1.0),
+        NoisyCGD(n=9, batch_size=3, epochs=2, learning_rate=4.0, noise=1.0, order="reshuffled"),
+        NoisySGD(n=9, batch_size=3, steps=2, learning_rate=4.0, noise=1.0),
+        LangevinMC(steps=3, learning_rate=4.0),
+    ],
+    ids=lambda run: type(run).__name__,
+)
+def test_a_step_that_does_not_contract_is_left_to_composition(run: Any) -> None:
+    table = compare(run, Geometry(**CLASS), delta=1e-5)
+    composed = certify(run, Geometry(**CLASS), bounds="composition", delta=1e-5)
+    assert table["best"].epsilon == composed.epsilon(1e-5)
+    assert table["best"].bound == composed.bound == table["composition"].bound
+    assert table["paper"].epsilon is None
+    lower = table["lower bound"].epsilon
+    assert lower is None or lower <= composed.epsilon(1e-5)
+
+
+def test_a_run_that_even_composition_refuses_is_refused_for_the_first_reason() -> None:
+    run = NoisyGD(n=9, steps=math.inf, learning_rate=4.0, noise=1.0)
     with pytest.raises(UnmetHypothesis, match="learning_rate=4"):
         compare(run, Geometry(**CLASS), delta=1e-5)

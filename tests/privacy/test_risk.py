@@ -146,11 +146,38 @@ def test_who_is_sure_learns_nothing(f: TradeoffFunction) -> None:
     for prior in (0.0, 1.0):
         found = ask(f, prior=prior, fpr=[0.0, 0.5, 1.0])
         assert found.membership == found.blind_membership == 1.0
-        assert {row.precision for row in found.accusations[1:]} == {prior}
+        assert {row.precision for row in found.accusations} == {prior}
     for kappa in (0.0, 1.0):
         for adjacency in ADJACENCIES:
             assert ask(f, adjacency, blind=kappa).reconstruction == kappa
     assert ask(f, candidates=1).reconstruction == 1.0
+
+
+@pytest.mark.parametrize("prior", [1e-300, 0.1, 0.5, 1 - 1e-12])
+def test_who_accuses_nobody_may_be_certain_in_the_limit(prior: float) -> None:
+    """At no false alarms the precision is the limit of tests that accuse ever fewer."""
+    for f in (GaussianTradeoff(1e-3), GaussianTradeoff(1.0), GaussianTradeoff(math.inf)):
+        assert ask(f, prior=prior, fpr=[0.0]).accusations[0].precision == 1.0
+    for epsilon in (0.0, 1e-3, 1.0, 30.0):
+        odds = prior / (1.0 - prior) * math.exp(epsilon)
+        for pure in (ApproxDPTradeoff(epsilon), LaplaceTradeoff(epsilon)):
+            rows = ask(pure, prior=prior, fpr=[0.0, 1e-300, 1e-3, 1.0]).accusations
+            assert rows[0].precision == pytest.approx(odds / (1.0 + odds), rel=1e-13)
+            assert rows[0].precision >= rows[1].precision >= rows[2].precision >= prior
+            assert rows[3].precision == pytest.approx(prior, rel=1e-13)
+    leaky = ask(ApproxDPTradeoff(1.0, 1e-3), prior=prior, fpr=[0.0]).accusations[0]
+    assert leaky.tpr == pytest.approx(1e-3)
+    assert leaky.precision == 1.0
+
+
+def test_an_infinite_epsilon_promises_nothing() -> None:
+    for delta in (0.0, 0.5, 1.0):
+        f = ApproxDPTradeoff(math.inf, delta)
+        for adjacency in ADJACENCIES:
+            found = ask(f, adjacency, fpr=[0.0], blind=0.0)
+            assert numbers(found) == [1.0] * 5
+        assert f(0.0) == 0.0
+        assert f.delta(math.inf) == f.delta(0.0) == 1.0
 
 
 def test_no_privacy_is_full_risk() -> None:

@@ -26,7 +26,7 @@ class ApproxDPTradeoff(TradeoffFunction):
 
     [DRS22, Prop 3]. With `epsilon = 0` it is the h_delta of [BSA24, Lemma complim]: perfect privacy
     but for a failure of probability delta. Its knots are (0, 1-delta), (x, x) and (1-delta, 0) with
-    x = (1-delta)/(1+e^eps).
+    x = (1-delta)/(1+e^eps). With `epsilon` infinite nothing is promised: f = 0, also at alpha = 0.
 
     >>> f = ApproxDPTradeoff(1.0, 1e-5)
     >>> round(f.epsilon(1e-5), 12), f.delta(2.0)
@@ -48,6 +48,8 @@ class ApproxDPTradeoff(TradeoffFunction):
         return True
 
     def _beta(self, alpha: Array) -> Array:
+        if self.budget_epsilon == math.inf:
+            return np.zeros(alpha.shape)
         rest = complement_down(np.asarray(self.budget_delta))
         # no digits are left beyond 708
         shrink = math.exp(-self.budget_epsilon) if self.budget_epsilon < 708.0 else 0.0
@@ -60,11 +62,11 @@ class ApproxDPTradeoff(TradeoffFunction):
 
     def _delta(self, epsilon: Array) -> Array:
         e, d = self.budget_epsilon, self.budget_delta
+        if e == math.inf:
+            return np.ones(epsilon.shape)
         # 1 - x - gamma x between the lines 1 - gamma (1 - d) and d
-        below = np.clip(epsilon, -e, e) - e if e < math.inf else np.where(epsilon < e, -e, 0.0)
-        corner = -np.expm1(below) / (1.0 + math.exp(-e))
-        outer = np.minimum(epsilon, -e) if e < math.inf else np.zeros(epsilon.shape)
-        share = np.where(epsilon < -e, -np.expm1(outer), corner)
+        corner = -np.expm1(np.clip(epsilon, -e, e) - e) / (1.0 + math.exp(-e))
+        share = np.where(epsilon < -e, -np.expm1(np.minimum(epsilon, -e)), corner)
         return np.where(share > 0.0, (d + (1.0 - d) * share) * _UP, d)
 
     def _epsilon(self, delta: Array) -> Array:

@@ -59,7 +59,8 @@ class Accusation:
     """A membership test that accuses a share `fpr` of those whose record was not used.
 
     `tpr` is the most that it can accuse of the others, and `precision` the most that an accusation
-    of such a test, or of one that accuses more, can be worth: the share that is right.
+    of such a test, or of one that accuses more, can be worth: the share that is right. At `fpr` = 0
+    it is what tests that accuse ever fewer can approach.
     """
 
     fpr: float
@@ -215,14 +216,23 @@ def _tradeoff_of(
 
 
 def _accusation(f: TradeoffFunction, rate: float, prior: float) -> Accusation:
+    """The power of a test, and what its accusations are worth: prior tpr against (1 - prior) fpr.
+
+    1 - f is concave, so that tpr/fpr falls in fpr, and what is worth most among the tests that
+    accuse more is the test itself. At fpr = 0 with tpr = 0 it accuses nobody; what is then meant is
+    the limit of tests that accuse few, whose tpr/fpr tends to e^epsilon at delta = 0: to infinity,
+    an accusation that is certainly right, unless f is that of pure differential privacy.
+    """
     fpr = float(rate)
     tpr = f.tpr(fpr)
-    hits, alarms = prior * tpr, (1.0 - prior) * fpr
-    if hits == 0.0:
-        precision = 0.0
-    else:
-        precision = min(1.0, hits / (hits + alarms) * (1 + 2e-15))
-    return Accusation(fpr, tpr, precision)
+    if prior in (0.0, 1.0):
+        return Accusation(fpr, tpr, prior)
+    # fpr/tpr from below; it is 0 where no false alarm is needed
+    least = math.exp(-f.epsilon(0.0)) * (1 - 1e-15)
+    share = max(least, fpr / tpr if tpr else 0.0)
+    precision = 1.0 / (1.0 + (1.0 - prior) / prior * share * (1 - 2e-15))
+    # one that is not above the prior's share may have been lost to rounding
+    return Accusation(fpr, tpr, max(prior, min(1.0, precision * (1 + 1e-15))))
 
 
 def _blind(candidates: int | None, blind: float | None) -> tuple[float, int | None]:

@@ -43,9 +43,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     with waiting("comparing"):
         rows = comparison(compare(run, geometry, delta))
     if options["plot"] is not None:
-        from shiftdp.last_iterate import certify
+        from shiftdp.privacy.compare import best_certificate
 
-        draw(certify(run, geometry, delta=delta), delta, options["plot"])
+        draw(best_certificate(run, geometry, delta), delta, options["plot"])
     if options["json"]:
         print_json({"delta": delta, "run": described(run), "rows": rows})
     else:
