@@ -49,6 +49,16 @@ def test_anything_else_ends_with_1(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("ending", ["--json", "--explain"])
+def test_a_full_disk_behind_standard_output_ends_with_1_and_one_line(ending: str) -> None:
+    with open("/dev/full", "w") as full:
+        command = [*PROGRAM, "account", *MNIST.split(), ending]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "stopped: [Errno 28] No space left on device\n"
+
+
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

@@ -1,6 +1,8 @@
 """`shiftdp train` and `shiftdp demo`: models in safe files, and no word about a record."""
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,46 @@ def test_a_ledger_is_charged_first(folder: Path) -> None:
     assert result.exit_code == 1
     assert "1.2" in result.stderr
     assert not (folder / "m.skops").exists()
+
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+from shiftdp.ui.main import main
+main()
+"""
+
+
+def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Path) -> None:
+    """Its 60,000 weights are too long a file, though the ledger is not."""
+    rng = np.random.default_rng(0)
+    np.savez("wide.npz", X=rng.normal(size=(20, 60_000)), y=np.arange(20) % 2)
+    ledger = Ledger.create("study.db", epsilon=5.0, delta=1e-5)
+    (folder / "m.skops").write_bytes(b"a good model")
+    before = set(folder.iterdir())
+    words = ("train", "wide.npz", *TRAIN, "--ledger", "study.db", "-o", "m.skops")
+    command = [sys.executable, "-c", LIMITED, *words]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    for part in ("m.skops could not be written", "File too large", "study.db keeps the charge"):
+        assert part in line
+    assert (folder / "m.skops").read_bytes() == b"a good model"
+    assert set(folder.iterdir()) == before
+    (entry,) = ledger.entries()
+    assert not entry.completed
+    assert ledger.epsilon() == pytest.approx(1.0, rel=1e-3)
+    assert process(*words).returncode == 0
+    assert [entry.completed for entry in ledger.entries()] == [False, True]
+
+
+@pytest.mark.parametrize("option", ["--save", "-o"])
+def test_closed_folders_are_refused_before_the_run(folder: Path, option: str) -> None:
+    given = {"-o": "m.skops", option: "none/there.skops"}
+    words = [word for pair in given.items() for word in pair]
+    line = refused("train", "data.csv", *TRAIN, *words)
+    assert "there is no folder" in line
 
 
 def test_numbers_are_learnt_by_huber(folder: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftdp._checks import Array, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._files import write_file
 from shiftdp._kinds import CERTIFIED
 from shiftdp.fdp import Mixture
 from shiftdp.fdp.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
@@ -152,7 +153,7 @@ class Frontier:
             cells = [_plain(curve.epsilon[i]) for curve in self.curves]
             table.writerow([repr(value), *("" if x is None else repr(x) for x in cells)])
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
+            write_file(path, text.getvalue())
         return text.getvalue()
 
     def __str__(self) -> str:

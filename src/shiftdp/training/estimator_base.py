@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.ledger import Ledger
+from shiftdp.privacy.ledger_account import Account
 from shiftdp.training.descent import descend
 from shiftdp.training.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.loss import Loss, described
@@ -159,7 +160,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             return System()
         return Seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
 
-    def _ledger(self, planned: Planned) -> Ledger | None:
+    def _ledger(self, planned: Planned) -> Account | None:
         if self.ledger is None:
             return None
         if not planned.plan.entropy.private:
@@ -169,7 +170,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
                 "makes a reproducible run, which is not private and cannot be charged",
                 "give random_state=None, or no ledger",
             )
-        return self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
+        return self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
 
     def _keep(self, released: NDArray[Any], *, single: bool = False) -> None:
         """The released parameters as `coef_` and `intercept_`, in scikit-learn's shapes."""

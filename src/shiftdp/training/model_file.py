@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp._files import write_file
 from shiftdp.training.entropy import MissingPackage
 
 __all__ = ["load_model", "save_model"]
@@ -16,7 +17,7 @@ _HARMLESS = {"builtins.range", "pathlib.PosixPath", "pathlib.WindowsPath"}
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator, with its plan and certificate."""
     io = _skops()
-    io.dump(model, os.fspath(path))
+    write_file(path, io.dumps(model))
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

@@ -106,8 +106,11 @@ class Group(_WithExamples, click.Group):
             code = super().main(args, prog_name, complete_var, False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            # the reader has seen enough; what is left in the buffer must not fail at exit either
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence()  # the reader has seen enough
+            return 1
+        except OSError as error:
+            click.echo(f"stopped: {error}", err=True)
+            _silence()
             return 1
         except click.ClickException as error:
             click.echo(line_of(error), err=True)
@@ -175,6 +178,11 @@ class LazyGroup(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries.items()))
+
+
+def _silence() -> None:
+    """Nothing more on standard output: what is left in the buffer must not fail at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

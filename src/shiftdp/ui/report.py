@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiftdp._files import write_file
 from shiftdp.ui.output import (
     column,
     down,
@@ -142,7 +142,7 @@ def print_comparison(rows: Sequence[Mapping[str, Any]], delta: float) -> None:
 
 def save(certificate: Certificate, path: str | None) -> None:
     if path is not None:
-        Path(path).write_text(certificate.to_json() + "\n", encoding="utf-8")
+        write_file(path, certificate.to_json() + "\n")
 
 
 def require_plot(path: str | None) -> None:

@@ -134,8 +134,12 @@ class OutFile(ParamType):
             _fail(ctx, param, path, f"the format is known by its ending, which is one of {endings}")
         if not os.path.isdir(folder):
             _fail(ctx, param, path, f"there is no folder {folder}")
-        if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        # a file is replaced as a whole, so the folder must admit new ones; a pipe is written to
+        replaced = os.path.isfile(path) or not os.path.exists(path)
+        if os.path.isdir(path) or (os.path.exists(path) and not os.access(path, os.W_OK)):
             _fail(ctx, param, path, "may not be written")
+        if replaced and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK | os.X_OK):
+            _fail(ctx, param, path, f"no file may be made in the folder {folder}")
         return str(path)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shiftdp._files import write_file
 from shiftdp.ui.group import Group
 from shiftdp.ui.options import answer_options, option
 from shiftdp.ui.output import (
@@ -225,7 +226,7 @@ def export(file: str, output: str | None, json: bool) -> None:
     if output is None:
         print_text(text)
     else:
-        Path(output).write_text(text + "\n", encoding="utf-8")
+        write_file(output, text + "\n")
 
 
 def _release(certificate: str | None, mu: float | None) -> Any:

@@ -16,6 +16,8 @@ from shiftdp.ui.report import document_of, print_document, save
 from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 
 if TYPE_CHECKING:
+    from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy import Entry, Ledger
     from shiftdp.training.planned import Planned
 
 __all__ = ["command"]
@@ -194,10 +196,15 @@ def _dry(estimator: Any, options: dict[str, Any]) -> Planned:
 
 def _train(estimator: Any, options: dict[str, Any]) -> Planned:
     from shiftdp._errors import InvalidInput
-    from shiftdp.sklearn import PrivacyLeakWarning, save_model
+    from shiftdp.privacy import Ledger
+    from shiftdp.sklearn import PrivacyLeakWarning
     from shiftdp.ui.data_files import read
 
     problem = None
+    account = None
+    if options["ledger"] is not None:
+        account = _CompletedLater(Ledger(options["ledger"]))
+        estimator.set_params(ledger=account)
     with waiting("training"), warnings.catch_warnings(record=True) as leaks:
         warnings.simplefilter("always", PrivacyLeakWarning)
         table = read(options["data"], options["target"], options["features"])
@@ -212,9 +219,44 @@ def _train(estimator: Any, options: dict[str, Any]) -> Planned:
     for leak in leaks:
         if issubclass(leak.category, PrivacyLeakWarning):
             click.echo(f"warning: {leak.message}", err=True)
-    save_model(estimator, options["output"])
+    estimator.set_params(ledger=options["ledger"])
+    _write(estimator, options["output"], account)
     planned: Planned = estimator.plan_
     return planned
+
+
+class _CompletedLater:
+    """A ledger that is charged at once, and told of the end of a run when the model is written."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.entries: list[Entry] = []
+
+    def reserve(self, certificate: Certificate, *, label: str = "") -> Entry:
+        return self.ledger.reserve(certificate, label=label)
+
+    def complete(self, entry: Entry) -> None:
+        self.entries.append(entry)
+
+    def settle(self) -> None:
+        for entry in self.entries:
+            self.ledger.complete(entry)
+
+
+def _write(estimator: Any, path: str, account: _CompletedLater | None) -> None:
+    """The model in its file, and only then the end of the run in the ledger."""
+    from shiftdp._files import FileNotWritten
+    from shiftdp.sklearn import save_model
+
+    try:
+        save_model(estimator, path)
+    except FileNotWritten as error:
+        lost = f"{error}; the model is lost"
+        if account is not None:
+            lost += f"; {account.ledger.path.name} keeps the charge of a run that is not completed"
+        raise click.ClickException(lost) from error
+    if account is not None:
+        account.settle()
 
 
 def _report(planned: Planned, options: dict[str, Any]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
+from shiftdp._files import write_file
 from shiftdp.ui.types import FORMATS
 
 __all__ = [
@@ -158,5 +160,7 @@ def write(figure: Any, path: str | os.PathLike[str]) -> None:
         endings = ", ".join(f".{known}" for known in FORMATS)
         raise InvalidInput("path", name, "has an ending that is no format", f"give {endings}")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    drawn = io.BytesIO()
     with loaded():
-        figure.savefig(name, format=suffix, metadata=undated[suffix])
+        figure.savefig(drawn, format=suffix, metadata=undated[suffix])
+    write_file(name, drawn.getvalue())

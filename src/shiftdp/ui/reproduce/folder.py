@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tempfile
 from pathlib import Path
 
 from shiftdp._errors import InvalidInput
+from shiftdp._files import write_file
 from shiftdp.ui.plots.style import loaded, write
 from shiftdp.ui.reproduce.contents import Reproduction
 from shiftdp.ui.reproduce.figures.picture import Picture
@@ -21,8 +24,7 @@ def prepare_folder(path: str | Path) -> Path:
     try:
         for part in (folder, folder / "tables", folder / "figures"):
             part.mkdir(parents=True, exist_ok=True)
-        probe = folder / "index.html"
-        probe.open("a").close()
+            tempfile.TemporaryFile(dir=part).close()
     except OSError as error:
         raise InvalidInput(
             "out", str(path), f"cannot be written: {error.strerror}", "give another folder"
@@ -34,22 +36,24 @@ def write_folder(made: Reproduction, folder: Path) -> Path:
     """Write everything; returns the page to open."""
     for table in made.tables:
         base = folder / "tables" / table.label
-        _text(base.with_suffix(".csv"), grid_csv(table.grid))
-        _text(base.with_suffix(".tex"), grid_latex(table.grid, table.label, table.title))
+        write_file(base.with_suffix(".csv"), grid_csv(table.grid))
+        write_file(base.with_suffix(".tex"), grid_latex(table.grid, table.label, table.title))
         if table.entries:
-            _text(folder / "tables" / f"{table.label}-comparison.csv", entries_csv(table.entries))
+            write_file(
+                folder / "tables" / f"{table.label}-comparison.csv", entries_csv(table.entries)
+            )
         for i, grid in enumerate(table.beside, 1):
             name = f"{table.label}-beside" + (f"-{i}" if len(table.beside) > 1 else "")
-            _text(folder / "tables" / f"{name}.csv", grid_csv(grid))
-            _text(folder / "tables" / f"{name}.tex", grid_latex(grid, name, grid.caption))
+            write_file(folder / "tables" / f"{name}.csv", grid_csv(grid))
+            write_file(folder / "tables" / f"{name}.tex", grid_latex(grid, name, grid.caption))
     for picture in made.pictures:
         base = folder / "figures" / picture.label
         write(picture.figure, base.with_suffix(".png"))
         _drawn(picture, base.with_suffix(".svg"))
-        _text(folder / "figures" / f"{picture.label}.csv", picture.csv())
-    _text(folder / "results.json", json.dumps(summary(made), indent=1, ensure_ascii=False))
+        write_file(folder / "figures" / f"{picture.label}.csv", picture.csv())
+    write_file(folder / "results.json", json.dumps(summary(made), indent=1, ensure_ascii=False))
     index = folder / "index.html"
-    _text(index, page(made))
+    write_file(index, page(made))
     return index
 
 
@@ -70,12 +74,10 @@ def summary(made: Reproduction) -> dict[str, object]:
 
 def _drawn(picture: Picture, path: Path) -> None:
     """SVG with letters as outlines: a browser need not have the fonts of mathematics."""
+    drawn = io.BytesIO()
     with loaded():
         import matplotlib as mpl
 
         with mpl.rc_context({"svg.fonttype": "path"}):
-            picture.figure.savefig(path, format="svg", metadata={"Date": None})
-
-
-def _text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+            picture.figure.savefig(drawn, format="svg", metadata={"Date": None})
+    write_file(path, drawn.getvalue())
