@@ -21,9 +21,17 @@ BatchRun = NoisyGD | NoisyCGD
 
 def batches_of(run: BatchRun) -> list[int]:
     """The sizes of the batches of an epoch."""
-    size = run.n if isinstance(run, NoisyGD) else run.batch_size
-    full, rest = divmod(run.n, size)
-    return [size] * full + ([rest] if rest else [])
+    if isinstance(run, NoisyGD):
+        return [run.n]
+    full, rest = divmod(run.n, run.batch_size)
+    return [run.batch_size] * full + ([rest] if rest and run.last_batch != "drop" else [])
+
+
+def divisors_of(run: BatchRun) -> list[int]:
+    """What the sums over the batches of an epoch are divided by."""
+    if isinstance(run, NoisyGD) or run.last_batch == "own_size":
+        return batches_of(run)
+    return [run.batch_size for _ in batches_of(run)]
 
 
 def steps_of(run: BatchRun, geometry: Geometry) -> tuple[Array, Array, Array]:
@@ -32,7 +40,7 @@ def steps_of(run: BatchRun, geometry: Geometry) -> tuple[Array, Array, Array]:
     sigma = np.broadcast_to(np.asarray(run.noise), run.steps)
     m, M = geometry.strong_convexity, geometry.smoothness
     c = np.maximum(np.abs(1 - eta * m), np.abs(1 - eta * M))
-    sizes = np.array(list(itertools.islice(itertools.cycle(batches_of(run)), run.steps)))
+    sizes = np.array(list(itertools.islice(itertools.cycle(divisors_of(run)), run.steps)))
     return c, eta * geometry.sensitivity / sizes, eta * sigma
 
 
@@ -67,6 +75,8 @@ def positions(run: BatchRun) -> Iterator[tuple[float, list[int]]]:
     sizes = batches_of(run)
     for j, size in enumerate(sizes):
         yield size / run.n, list(range(j, run.steps, len(sizes)))
+    if sum(sizes) < run.n:
+        yield 1 - sum(sizes) / run.n, []
 
 
 def reshuffles(run: BatchRun) -> Iterator[tuple[float, list[int]]]:
@@ -74,9 +84,11 @@ def reshuffles(run: BatchRun) -> Iterator[tuple[float, list[int]]]:
     sizes = batches_of(run)
     ell = len(sizes)
     epochs = -(-run.steps // ell)
-    for sequence in itertools.product(range(ell), repeat=epochs):
+    sizes = [*sizes, run.n - sum(sizes)]  # the last place is that of the dropped ones
+    places = range(ell + 1 if sizes[-1] else ell)
+    for sequence in itertools.product(places, repeat=epochs):
         weight = math.prod(sizes[j] / run.n for j in sequence)
-        steps = [epoch * ell + j for epoch, j in enumerate(sequence)]
+        steps = [epoch * ell + j for epoch, j in enumerate(sequence) if j < ell]
         yield weight, [k for k in steps if k < run.steps]
 
 
@@ -96,12 +108,17 @@ def mixed_delta(cases: Sequence[tuple[float, float]], epsilon: float) -> float:
 def linear_shift(
     run: BatchRun, geometry: Geometry, visits: Sequence[int], curvature: float
 ) -> float:
-    """Exact mean shift over deviation of X_t if all losses are quadratics with this curvature."""
+    """Exact mean shift over deviation of X_t if all losses are quadratics with this curvature.
+
+    Where a sum is divided by more than its size, the ridge is outside and not divided with it.
+    """
     _, s, sd = steps_of(run, geometry)
+    weights = [r / b for r, b in zip(batches_of(run), divisors_of(run), strict=True)]
+    ridge = max(geometry.strong_convexity, 0.0)
     mean = variance = 0.0
     for k in range(run.steps):
         eta = run.learning_rate if isinstance(run.learning_rate, float) else run.learning_rate[k]
-        slope = 1 - eta * curvature
+        slope = 1 - eta * (ridge + weights[k % len(weights)] * (curvature - ridge))
         mean = slope * mean + (s[k] if k in visits else 0.0)
         variance = slope**2 * variance + sd[k] ** 2
     return abs(mean) / math.sqrt(variance)

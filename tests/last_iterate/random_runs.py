@@ -9,12 +9,21 @@ from hypothesis import strategies as st
 
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, Order
+from shiftdp.last_iterate.runs import LangevinMC, LastBatch, NoisyCGD, NoisyGD, Order
 
-__all__ = ["BOUNDS", "ORDERS", "Setting", "cyclic_runs", "full_batch_runs", "settings_of"]
+__all__ = [
+    "BOUNDS",
+    "LAST_BATCHES",
+    "ORDERS",
+    "Setting",
+    "cyclic_runs",
+    "full_batch_runs",
+    "settings_of",
+]
 
 Setting = tuple[Any, Geometry]
 ORDERS: tuple[Order, ...] = get_args(Order)
+LAST_BATCHES: tuple[LastBatch, ...] = get_args(LastBatch)
 BOUNDS: tuple[Bounds, ...] = get_args(Bounds)
 
 
@@ -68,6 +77,9 @@ def cyclic_runs(
     ell = draw(st.integers(2, most_batches))
     size = draw(st.integers(1, 4))
     n = ell * size - draw(st.integers(0, size - 1))
+    last_batch = draw(st.sampled_from(LAST_BATCHES))
+    if last_batch == "drop" and n % size:
+        ell -= 1
     steps = draw(st.integers(1, ell * most_epochs))
     per_step = not equal_steps and draw(st.booleans())
     noisy = not equal_steps and draw(st.booleans())
@@ -80,6 +92,7 @@ def cyclic_runs(
         learning_rate=_rates(draw, geometry, steps, per_step),
         noise=draw(several) if noisy else draw(noises),
         order=order,
+        last_batch=last_batch,
     )
     return run, geometry
 

@@ -72,7 +72,9 @@ def test_a_pair_of_data_sets_is_in_one_direction() -> None:
 
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_the_last_iterate_is_never_worse_than_composition(sampling: Any) -> None:
-    geometry = sdp.Geometry(strong_convexity=1.0, smoothness=2.0, sensitivity=1.0)
+    geometry = sdp.Geometry(
+        strong_convexity=1.0, smoothness=2.0, sensitivity=1.0, gradient_bound=0.5
+    )
     run = sdp.NoisySGD(**{**vars(poisson(2_000)), "sampling": sampling})
     best, composed = sdp.certify(run, geometry), sdp.certify(run, geometry, bounds="composition")
     for order in (1.5, 8.0):

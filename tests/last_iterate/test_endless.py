@@ -90,6 +90,7 @@ def test_endless_certificates_are_checked_and_stored(order: Order, geometry: Geo
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 @pytest.mark.parametrize("geometry", [STRONG, BODY])
 def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
+    geometry = replace(geometry, gradient_bound=1.0)
     given: dict[str, Any] = {
         "n": 100,
         "batch_size": 10,

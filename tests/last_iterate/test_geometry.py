@@ -74,6 +74,7 @@ def test_it_is_frozen_and_holds_plain_floats() -> None:
         "strong_convexity": np.float64(0),
         "smoothness": np.int64(2),
         "sensitivity": Fraction(1, 2),
+        "gradient_bound": np.float32(0.5),
     }
     geometry = Geometry(**{**GOOD, **parts})
     assert {type(getattr(geometry, f.name)) for f in dataclasses.fields(geometry)} == {float, str}
@@ -108,3 +109,20 @@ def test_strongly_convex_steps_contract() -> None:
     assert geometry.contraction(0.2) == 1.0
     weak = Geometry(strong_convexity=-1.0, smoothness=10.0, sensitivity=1.0)
     assert weak.contraction(0.1) == pytest.approx(1.1)
+
+
+def test_no_gradients_are_further_apart_than_twice_the_longest() -> None:
+    with pytest.raises(InvalidInput, match=r"exceeds 2 gradient_bound=1\.8"):
+        Geometry(**{**GOOD, "sensitivity": 2.0, "gradient_bound": 0.9})
+    with pytest.raises(InvalidInput, match=r"exceeds gradient_bound=1\.9"):
+        Geometry(**{**GOOD, "sensitivity": 2.0, "adjacency": "zero_out", "gradient_bound": 1.9})
+    for bad in (-1.0, math.nan, math.inf, "1"):
+        with pytest.raises(InvalidInput, match="gradient_bound"):
+            Geometry(**{**GOOD, "gradient_bound": bad})
+
+
+def test_the_norm_of_a_gradient_is_known_from_zero_out_and_else_only_if_given() -> None:
+    exchanged = Geometry(**{**GOOD, "sensitivity": 2.0})
+    assert exchanged.record_bound is None
+    assert dataclasses.replace(exchanged, gradient_bound=7.0).record_bound == 7.0
+    assert dataclasses.replace(exchanged, adjacency="zero_out").record_bound == 2.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,6 +202,7 @@ class TestExactLaws:
                 sensitivity=s * size / eta,
                 diameter=math.inf if wide else 2.0 * half,
                 adjacency=adjacency,  # type: ignore[arg-type]
+                gradient_bound=max(abs(pull), abs(other)) * size / eta,
             )
             leaks = {eps: exact.delta(pull, other, eps) for eps in (0.0, 0.1, 0.5, 1.0, 2.0)}
             for cert in [
@@ -210,6 +212,22 @@ class TestExactLaws:
             ]:
                 for epsilon, leaked in leaks.items():
                     assert leaked <= cert.delta(epsilon) * (1 + 1e-3) + 1e-6, (cert.bound, epsilon)
+
+    def test_the_distance_of_two_gradients_does_not_bound_the_norm_of_one(self) -> None:
+        """Two long gradients near each other: what not to be drawn moves is the whole of one."""
+        p, long, short, steps = 0.3, 3.0, 2.5, 3
+        exact = QuadraticRun(1.0, p, 1.0, 24.0, steps, cells=1201)
+        run = sdp.NoisySGD(
+            n=10, batch_size=3, steps=steps, learning_rate=1.0, noise=1.0, sampling="poisson"
+        )
+        L = 3 * (long - short)
+        flat: dict[str, Any] = {"strong_convexity": 0.0, "smoothness": 0.0, "sensitivity": L}
+        with pytest.raises(sdp.UnmetHypothesis, match=r"gradient_bound=0\.75 if no gradient"):
+            sdp.certify(run, sdp.Geometry(**flat))
+        true = sdp.certify(run, sdp.Geometry(**flat, gradient_bound=3 * long))
+        half = sdp.certify(run, sdp.Geometry(**flat, gradient_bound=L / 2))
+        leaked = exact.delta(long, short, 1.0)
+        assert half.delta(1.0) < 0.5 * leaked <= leaked <= true.delta(1.0)
 
     def test_the_grid_knows_one_gaussian_step(self) -> None:
         exact = QuadraticRun(1.0, 1.0, 1.0, 12.0, 1, cells=2001)
@@ -308,6 +326,7 @@ class TestPoisson:
                 smoothness=1,
                 sensitivity=L,
                 adjacency=adjacency,  # type: ignore[arg-type]
+                gradient_bound=5.0,
             )
             cert = sdp.certify(run, geometry)
             assert cert.bound == "Theorem B3 (Poisson)"

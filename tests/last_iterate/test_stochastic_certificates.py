@@ -27,6 +27,7 @@ RUN: dict[str, Any] = {
 }
 BALL = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10, diameter=1)
 RIDGE = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=10)
+CLIPPED = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=10, gradient_bound=5)
 OUT = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out")
 CASES = [
     (sdp.NoisySGD(**RUN), BALL, "best"),
@@ -36,7 +37,7 @@ CASES = [
     (sdp.NoisySGD(**RUN), RIDGE, "paper"),
     (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "best"),
     (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "composition"),
-    (sdp.NoisySGD(**RUN, sampling="poisson"), RIDGE, "best"),
+    (sdp.NoisySGD(**RUN, sampling="poisson"), CLIPPED, "best"),
 ]
 
 
@@ -109,6 +110,7 @@ def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
         (["run", "n"], 1001),
         (["run", "steps"], 5001),
         (["geometry", "sensitivity"], document["geometry"]["sensitivity"] * 1.001),
+        (["geometry", "gradient_bound"], 0.999 * document["geometry"]["sensitivity"] / 2),
         (["bound"], "Theorem B1"),
         (["bound"], "Theorem B9"),
         (["assumptions"], document["assumptions"][1:]),

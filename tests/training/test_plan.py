@@ -58,7 +58,7 @@ def test_mnist_with_certified_clipping_has_the_published_epsilon() -> None:
         run=MNIST, loss=Softmax(classes=10), feature_bound=8, l2=0.002, clipping="envelope", clip=5
     )
     assert plan.geometry == sdp.Geometry(
-        strong_convexity=0.002, smoothness=32.502, sensitivity=10.0
+        strong_convexity=0.002, smoothness=32.502, sensitivity=10.0, gradient_bound=5.0
     )
     assert plan.certificate.epsilon(1e-5) == pytest.approx(4.339, abs=5e-4)
     plan.certificate.verify()

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Order, PerStep
+from shiftdp.last_iterate.outcomes import BatchRun
+from shiftdp.last_iterate.runs import NoisyCGD, Order, PerStep
 
 __all__ = [
     "Assumption",
     "adjacency",
+    "batch_losses",
     "batch_order",
+    "batches_used",
     "constraint",
     "gaussian_noise",
     "hidden_iterates",
@@ -21,6 +24,7 @@ __all__ = [
     "require_smooth",
     "sensitivity",
     "smooth_losses",
+    "summed_losses",
 ]
 
 
@@ -80,6 +84,30 @@ def smooth_losses(geometry: Geometry) -> Assumption:
     return Assumption("losses", f"each loss is {kind} and {M:g}-smooth")
 
 
+def summed_losses(geometry: Geometry, where: str) -> Assumption:
+    """For convex losses where a batch's sum is divided by more than its size."""
+    m, own = geometry.strong_convexity, geometry.smoothness - geometry.strong_convexity
+    ridge = f"; the ridge ({m:g}/2)|w|^2 is added outside of {where}" if m > 0 else ""
+    return Assumption("losses", f"each record's loss is convex and {own:g}-smooth{ridge}")
+
+
+def batch_losses(geometry: Geometry, run: BatchRun) -> Assumption:
+    """What is asked of the losses, given what sums over batches are divided by.
+
+    A sum over r records that is divided by b > r has r/b times the curvature of their mean. If the
+    ridge (m/2)|w|^2 is added outside, the curvature of what a step descends is from m to
+    m + (r/b) (M - m), and of losses that are not strongly convex from (r/b) m to (r/b) M: within
+    m and M both times, so such a step has no larger Lipschitz constant than a full one.
+    """
+    if geometry.strong_convexity > 0 and _divides_by_more(run):
+        return summed_losses(geometry, "the sum over the batch, in full")
+    return smooth_losses(geometry)
+
+
+def _divides_by_more(run: BatchRun) -> bool:
+    return run.divisor_of(run.batches) > run.size_of(run.batches)
+
+
 def constraint(geometry: Geometry) -> Assumption:
     return Assumption(
         "constraint",
@@ -98,6 +126,21 @@ def batch_order(order: Order, batches: int) -> Assumption:
     if batches == 1:
         return Assumption("batches", "every step uses all records")
     return Assumption("batches", statements[order])
+
+
+def batches_used(run: BatchRun) -> tuple[Assumption, ...]:
+    """The order of the batches, and what becomes of records that do not fill one."""
+    size = run.size_of(1)
+    order = batch_order(run.order, -(-run.n // size))
+    if not isinstance(run, NoisyCGD) or not run.left_over or run.last_batch == "own_size":
+        return (order,)
+    statements = {
+        "divide_by_b": f"the sum of gradients over the last batch, of {run.left_over} records, is "
+        f"divided by {size} like all others",
+        "drop": f"the {run.left_over} records of an epoch that do not fill a batch of {size} are "
+        "not used in it",
+    }
+    return order, Assumption("last batch", statements[run.last_batch])
 
 
 def require_contractive(learning_rate: PerStep, geometry: Geometry) -> None:

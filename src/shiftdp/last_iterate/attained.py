@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from shiftdp._checks import Array
 from shiftdp.interpolation.lower_bound import (
     lower_mu,
     lower_mu_periodic,
@@ -17,7 +19,13 @@ from shiftdp.interpolation.lower_bound import (
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.endless import is_endless, stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun, outcomes, schedule_of
+from shiftdp.last_iterate.outcomes import (
+    BatchRun,
+    StepSchedule,
+    has_random_visits,
+    outcomes,
+    schedule_of,
+)
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
@@ -28,6 +36,8 @@ from shiftdp.last_iterate.runs import (
 )
 
 __all__ = ["attained_mu"]
+
+_LONGEST = 200_000  # steps of an uneven run whose slopes are taken one by one
 
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
@@ -40,7 +50,7 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
 
 def _descent(run: BatchRun, geometry: Geometry) -> float | None:
     m, M = geometry.strong_convexity, geometry.smoothness
-    if math.isinf(m) or math.isinf(M) or (run.order != "fixed" and run.batches > 1):
+    if math.isinf(m) or math.isinf(M) or has_random_visits(run):
         return None
     if no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
         return None
@@ -49,9 +59,12 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
         if case.visits.pattern != "every":
             return None
         schedule = schedule_of(run, geometry, case.visits, attained=True)
-        # the steepest slope is one that the class shows, however the two were rounded
         floor = slope_floor(run.learning_rate, m, M)
+        last = _last_batch(run, geometry)
+        if last is not None:
+            schedule, floor = _with_last_batch(run, schedule, floor, last)
         bound = None
+        # the steepest slope is one that the class shows, however the two were rounded
         if isinstance(schedule, PeriodicSchedule):
             bound = lower_mu_periodic(schedule, min(float(floor), schedule.contraction))
         elif isinstance(schedule, Schedule):
@@ -59,6 +72,47 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
         if bound is not None:
             best = bound.mu if best is None else max(best, bound.mu)
     return best
+
+
+def _last_batch(run: BatchRun, geometry: Geometry) -> Geometry | None:
+    """The curvatures that a step on the last batch can show, where they are not those of others.
+
+    A sum over r records that is divided by b > r has the ridge outside: from m to m + (M - m) r/b,
+    or from m r/b to M r/b without a ridge. None where the last batch is like the others.
+    """
+    size, divisor = run.size_of(run.batches), run.divisor_of(run.batches)
+    if size == divisor:
+        return None
+    share, ridge = size / divisor * (1.0 - 2.0**-50), max(geometry.strong_convexity, 0.0)
+    return replace(
+        geometry,
+        strong_convexity=ridge + share * (geometry.strong_convexity - ridge),
+        smoothness=ridge + share * (geometry.smoothness - ridge),
+    )
+
+
+def _with_last_batch(
+    run: BatchRun, schedule: StepSchedule, floor: Array, last: Geometry
+) -> tuple[StepSchedule, Array]:
+    """The schedule and the floors with the slopes that the last batch of each epoch can show.
+
+    In very long runs every step is held to what all can show: a subclass, so still a lower bound.
+    """
+    own_floor = slope_floor(run.learning_rate, last.strong_convexity, last.smoothness)
+    if isinstance(schedule, PeriodicSchedule):
+        steepest = last.steepest(float(np.max(run.learning_rate)))
+        if schedule.steps > _LONGEST:
+            contraction = min(schedule.contraction, steepest)
+            return replace(schedule, contraction=contraction), np.maximum(floor, own_floor)
+        schedule = schedule.expand()
+    if not isinstance(schedule, Schedule):
+        return schedule, floor
+    rates = np.broadcast_to(np.asarray(run.learning_rate), run.steps)
+    on_last = np.arange(1, run.steps + 1) % run.batches == 0
+    slopes = schedule.contraction.copy()
+    slopes[on_last] = [last.steepest(float(rate)) for rate in rates[on_last]]
+    floors = np.where(on_last, own_floor, floor)
+    return Schedule(slopes, schedule.sensitivity, schedule.noise, schedule.diameter), floors
 
 
 def _langevin(run: LangevinMC, geometry: Geometry) -> float | None:

@@ -25,7 +25,13 @@ from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
 from shiftdp.last_iterate.endless import require_forgotten, stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun, StepSchedule, outcomes, schedule_of
+from shiftdp.last_iterate.outcomes import (
+    BatchRun,
+    StepSchedule,
+    has_random_visits,
+    outcomes,
+    schedule_of,
+)
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
@@ -80,12 +86,12 @@ def proofs_of(run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
 def composition_mu(run: BatchRun, geometry: Geometry) -> float:
     """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
 
-    It holds for any schedule and any losses: every iterate could be published. In each epoch of a
-    reshuffled run the worst position is taken.
+    b is what the sum over that batch is divided by. It holds for any schedule and any losses: every
+    iterate could be published. In each epoch of a reshuffled run the worst position is taken.
     """
     batches, steps = run.batches, run.steps
-    sizes = np.full(batches, float(run.size_of(1)))
-    sizes[-1] = run.size_of(batches)
+    sizes = np.full(batches, float(run.divisor_of(1)))
+    sizes[-1] = run.divisor_of(batches)
     if isinstance(run.noise, float):
         whole, last = divmod(steps, batches)
         counts = np.where(np.arange(batches) < last, whole + 1, whole)
@@ -108,7 +114,7 @@ def composition_mu(run: BatchRun, geometry: Geometry) -> float:
 def descent_hypotheses(name: str, run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
     """What the theorem of this name asks of noisy gradient descent."""
     anything_goes = name.endswith("(composition)")
-    losses = () if anything_goes else (given.smooth_losses(geometry),)
+    losses = () if anything_goes else (given.batch_losses(geometry, run),)
     projected = geometry.bounded and not anything_goes and not name.endswith("-sc")
     constraint = (given.constraint(geometry),) if projected else ()
     return (
@@ -116,7 +122,7 @@ def descent_hypotheses(name: str, run: BatchRun, geometry: Geometry) -> tuple[As
         *constraint,
         given.sensitivity(geometry),
         given.adjacency(geometry),
-        given.batch_order(run.order, run.batches),
+        *given.batches_used(run),
         given.gaussian_noise(),
         given.hidden_iterates(),
     )
@@ -172,16 +178,19 @@ def _equal_steps(run: BatchRun, geometry: Geometry) -> _EqualSteps:
         raise UnmetHypothesis(
             "steps", run.steps, "ends inside an epoch", f"give a multiple of {run.batches}"
         )
-    if run.size_of(run.batches) != run.size_of(1):
+    if run.divisor_of(run.batches) != run.divisor_of(1):
         raise UnmetHypothesis(
-            "batch_size", run.size_of(1), f"does not divide n={run.n}", "give a divisor of n"
+            "batch_size",
+            run.size_of(1),
+            f"does not divide n={run.n}",
+            'give a divisor of n, or last_batch="divide_by_b" or "drop"',
         )
-    if run.order == "reshuffled" and run.batches > 1:
+    if run.order == "reshuffled" and has_random_visits(run):
         raise UnmetHypothesis(
             "order", run.order, "is not cyclic: batches change each epoch", "use Theorem B4"
         )
     c = geometry.contraction(eta)
-    s = eta * geometry.sensitivity / run.size_of(1) * (1 + 2.0**-50)
+    s = eta * geometry.sensitivity / run.divisor_of(1) * (1 + 2.0**-50)
     return _EqualSteps(c, s, eta * sigma, run.batches, epochs)
 
 

@@ -23,6 +23,11 @@ class Geometry:
         smoothness: M; infinity where nothing is known (then only composition applies).
         sensitivity: L, the largest distance between the two gradients that are compared: of two
             records for `replace_one`, of one record and nothing for `zero_out`.
+        gradient_bound: G, the largest norm of one record's gradient, the ridge apart, where it is
+            known (a clip, for one). Under `replace_one` it is another number than L: gradients that
+            are all near one long vector have a small L and a large G, and `L <= 2 G` is all that
+            holds. Poisson sampling needs G, because a record that is not drawn leaves a whole
+            gradient out of the sum. Under `zero_out` L is such a bound itself.
         diameter: D, of the constraint set that every iterate is projected onto.
         adjacency: which data sets are neighbours. `replace_one` exchanges a record, `zero_out`
             replaces its loss by nothing and keeps the regulariser.
@@ -37,6 +42,7 @@ class Geometry:
     sensitivity: float
     diameter: float = math.inf
     adjacency: Adjacency = "replace_one"
+    gradient_bound: float | None = None
 
     def __post_init__(self) -> None:
         fields = {
@@ -48,8 +54,13 @@ class Geometry:
             "diameter": number_in("diameter", self.diameter, 0.0, open_low=True),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
         }
+        if self.gradient_bound is not None:
+            fields["gradient_bound"] = number_in(
+                "gradient_bound", self.gradient_bound, 0.0, open_high=True
+            )
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        self._check_gradient_bound()
         m, M = self.strong_convexity, self.smoothness
         if m > M:
             raise InvalidInput(
@@ -58,6 +69,31 @@ class Geometry:
                 f"exceeds smoothness={M:g}",
                 "no loss is more convex than it is smooth; give strong_convexity <= smoothness",
             )
+
+    def _check_gradient_bound(self) -> None:
+        G, times = self.gradient_bound, 2 if self.adjacency == "replace_one" else 1
+        if G is not None and self.sensitivity > times * G:
+            most = f"{times} gradient_bound" if times > 1 else "gradient_bound"
+            raise InvalidInput(
+                "sensitivity",
+                self.sensitivity,
+                f"exceeds {most}={times * G:g}, and gradients of norm at most {G:g} are not "
+                f"further apart under {self.adjacency}",
+                f"give sensitivity={times * G:g} or less, or the gradient_bound that holds",
+            )
+
+    @property
+    def record_bound(self) -> float | None:
+        """The largest norm of one record's gradient, the ridge apart; None where it is unknown.
+
+        >>> Geometry(strong_convexity=0, smoothness=1, sensitivity=2).record_bound is None
+        True
+        >>> Geometry(
+        ...     strong_convexity=0, smoothness=1, sensitivity=2, adjacency="zero_out"
+        ... ).record_bound
+        2.0
+        """
+        return self.sensitivity if self.adjacency == "zero_out" else self.gradient_bound
 
     @property
     def convex(self) -> bool:

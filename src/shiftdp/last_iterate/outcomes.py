@@ -25,7 +25,15 @@ from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Order, PerStep
 
-__all__ = ["BatchRun", "Outcome", "StepSchedule", "Visits", "outcomes", "schedule_of"]
+__all__ = [
+    "BatchRun",
+    "Outcome",
+    "StepSchedule",
+    "Visits",
+    "has_random_visits",
+    "outcomes",
+    "schedule_of",
+]
 
 Pattern = Literal["every", "final", "worst"]
 StepSchedule = Schedule | PeriodicSchedule | ReshuffledSchedule
@@ -52,14 +60,16 @@ class BatchRun(Protocol):
     @property
     def batches(self) -> int: ...
     def size_of(self, position: int) -> int: ...
+    def divisor_of(self, position: int) -> int: ...
 
 
 @dataclass(frozen=True)
 class Visits:
     """Where a record is visited.
 
-    `every`: at `position` in each epoch. `final`: at `position` in the last epoch (0: not at all),
-    and before it once at the end of each epoch, strongly enough to dominate every position.
+    `every`: at `position` in each epoch (0: never). `final`: at `position` in the last epoch (0:
+    not at all), and before it once at the end of each epoch, strongly enough to dominate every
+    position.
     `worst`: such a dominating visit at the end of every epoch.
     """
 
@@ -78,9 +88,10 @@ class Outcome:
 def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
     """What may happen to a record: candidates for the worst (fixed), or all cases (random order).
 
-    The weights of a random order add up to 1.
+    The weights of a random order add up to 1. Records that are dropped at the end of an epoch are
+    those behind its last batch: in a random order one of n is among them with their share.
     """
-    if run.order == "fixed" or run.batches == 1:
+    if not has_random_visits(run):
         return [Outcome(visits, 1.0) for visits in _candidates(run, geometry)]
     last = run.steps % run.batches
     sizes = [run.size_of(j) / run.n for j in range(1, run.batches + 1)]
@@ -97,9 +108,20 @@ def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
         Outcome(Visits(pattern, group[-1]), math.fsum(sizes[j - 1] for j in group))
         for group in groups
     ]
-    if seen < run.batches:
-        found.append(Outcome(Visits("final", 0), math.fsum(sizes[seen:])))
+    if seen < run.batches or _dropped(run):
+        unseen = math.fsum([*sizes[seen:], _dropped(run) / run.n])
+        found.append(Outcome(Visits(pattern, 0), unseen))
     return found
+
+
+def has_random_visits(run: BatchRun) -> bool:
+    """Whether it is left to chance when a record is used: the order is random, and matters."""
+    return run.order != "fixed" and (run.batches > 1 or _dropped(run) > 0)
+
+
+def _dropped(run: BatchRun) -> int:
+    """How many records of each epoch are in none of its batches."""
+    return run.n - (run.batches - 1) * run.size_of(1) - run.size_of(run.batches)
 
 
 def schedule_of(
@@ -114,18 +136,20 @@ def schedule_of(
     j = visits.position
     if isinstance(run.learning_rate, float) and isinstance(run.noise, float):
         eta = run.learning_rate
+        visit = eta * geometry.sensitivity / run.divisor_of(j) if j else 0.0
         return PeriodicSchedule(
             contraction=geometry.steepest(eta) if attained else geometry.contraction(eta),
-            sensitivity=eta * geometry.sensitivity / run.size_of(j) * (_DOWN if attained else _UP),
+            sensitivity=visit * (_DOWN if attained else _UP),
             noise=eta * run.noise,
             period=run.batches,
-            first=j,
+            first=max(j, 1),
             steps=run.steps,
             diameter=geometry.diameter,
         )
     c, s, sd = _arrays(run, geometry, run.steps, attained)
     visited = np.zeros(run.steps)
-    visited[j - 1 :: run.batches] = s[j - 1 :: run.batches]
+    if j:
+        visited[j - 1 :: run.batches] = s[j - 1 :: run.batches]
     return Schedule(c, visited, sd, geometry.diameter)
 
 
@@ -137,9 +161,9 @@ def _arrays(
     rates, where = np.unique(eta, return_inverse=True)
     slope = geometry.steepest if attained else geometry.contraction
     c = np.array([slope(float(rate)) for rate in rates])[where]
-    size = np.full(run.batches, float(run.size_of(1)))
-    size[-1] = run.size_of(run.batches)
-    s = eta * geometry.sensitivity / np.resize(size, steps) * (_DOWN if attained else _UP)
+    divisor = np.full(run.batches, float(run.divisor_of(1)))
+    divisor[-1] = run.divisor_of(run.batches)
+    s = eta * geometry.sensitivity / np.resize(divisor, steps) * (_DOWN if attained else _UP)
     return c, s, eta * np.asarray(run.noise, dtype=np.float64)
 
 
@@ -152,7 +176,7 @@ def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
     if isinstance(run.learning_rate, float):
         return geometry.contraction(run.learning_rate) <= 1.0
     c, _, _ = _arrays(run, geometry, run.steps)
-    # full batches only: the last batch may be smaller, which makes its visits worse still
+    # full batches only: the last divisor may be smaller, which makes its visits worse still
     eta = np.asarray(run.learning_rate)
     growing = (eta[1:] >= eta[:-1]) & (c[1:] <= 1.0)
     # anything else must hold with room for the rounding of the product
@@ -208,8 +232,8 @@ def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule | 
             one = eta * geometry.sensitivity * _UP  # of a batch of one record
             return ReshuffledSchedule(
                 contraction=contraction,
-                earlier=one / run.size_of(batches),  # the smallest batch, and the last
-                final=one / run.size_of(visits.position) if visits.position else 0.0,
+                earlier=one / run.divisor_of(batches),  # the smallest one, and the last
+                final=one / run.divisor_of(visits.position) if visits.position else 0.0,
                 noise=eta * sigma,
                 period=batches,
                 epochs=dominated,

@@ -21,6 +21,7 @@ from shiftdp.last_iterate.stochastic_run import NoisySGD
 __all__ = [
     "ExponentialMechanism",
     "LangevinMC",
+    "LastBatch",
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
@@ -33,6 +34,8 @@ PerStep = float | tuple[float, ...]
 """One number for all steps, or one a step."""
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
+
+LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
 _MOST = 2**53
 
@@ -80,6 +83,9 @@ class NoisyGD:
     def size_of(self, position: int) -> int:
         return self.n
 
+    def divisor_of(self, position: int) -> int:
+        return self.n
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCGD:
@@ -92,12 +98,26 @@ class NoisyCGD:
         order: `fixed` is any order that does not depend on the data; `shuffled_once` and
             `reshuffled` are drawn uniformly and independently of the data, before the first epoch
             or before each, and chosen by nobody (a published or fixed seed makes it `fixed`).
-
-    If `batch_size` does not divide `n` the last batch is smaller; its mean is over its own size.
+        last_batch: what is done with the r < b records that are left over where `batch_size` b
+            does not divide `n`.
+            `own_size`: they are a batch whose gradient is the mean over its own r records, as a
+            plain data loader and a mean loss have it. One record then weighs 1/r in that step:
+            the worst record pays for it, and with r = 1 it pays b times the usual.
+            `divide_by_b`: the sum of their gradients is divided by b, like all others, so that
+            a record weighs 1/b wherever it is. A ridge is added outside of that sum, in full (as
+            under Poisson sampling); if a loop shrinks it with the batch, give r/b times the
+            strong convexity.
+            `drop`: they are not used in this epoch. In a fixed order the same records are never
+            used; in a random one it may be any.
 
     >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
-    >>> run.batches, run.steps, run.size_of(3)
-    (3, 6, 2)
+    >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
+    (3, 6, 2, 2)
+    >>> shape = {"n": 10, "batch_size": 4, "epochs": 2, "learning_rate": 0.1, "noise": 1.0}
+    >>> NoisyCGD(**shape, last_batch="divide_by_b").divisor_of(3)
+    4
+    >>> NoisyCGD(**shape, last_batch="drop").batches
+    2
     """
 
     n: int
@@ -106,6 +126,7 @@ class NoisyCGD:
     learning_rate: PerStep
     noise: PerStep
     order: Order = "fixed"
+    last_batch: LastBatch = "own_size"
 
     def __init__(
         self,
@@ -117,6 +138,7 @@ class NoisyCGD:
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
         order: Order = "fixed",
+        last_batch: LastBatch = "own_size",
     ) -> None:
         records = _countable("n", n)
         size = count("batch_size", batch_size, 1)
@@ -124,7 +146,8 @@ class NoisyCGD:
             raise InvalidInput(
                 "batch_size", size, f"exceeds n={records}", f"give at most {records}"
             )
-        t = _steps(epochs, steps, -(-records // size))
+        kept = choice("last_batch", last_batch, get_args(LastBatch))
+        t = _steps(epochs, steps, _batches(records, size, kept))
         _set(
             self,
             n=records,
@@ -133,12 +156,18 @@ class NoisyCGD:
             learning_rate=_per_step("learning_rate", learning_rate, t),
             noise=_per_step("noise", noise, t),
             order=choice("order", order, get_args(Order)),
+            last_batch=kept,
         )
 
     @property
     def batches(self) -> int:
         """l, the number of batches an epoch."""
-        return -(-self.n // self.batch_size)
+        return _batches(self.n, self.batch_size, self.last_batch)
+
+    @property
+    def left_over(self) -> int:
+        """How many records do not fill a batch: n mod b."""
+        return self.n % self.batch_size
 
     @property
     def epochs(self) -> float:
@@ -149,8 +178,12 @@ class NoisyCGD:
 
     def size_of(self, position: int) -> int:
         """How many records the batch at this position (1 to l) has."""
-        full = position < self.batches
-        return self.batch_size if full else self.n - self.batch_size * (self.batches - 1)
+        smaller = self.left_over and self.last_batch != "drop" and position == self.batches
+        return self.left_over if smaller else self.batch_size
+
+    def divisor_of(self, position: int) -> int:
+        """What the sum of gradients of that batch is divided by."""
+        return self.size_of(position) if self.last_batch == "own_size" else self.batch_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +227,10 @@ Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
 def _set(target: Any, **fields: object) -> None:
     for name, value in fields.items():
         object.__setattr__(target, name, value)
+
+
+def _batches(n: int, size: int, last_batch: str) -> int:
+    return n // size if last_batch == "drop" else -(-n // size)
 
 
 def _steps(epochs: float | None, steps: float | None, batches: int) -> int:

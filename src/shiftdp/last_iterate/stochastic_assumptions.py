@@ -7,7 +7,7 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.stochastic_shifts import StochasticProof, record_move
 
 __all__ = [
     "refuse_adjacency",
@@ -21,7 +21,12 @@ __all__ = [
 
 
 def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
-    """Without replacement, another record takes the place of the one that is zeroed out."""
+    """Pairs of a sampling and an adjacency for which the sensitivity says too little.
+
+    Without replacement, another record takes the place of the one that is zeroed out. Poisson
+    sampling needs the norm of one gradient.
+    """
+    record_move(run, geometry)
     if run.sampling == "without_replacement" and geometry.adjacency == "zero_out":
         raise UnmetHypothesis(
             "adjacency",
@@ -40,7 +45,11 @@ def stochastic_hypotheses(
     contracted = not name.endswith("(composition)")
     poisson = run.sampling == "poisson"
     if contracted:
-        found.append(_poisson_losses(geometry) if poisson else given.smooth_losses(geometry))
+        found.append(
+            given.summed_losses(geometry, "the sampled sum")
+            if poisson
+            else given.smooth_losses(geometry)
+        )
         if geometry.bounded and name != "Thm sgd-sc":
             found.append(given.constraint(geometry))
     found.append(_poisson_sensitivity(geometry) if poisson else given.sensitivity(geometry))
@@ -56,17 +65,13 @@ def stochastic_hypotheses(
     return (*found, given.gaussian_noise(), given.hidden_iterates())
 
 
-def _poisson_losses(geometry: Geometry) -> Assumption:
-    m, own = geometry.strong_convexity, geometry.smoothness - geometry.strong_convexity
-    ridge = f"; the ridge ({m:g}/2)|w|^2 is added outside of the sampled sum" if m > 0 else ""
-    return Assumption("losses", f"each record's loss is convex and {own:g}-smooth{ridge}")
-
-
 def _poisson_sensitivity(geometry: Geometry) -> Assumption:
-    L = geometry.sensitivity
-    most = L if geometry.adjacency == "zero_out" else L / 2.0
+    norm = f"a record's gradient, without the ridge, has norm at most {geometry.record_bound:g}"
+    if geometry.adjacency == "zero_out":
+        return Assumption("sensitivity", norm)
     return Assumption(
-        "sensitivity", f"a record's gradient, without the ridge, has norm at most {most:g}"
+        "sensitivity",
+        f"{norm}, and those of two records at one point are at most {geometry.sensitivity:g} apart",
     )
 
 

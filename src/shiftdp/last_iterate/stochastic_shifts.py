@@ -16,9 +16,10 @@ ends are equally spaced in c^{2(t-k)/3} lose about .56 / (number of groups)^2 of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 
@@ -30,6 +31,7 @@ __all__ = [
     "grouped_shifts",
     "last_shift",
     "longest",
+    "record_move",
     "start_distance",
     "steps_of",
 ]
@@ -76,16 +78,37 @@ class StochasticSteps:
 def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None) -> StochasticSteps:
     """The constants of B3, rounded up; `smoothness` is that of the largest batch, if not M."""
     unit = geometry.sensitivity / (run.batch_size * run.noise) * UP
-    halved = run.sampling == "poisson" and geometry.adjacency == "replace_one"
     batch = geometry if smoothness is None else _with_smoothness(geometry, smoothness)
     return StochasticSteps(
         p=participation_up(run),
         c=batch.contraction(run.learning_rate),
-        s=0.5 * unit if halved else unit,
+        s=record_move(run, geometry) / (run.batch_size * run.noise) * UP,
         apart=unit,
         diameter=geometry.diameter / (run.learning_rate * run.noise) * UP,
         steps=run.steps,
     )
+
+
+def record_move(run: NoisySGD, geometry: Geometry) -> float:
+    """How far a record that takes part moves the sum of gradients, against when it does not.
+
+    Without replacement another record is there instead, so it is the distance L of two gradients.
+    Under Poisson sampling nothing is, and it is the norm of one gradient, which L does not bound:
+    gradients v and v + u have distance |u|, however long v is.
+    """
+    if run.sampling == "without_replacement":
+        return geometry.sensitivity
+    norm = geometry.record_bound
+    if norm is None:
+        raise UnmetHypothesis(
+            "gradient_bound",
+            None,
+            "is not given, and Poisson sampling with replace_one needs it: the sensitivity is the "
+            "distance of two gradients, which says nothing of the norm of one",
+            f"give gradient_bound={geometry.sensitivity / 2.0:g} if no gradient is longer than "
+            "half the sensitivity, as clipped ones are, or else the bound that holds",
+        )
+    return norm
 
 
 def participation_up(run: NoisySGD) -> float:
@@ -175,13 +198,7 @@ def _ends(rate: float, count: int, most: int) -> list[int]:
 
 
 def _with_smoothness(geometry: Geometry, smoothness: float) -> Geometry:
-    return Geometry(
-        strong_convexity=geometry.strong_convexity,
-        smoothness=smoothness,
-        sensitivity=geometry.sensitivity,
-        diameter=geometry.diameter,
-        adjacency=geometry.adjacency,
-    )
+    return replace(geometry, smoothness=smoothness)
 
 
 def _lowest(numerator: int, denominator: int) -> tuple[int, int]:

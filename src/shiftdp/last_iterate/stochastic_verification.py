@@ -37,7 +37,11 @@ def verify_stochastic(
     eta, sigma, b = Fraction(run.learning_rate), Fraction(run.noise), run.batch_size
     L, poisson = Fraction(geometry.sensitivity), run.sampling == "poisson"
     apart = L / (b * sigma)
-    each = apart / 2 if poisson and geometry.adjacency == "replace_one" else apart
+    each = apart
+    if poisson and geometry.adjacency == "replace_one":
+        # the norm of one gradient, of which the distance of two says nothing
+        _require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
+        each = Fraction(geometry.gradient_bound or 0.0) / (b * sigma)
     _require_not_less(p, Fraction(b, run.n), "participation")
     _require_not_less(s, each, "sensitivity")
     _require(poisson == (cap is not None), "a batch cap goes with Poisson sampling")

@@ -154,7 +154,8 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
             strong_convexity=geometry.strong_convexity,
         )
     unfinished = math.isfinite(run.steps) and run.steps % run.batches
-    if run.order == "reshuffled" or unfinished or run.n % run.batch_size:
+    unequal = run.divisor_of(run.batches) != run.batch_size
+    if run.order == "reshuffled" or unfinished or unequal:
         raise UnmetHypothesis(
             "run", run, "is not cyclic, in whole epochs of equal batches", "use Theorem B1 or B4"
         )

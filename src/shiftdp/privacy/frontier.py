@@ -43,6 +43,7 @@ _LABELS = {
     "strong_convexity": "strong convexity m",
     "smoothness": "smoothness M",
     "sensitivity": "gradient sensitivity L",
+    "gradient_bound": "gradient bound G",
     "diameter": "diameter D",
 }
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")

@@ -266,6 +266,7 @@ def _geometry(
         sensitivity=L,
         diameter=declaration.diameter,
         adjacency=declaration.adjacency,
+        gradient_bound=step.max_grad_norm,
     )
 
 

@@ -13,6 +13,7 @@ from shiftdp.last_iterate.runs import NoisyCGD, Run
 
 __all__ = ["parameters_of", "refuse_missing", "refuse_sequences", "scaled", "with_parameter"]
 
+_WORDS = ("order", "sampling", "last_batch", "adjacency")
 _REASONS = {
     "noise": "has no noise of its own",
     "learning_rate": "has no learning rate",
@@ -23,9 +24,9 @@ _REASONS = {
 
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     """The numbers that describe a run and its losses, by name."""
-    own = [field.name for field in fields(run) if field.name not in ("order", "sampling")]
+    own = [field.name for field in fields(run) if field.name not in _WORDS]
     epochs = ["epochs"] if isinstance(run, NoisyCGD) else []
-    losses = [field.name for field in fields(geometry) if field.name != "adjacency"]
+    losses = [field.name for field in fields(geometry) if field.name not in _WORDS]
     return (*own, *epochs, *losses)
 
 

@@ -231,6 +231,7 @@ class Plan:
             sensitivity=G if self.adjacency == "zero_out" else 2.0 * G,
             diameter=self._diameter,
             adjacency=self.adjacency,
+            gradient_bound=G,
         )
 
     @property

@@ -58,7 +58,7 @@ KINDS = {
         "NoisyCGD",
         "batches in turn",
         ("n", "batch_size", "epochs", "learning_rate", "noise"),
-        ("steps", "order"),
+        ("steps", "order", "last_batch"),
     ),
     "sgd": Kind(
         "NoisySGD",
@@ -73,7 +73,7 @@ GEOMETRY = Kind(
     "Geometry",
     "",
     ("strong_convexity", "smoothness", "sensitivity"),
-    ("diameter", "adjacency"),
+    ("gradient_bound", "diameter", "adjacency"),
 )
 BOUNDS = ("best", "paper", "composition")
 
@@ -85,11 +85,13 @@ _TYPES: dict[str, ParamType] = {
     "learning_rate": NUMBERS,
     "noise": NUMBERS,
     "order": Word(("fixed", "shuffled_once", "reshuffled")),
+    "last_batch": Word(("own_size", "divide_by_b", "drop")),
     "sampling": Word(("without_replacement", "poisson")),
     "batch_cap": NUMBER,
     "strong_convexity": NUMBER,
     "smoothness": NUMBER,
     "sensitivity": NUMBER,
+    "gradient_bound": NUMBER,
     "diameter": NUMBER,
     "adjacency": Word(("replace_one", "zero_out")),
 }
@@ -101,11 +103,15 @@ MEANINGS = {
     "learning_rate": "the step size; one number, or one a step (gd, cgd)",
     "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
     "order": "of the batches (cgd); fixed unless told",
+    "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "
+    "batch size (divide_by_b), or it is not used (drop) (cgd); own_size unless told",
     "sampling": "of the batches (sgd); without_replacement unless told",
     "batch_cap": "the largest batch that the proof covers (sgd, poisson); chosen unless told",
     "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
     "smoothness": "M; inf where nothing is known",
     "sensitivity": "L, the largest distance between the two gradients that are compared",
+    "gradient_bound": "G, the largest norm of one record's gradient (needed by sgd with poisson "
+    "and replace_one)",
     "diameter": "D, of the set that iterates are projected onto; inf unless told",
     "adjacency": "which data sets are neighbours; replace_one unless told",
 }

@@ -38,6 +38,7 @@ PARAMETERS = (
     "strong_convexity",
     "smoothness",
     "sensitivity",
+    "gradient_bound",
     "diameter",
 )
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
@@ -83,7 +84,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """Epsilon against one parameter, as a table, a CSV file or a plot.
 
     PARAMETER is what changes along the values: epochs, steps, n, batch_size, noise,
-    learning_rate, batch_cap, strong_convexity, smoothness, sensitivity or diameter. All else stays.
+    learning_rate, batch_cap, strong_convexity, smoothness, sensitivity, gradient_bound or diameter.
+    All else stays.
     """
     require_plot(options["plot"])
     parameter = require_parameter(ctx, options, PARAMETERS)
