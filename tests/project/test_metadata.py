@@ -17,7 +17,6 @@ EXTRAS = {
     "plot",
     "reproduce",
     "explore",
-    "fast",
     "torch",
     "opacus",
     "dp-accounting",

@@ -18,7 +18,7 @@ def naive(plan: Plan, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
         norm = np.linalg.norm(row)
         scaled = row * min(1.0, plan.feature_bound / norm) if norm else row
         rows.append(np.append(scaled, 1.0) if plan.intercept else scaled)
-    targets = plan.loss.targets(y, np.dtype(np.float64))
+    targets = plan.loss.targets(y)
     outputs, columns = plan.loss.outputs, rows[0].size
     w = np.zeros((outputs, columns))
     if plan.projection is not None:

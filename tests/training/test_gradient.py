@@ -15,11 +15,11 @@ from shiftdp.training import (
     Seeded,
     Softmax,
     TrainingStopped,
-    crew,
     descend,
     descend_stacked,
 )
 from shiftdp.training import gradient as gradient_module
+from shiftdp.training import threads as threads_module
 from shiftdp.training.batches import TrainingRun
 
 PLAN = Plan(
@@ -41,14 +41,14 @@ def all_libraries() -> None:
     """SciPy has a BLAS of its own, which it loads when it first needs it."""
     import scipy.linalg  # noqa: F401
 
-    crew._libraries.cache_clear()
+    threads_module._libraries.cache_clear()
 
 
 def threads() -> set[int]:
     return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
 
 
-def test_small_products_use_one_thread_and_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_keep_to_the_thread_that_makes_them() -> None:
     seen: list[set[int]] = []
 
     def look(*_: Any) -> None:
@@ -58,10 +58,6 @@ def test_small_products_use_one_thread_and_others_theirs(monkeypatch: pytest.Mon
         descend(PLAN, X, Y, progress=look)
         assert seen == [{1}] * 3
         assert threads() == {2}
-        seen.clear()
-        monkeypatch.setattr(gradient_module, "_SMALL", 0)
-        descend(PLAN, X, Y, progress=look)
-        assert seen == [{2}] * 3
 
 
 def test_an_error_sets_it_back_as_well() -> None:
@@ -74,25 +70,18 @@ def test_an_error_sets_it_back_as_well() -> None:
         assert threads() == {2}
 
 
-def test_where_products_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise is then drawn when it is needed, instead of ahead: the same noise."""
-    one = descend(PLAN, X, Y)
-    monkeypatch.setattr(gradient_module, "products_can_be_limited", lambda: False)
-    assert np.abs(descend(PLAN, X, Y) - one).max() <= PLAN.grid
-
-
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(classes=3)], ids=repr)
 @pytest.mark.parametrize("runs", [1, 7])
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("form", [np.float32, np.float64, "sparse"], ids=str)
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: type(run).__name__)
-def test_blocks_threads_and_turned_products_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, run: TrainingRun, sparse: bool, runs: int, loss: Loss
+def test_blocks_chunks_and_threads_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, run: TrainingRun, form: Any, runs: int, loss: Loss
 ) -> None:
     """Every way to the sum on the same batch, against one block in one thread."""
     rng = np.random.default_rng(0)
-    dense = rng.normal(size=(run.n, 5))
+    dense = rng.normal(size=(run.n, 5)).astype(np.float32)
     dense[np.abs(dense) < 0.5] = 0.0
-    features = sp.csr_array(dense) if sparse else dense
+    features = sp.csr_array(dense) if form == "sparse" else dense.astype(form)
     y = rng.integers(0, 2, run.n)
     plan = Plan(
         run=run,
@@ -104,14 +93,12 @@ def test_blocks_threads_and_turned_products_change_nothing(
         entropy=Seeded(3),
     )
     monkeypatch.setattr(gradient_module, "cores", lambda: 1)
-    monkeypatch.setattr(gradient_module, "_FEW", 0)
     expected = descend_stacked(plan, features, y, runs)
-    for cores in (2, 3):
-        with monkeypatch.context() as patch:
-            patch.setattr(gradient_module, "cores", lambda cores=cores: cores)
-            patch.setattr(gradient_module, "_FEW", 100)
-            for name in ("_LARGE", "_BUSY", "_SCORES", "_SMALL_BLOCK"):
-                patch.setattr(gradient_module, name, 0)
-            patch.setattr(gradient_module, "_LEAST", 3)
-            found = descend_stacked(plan, features, y, runs)
+    monkeypatch.setattr(gradient_module, "_SMALL", 0)
+    monkeypatch.setattr(gradient_module, "_BLOCK", 0)
+    for cores, chunk, least in ((1, 6, 4), (2, 5, 2), (3, 100, 3)):
+        monkeypatch.setattr(gradient_module, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(gradient_module, "CHUNK", chunk)
+        monkeypatch.setattr(gradient_module, "_LEAST", least)
+        found = descend_stacked(plan, features, y, runs)
         assert np.abs(found - expected).max() <= plan.grid

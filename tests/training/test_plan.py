@@ -41,9 +41,10 @@ def test_the_table_of_constants(loss: Loss, G: float, M: float) -> None:
     assert plan.gradient_bound >= G
     assert plan.geometry.smoothness == pytest.approx(M + 0.25, rel=1e-15)
     assert plan.geometry.strong_convexity == 0.25
-    assert plan.geometry.sensitivity == 2 * plan.gradient_bound
+    # a little more, for rounding
+    assert 1.0 < plan.geometry.sensitivity / (2 * plan.gradient_bound) < 1 + 1e-9
     zeroed = Plan(run=RUN, loss=loss, feature_bound=3.0, intercept=False, adjacency="zero_out")
-    assert zeroed.geometry.sensitivity == plan.gradient_bound
+    assert plan.gradient_bound < zeroed.geometry.sensitivity < plan.gradient_bound * (1 + 1e-9)
     assert zeroed.geometry.adjacency == "zero_out"
 
 
@@ -57,9 +58,9 @@ def test_mnist_with_certified_clipping_has_the_published_epsilon() -> None:
     plan = Plan(
         run=MNIST, loss=Softmax(classes=10), feature_bound=8, l2=0.002, clipping="envelope", clip=5
     )
-    assert plan.geometry == sdp.Geometry(
-        strong_convexity=0.002, smoothness=32.502, sensitivity=10.0, gradient_bound=5.0
-    )
+    geometry = plan.geometry
+    assert (geometry.strong_convexity, geometry.smoothness) == (0.002, 32.502)
+    assert 10.0 < geometry.sensitivity < 10.0 * (1 + 1e-9)
     assert plan.certificate.epsilon(1e-5) == pytest.approx(4.339, abs=5e-4)
     plan.certificate.verify()
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from itertools import repeat
-from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -21,27 +19,27 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
-from shiftdp.last_iterate import NoisyGD
 from shiftdp.last_iterate.runs import PerStep
-from shiftdp.training.batches import Batch, batches, is_repeated
-from shiftdp.training.crew import (
-    at_once,
-    cores,
-    products_can_be_limited,
-    single_threaded_products,
-)
+from shiftdp.training.batches import Batch, batches, is_repeated, largest_batch
 from shiftdp.training.entropy import Opener, Seeded
-from shiftdp.training.gradient import Parameters
+from shiftdp.training.gradient import GradientSum, Parameters
 from shiftdp.training.loss import Floats
-from shiftdp.training.noise_feed import noise_for
+from shiftdp.training.noise import Noise
 from shiftdp.training.plan import Plan
 from shiftdp.training.records import Records, prepare
-from shiftdp.training.stacked import gradient_sum
 
-__all__ = ["Progress", "TrainingStopped", "descend", "descend_stacked"]
+__all__ = [
+    "Progress",
+    "TrainingStopped",
+    "descend",
+    "descend_on",
+    "descend_stacked",
+    "iterates",
+    "prepared",
+    "starting_point",
+]
 
 _CHUNK = 1 << 15  # parameters that are moved together, so that they stay in the cache
-_MANY = 1 << 16  # scores of a step of all runs for which threads are worth their while
 
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
@@ -55,8 +53,9 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     """Run the plan on the data and release the last iterate.
 
     Args:
-        X: n rows of features, float32 or float64, an array or a CSR matrix of SciPy. Without the
-            constant: the loop adds it if the plan has an intercept.
+        X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
+            are not copied; the loop computes in float64. Without the constant: the loop adds it if
+            the plan has an intercept.
         y: n labels or numbers, as the loss wants them.
         progress: called with the steps done and the steps in all.
 
@@ -74,9 +73,19 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     >>> weights.shape, bool(weights[0] > 0)
     ((3,), True)
     """
+    return descend_on(plan, prepared(plan, X, y), progress=progress)
+
+
+def prepared(plan: Plan, X: Any, y: Any) -> Records:
+    """The data of a plan that a theorem covers, checked: the last that may be refused."""
     _require_plan(plan)
     _certify_first(plan)
-    models = _released(plan, _run(plan, prepare(plan, X, y), [plan.entropy.open], progress))
+    return prepare(plan, X, y)
+
+
+def descend_on(plan: Plan, records: Records, *, progress: Progress | None = None) -> NDArray[Any]:
+    """The same on records that were checked: whoever charges a ledger does it before this."""
+    models = _released(plan, _run(plan, records, [plan.entropy.open], progress))
     return np.asarray(models[0])
 
 
@@ -86,8 +95,8 @@ def descend_stacked(
     """Several independent runs of one plan, for reproductions and audits; test mode only.
 
     The first is `descend` with the plan's seed, and each of the others `descend` with a seed that
-    is made of it. Where all runs use the same batches (full, or cyclic in fixed order) the scores
-    of several are one matrix product. Runs are shared out to threads.
+    is made of it. Where all runs use the same batches (full, or cyclic in fixed order) their scores
+    are one matrix product; others follow one another.
 
     Args:
         progress: called with the steps done and the steps in all, those of runs that are one
@@ -105,44 +114,20 @@ def descend_stacked(
             "releases are not covered by the certificate of one",
             "give the plan entropy=Seeded(...), which says that nothing here is private",
         )
-    _certify_first(plan)
     openers = [source.open for source in plan.entropy.several(runs)]
-    return _run_all(plan, prepare(plan, X, y), openers, progress)
+    stacks = [openers] if is_repeated(plan.run) else [[opener] for opener in openers]
+    records = prepared(plan, X, y)
+    models = []
+    for k, stack in enumerate(stacks):
+        done, total = k * plan.run.steps, len(stacks) * plan.run.steps
+        counted = None if progress is None else _counted(progress, done, total)
+        models.append(_released(plan, _run(plan, records, stack, counted)))
+    return np.concatenate(models)
 
 
-def _run_all(
-    plan: Plan, records: Records, openers: Sequence[Opener], progress: Progress | None
-) -> NDArray[Any]:
-    """A run for each opener, released: in stacks where that is possible, and in threads."""
-    largest = plan.run.n if isinstance(plan.run, NoisyGD) else plan.run.batch_size
-    many = len(openers) * plan.loss.outputs * largest > _MANY
-    threads = min(cores(), len(openers)) if many and products_can_be_limited() else 1
-    number = threads if is_repeated(plan.run) else len(openers)
-    ends = [len(openers) * k // number for k in range(number + 1)]
-    told = None if progress is None else _Together(progress, number * plan.run.steps)
-
-    def job(k: int, stop: Event | None) -> NDArray[Any]:
-        chosen = openers[ends[k] : ends[k + 1]]
-        return _released(plan, _run(plan, records, chosen, told, stop))
-
-    if threads == 1:
-        return np.concatenate([job(k, None) for k in range(number)])
-    with single_threaded_products():
-        return np.concatenate(at_once([partial(job, k) for k in range(number)], threads))
-
-
-class _Together:
-    """Progress of several runs as one, whichever thread they are in."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress, self._total = progress, total
-        self._done = 0
-        self._one_by_one = Lock()
-
-    def __call__(self, step: int, steps: int) -> None:
-        with self._one_by_one:
-            self._done += 1
-            self._progress(self._done, self._total)
+def _counted(progress: Progress, before: int, total: int) -> Progress:
+    """Progress of one of several runs, as steps of them all."""
+    return lambda done, steps: progress(before + done, total)
 
 
 def _require_plan(plan: object) -> None:
@@ -157,31 +142,18 @@ def _certify_first(plan: Plan) -> None:
 
 
 def _run(
-    plan: Plan,
-    records: Records,
-    openers: Sequence[Opener],
-    progress: Progress | None,
-    stop: Event | None = None,
+    plan: Plan, records: Records, openers: Sequence[Opener], progress: Progress | None
 ) -> Parameters:
     """All steps of a stack of runs. On any way out but the last line its parameters are
-    overwritten.
-
-    Args:
-        stop: set when this run and others, in other threads, are to end: what it returns is not
-            looked at then.
-    """
-    features = records.features.shape[1]
-    at = Parameters(len(openers), plan.loss.outputs, features, plan.intercept, records.dtype)
+    overwritten."""
+    at = starting_point(plan, records, len(openers))
     done = 0
     stopped: type[BaseException] | None = None
     try:
-        with closing(_steps(plan, records, at, openers, among_others=stop is not None)) as steps:
+        with np.errstate(all="ignore"), closing(iterates(plan, records, at, openers)) as steps:
             for done in steps:
                 if progress is not None:
                     progress(done, plan.run.steps)
-                if stop is not None and stop.is_set():
-                    at.flat.fill(0)
-                    break
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
@@ -197,43 +169,64 @@ def _run(
     )
 
 
-def _steps(
+def starting_point(plan: Plan, records: Records, runs: int) -> Parameters:
+    """Where a stack of runs begins: at 0, projected."""
+    at = Parameters(runs, plan.loss.outputs, records.rows.shape[1], plan.intercept)
+    _project(plan, at)
+    return at
+
+
+def iterates(
     plan: Plan,
     records: Records,
     at: Parameters,
     openers: Sequence[Opener],
-    *,
-    among_others: bool,
+    l2: Sequence[float] | None = None,
 ) -> Generator[int, None, None]:
+    """Move the stack of models `at` step by step; the number of each step, when it is done.
+
+    Args:
+        openers: of the streams of each model. Batches that are drawn come from the first.
+        l2: a ridge for each model, instead of the plan's.
+    """
     run = plan.run
-    largest = run.n if isinstance(run, NoisyGD) else run.batch_size
     scalars = zip(_each(run.learning_rate, run.steps), _each(run.noise, run.steps), strict=True)
     chosen: Iterator[Batch] = batches(run, openers[0]("batches"))
     streams = [opener("noise") for opener in openers]
-    _project(plan, at)
+    ridges = _ridges(at, l2) if l2 is not None else None
     with (
-        gradient_sum(plan, records, at, largest, among_others=among_others) as gradient,
-        noise_for(streams, at, run.steps, gradient) as noise,
+        GradientSum(plan, records, at, largest_batch(run)) as gradient,
+        Noise(streams, at, run.steps) as noise,
     ):
         w = at.flat
         for step, ((eta, sigma), batch) in enumerate(zip(scalars, chosen, strict=True), 1):
             g, z = gradient(batch.rows), noise.step()
-            for start in range(0, w.size, _CHUNK):
-                part = slice(start, start + _CHUNK)
-                _move(w[part], g[part], z[part], eta, plan.l2, sigma, batch.divisor)
+            for first in range(0, w.size, _CHUNK):
+                part = slice(first, first + _CHUNK)
+                ridge = plan.l2 if ridges is None else ridges[part]
+                _move(w[part], g[part], z[part], eta, ridge, sigma, batch.divisor)
             _project(plan, at)
             yield step
 
 
+def _ridges(at: Parameters, l2: Sequence[float]) -> Floats:
+    """The ridge of each parameter."""
+    each = at.like()
+    per_row = np.repeat(np.asarray(l2, dtype=np.float64), at.shape[1])[:, None]
+    each.weights[...] = per_row
+    if each.intercepts is not None:
+        each.intercepts[...] = per_row
+    return each.flat
+
+
 def _move(
-    w: Floats, g: Floats, z: Floats, eta: float, l2: float, sigma: float, divisor: int
+    w: Floats, g: Floats, z: Floats, eta: float, l2: float | Floats, sigma: float, divisor: int
 ) -> None:
     """w <- (1 - eta l2) w - eta (g / divisor + sigma z); g and z are written over."""
     g *= eta / divisor
     z *= eta * sigma
     g += z
-    if l2:
-        w *= 1.0 - eta * l2
+    w *= 1.0 - eta * l2
     w -= g
 
 
@@ -250,7 +243,7 @@ def _project(plan: Plan, at: Parameters) -> None:
 
 def _released(plan: Plan, at: Parameters) -> NDArray[Any]:
     """The last iterate on the public grid, in double precision; the one it came from is erased."""
-    models: Floats = at.models().astype(np.float64)
+    models = at.models()
     at.flat.fill(0)
     models = np.rint(models / plan.grid) * plan.grid
     if plan.projection is not None:  # the grid may lead out of the set; this looks at no data

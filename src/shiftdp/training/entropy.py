@@ -10,11 +10,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiftdp._checks import Array, count
 from shiftdp._errors import ShiftdpError
@@ -30,8 +28,6 @@ __all__ = [
     "Stream",
     "System",
     "normals",
-    "normals_of",
-    "short_normals",
 ]
 
 Role = Literal["noise", "batches"]
@@ -51,27 +47,12 @@ class Stream(ABC):
     def draw(self, size: int) -> bytes:
         """This many uniform bytes."""
 
-    def draw_more(self, size: int) -> bytes:
-        """Bytes for the tails of normals of single precision.
-
-        A stream that can be repeated has others for them: the numbers are then the same, however
-        many are made at a time.
-        """
-        return self.draw(size)
-
-    def fill(self, out: Floats, compiled: Any = None) -> None:
-        """Fill a contiguous array with independent standard normals.
-
-        Args:
-            compiled: the module of that name, if there is numba and the plan is worth it.
-        """
+    def fill(self, out: Floats) -> None:
+        """Fill a contiguous array with independent standard normals."""
         flat = out.reshape(-1)
         for start in range(0, flat.size, _BLOCK):
             part = flat[start : start + _BLOCK]
-            if part.dtype == np.float32:
-                part[...] = short_normals(part.size, self.draw, self.draw_more, compiled)
-            else:
-                part[...] = normals(part.size, self.draw)
+            part[...] = normals(part.size, self.draw)
 
 
 class Entropy(ABC):
@@ -167,89 +148,6 @@ def normals(size: int, draw: Draw) -> Array:
     return np.asarray(x)
 
 
-def short_normals(size: int, draw: Draw, more: Draw, compiled: Any = None) -> Floats:
-    """The same for single precision: uniforms of 32 bits, and of 64 in the outer 256th.
-
-    With a whole number r of 32 bits, x = 2u - 1 = (r + 1/2) 2^-31. In the body, |x| < 1 - 2^-8,
-    neighbouring values are 6e-10 to 4e-8 apart, and the inverse distribution function is x times a
-    polynomial in log(1 - x^2) = log((1 - |x|)(1 + |x|)), within 4e-7 of itself, a few roundings of
-    single precision. In the tails, which reach to 9.1, SciPy computes it in double precision.
-    """
-    r = np.frombuffer(draw(4 * size), dtype=np.int32)
-    return normals_of(r, lambda tails: more(4 * tails.size), compiled)
-
-
-def normals_of(
-    r: NDArray[np.int32], more: Callable[[NDArray[np.intp]], bytes], compiled: Any
-) -> Floats:
-    """These normals, of uniform whole numbers.
-
-    Args:
-        more: four more bytes for each of the places that it is given.
-    """
-    if compiled is None:
-        z, tails = _by_numpy(r)
-    else:
-        z = np.empty(r.size, dtype=np.float32)
-        tails = compiled.normals_body(r, _body(), _DEPTH, _OUTER, z)
-    if tails.size:
-        z[tails] = _tails(r[tails], more(tails))
-    return z
-
-
-def _by_numpy(r: NDArray[np.int32]) -> tuple[Floats, NDArray[np.intp]]:
-    """The normals in the body, and where the others are."""
-    inward = r >> 31
-    inward ^= r
-    np.subtract(_LAST, inward, out=inward)  # (1 - |x|) 2^31 - 1/2
-    tails = np.flatnonzero(inward < _OUTER)
-    w = np.multiply(inward, np.float32(2.0**-31), dtype=np.float32)
-    z: Floats = np.subtract(np.float32(2.0), w)
-    w *= z
-    first, second, *others = _body()
-    with np.errstate(divide="ignore", invalid="ignore"):  # at the end of the tails
-        np.log(w, out=w)
-        # on [-1, 1] where x is in the body
-        w *= np.float32(2.0 / _DEPTH)
-        w += np.float32(1.0)
-        np.multiply(w, first, out=z)
-        z += second
-        for coefficient in others:
-            z *= w
-            z += coefficient
-    z *= np.add(r, np.float32(0.5), out=w, dtype=np.float32)
-    return z, tails
-
-
-def _tails(r: NDArray[np.int32], more: bytes) -> Array:
-    from scipy.special import ndtri
-
-    x = (r + 0.5) * 2.0**-31
-    # exact: P[|Z| > |z|] lies between two multiples of 2^-31, and 32 more bits choose where
-    beyond = 1.0 - np.abs(x) - 2.0**-32
-    rest = np.frombuffer(more, dtype=np.uint32) + 0.5
-    return np.asarray(-np.sign(x) * ndtri(0.5 * (beyond + rest * 2.0**-63)))
-
-
-_LAST = np.int32(2**31 - 1)
-_OUTER = np.int32(2**23)  # 2^31 times the 256th that the tails are
-_DEPTH = -math.log1p(-((1.0 - 2.0**-8) ** 2))
-
-
-@cache
-def _body() -> tuple[np.float32, ...]:
-    """sqrt(2) erfinv(x)/x as a polynomial in 1 + 2 log(1 - x^2)/_DEPTH, highest power first, times
-    2^-31: it is multiplied by r + 1/2."""
-    from numpy.polynomial import chebyshev
-    from scipy.special import erfinv
-
-    t = chebyshev.chebpts1(10)
-    x = np.sqrt(-np.expm1((t - 1.0) * (_DEPTH / 2.0)))
-    ratio = math.sqrt(2.0) * erfinv(x) / x
-    powers = chebyshev.cheb2poly(chebyshev.chebfit(t, ratio, 9))
-    return tuple(np.float32(power * 2.0**-31) for power in powers[::-1])
-
-
 class _SystemStream(Stream):
     def draw(self, size: int) -> bytes:
         return os.urandom(size)
@@ -276,9 +174,8 @@ class _SeededStream(Stream):
     """The same numbers in the same order, however many are asked for at a time."""
 
     def __init__(self, seed: int, role: int) -> None:
-        sequence = np.random.SeedSequence(seed, spawn_key=(role,))
-        self._bits, self._more = (np.random.SFC64(each) for each in (sequence, *sequence.spawn(1)))
-        self._double = np.random.Generator(self._bits)
+        self._bits = np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(role,)))
+        self._normals = np.random.Generator(self._bits)
         self._left = b""
 
     def draw(self, size: int) -> bytes:
@@ -288,12 +185,5 @@ class _SeededStream(Stream):
         drawn, self._left = self._left[:size], self._left[size:]
         return drawn
 
-    def draw_more(self, size: int) -> bytes:
-        words: NDArray[np.uint64] = self._more.random_raw(size // 4)
-        return words.astype(np.uint32).tobytes()
-
-    def fill(self, out: Floats, compiled: Any = None) -> None:
-        if out.dtype == np.float32:
-            super().fill(out, compiled)
-        else:
-            self._double.standard_normal(out=out)
+    def fill(self, out: Floats) -> None:
+        self._normals.standard_normal(out=out)

@@ -17,13 +17,15 @@ from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.ledger import Ledger
 from shiftdp.privacy.ledger_account import Account
-from shiftdp.training.descent import descend
+from shiftdp.training.arithmetic import CHUNK
+from shiftdp.training.descent import descend_on, prepared
 from shiftdp.training.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.loss import Loss, described
 from shiftdp.training.overrides import Overrides
 from shiftdp.training.planned import Planned
 from shiftdp.training.planner import plan_for
 from shiftdp.training.problem import Problem
+from shiftdp.training.rows import bounded_rows
 
 try:
     from sklearn.base import BaseEstimator
@@ -34,7 +36,7 @@ except ImportError as error:
         "the estimators need scikit-learn 1.6 or newer: pip install 'shiftdp[sklearn]'"
     ) from error
 
-__all__ = ["PrivacyLeakWarning", "PrivateLinearModel", "bounded", "given_classes", "learnt_classes"]
+__all__ = ["PrivacyLeakWarning", "PrivateLinearModel", "given_classes", "learnt_classes"]
 
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 
@@ -116,14 +118,15 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         raise problem
 
     def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
-        """Plan, certify, charge, descend: in this order."""
+        """Plan, certify, check the data, charge, descend: in this order."""
         planned = self._planned(X.shape[0], X.shape[1], outputs)
         certificate = planned.plan.certificate
+        records = prepared(planned.plan, X, targets)
         ledger = self._ledger(planned)
         entry = None
         if ledger is not None:
             entry = ledger.reserve(certificate, label=type(self).__name__)
-        released = descend(planned.plan, X, targets)
+        released = descend_on(planned.plan, records)
         if ledger is not None and entry is not None:
             ledger.complete(entry)
         self.plan_ = planned
@@ -188,10 +191,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """X w + b, on rows that are held to the bound as in training."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        product = X @ np.atleast_2d(self.coef_).T
-        bound = self.plan_.plan.feature_bound
-        scores = np.asarray(product) * bounded(X, bound)[:, None] + self.intercept_
-        return np.asarray(scores)
+        rows = bounded_rows(X, self.plan_.plan.feature_bound)
+        weights = np.atleast_2d(self.coef_)
+        scores = np.empty((rows.shape[0], len(weights)))
+        for start in range(0, len(scores), CHUNK):
+            part = slice(start, min(start + CHUNK, len(scores)))
+            scores[part] = rows.take(part) @ weights.T
+        return np.asarray(scores + self.intercept_)
 
     def statement(self) -> str:
         """The guarantee of the released model in words, and what it does not cover."""
@@ -223,16 +229,6 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
         """Release a model of these records."""
-
-
-def bounded(X: Any, bound: float) -> NDArray[Any]:
-    """The factor of each row that holds it to the bound."""
-    if isinstance(X, np.ndarray):
-        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    else:
-        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.minimum(1.0, bound / np.sqrt(squares)))
 
 
 def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -20,7 +20,7 @@ from shiftdp._errors import InvalidInput
 __all__ = ["Floats", "Loss", "described", "real_vector", "scale_to_limits", "signs"]
 
 Floats = NDArray[Any]
-"""An array of float32 or float64."""
+"""An array of float64."""
 
 
 class Loss(ABC):
@@ -42,7 +42,7 @@ class Loss(ABC):
         """The smoothness in the scores, never rounded down."""
 
     @abstractmethod
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def targets(self, y: Any) -> NDArray[Any]:
         """The labels in the form that `residuals` wants, or one clear error."""
 
     @abstractmethod
@@ -91,10 +91,10 @@ def real_vector(name: str, values: Any) -> NDArray[Any]:
     return vector
 
 
-def signs(y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def signs(y: Any) -> NDArray[Any]:
     """+1 where a label is 1, -1 where it is 0 or -1.
 
-    >>> signs([0, 1, 1], np.dtype(np.float64))
+    >>> signs([0, 1, 1])
     array([-1.,  1.,  1.])
     """
     labels = real_vector("y", y)
@@ -103,4 +103,4 @@ def signs(y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         raise InvalidInput(
             "y", described(labels), "has labels other than two", "give 0 and 1, or -1 and 1"
         )
-    return np.where(positive, 1, -1).astype(dtype)
+    return np.where(positive, 1.0, -1.0)

@@ -30,7 +30,8 @@ from shiftdp.last_iterate import (
 )
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.training.batches import TrainingRun
+from shiftdp.training.arithmetic import CHUNK, sum_error
+from shiftdp.training.batches import TrainingRun, largest_batch
 from shiftdp.training.entropy import Entropy, System
 from shiftdp.training.loss import Loss
 from shiftdp.training.projection import Projection
@@ -42,6 +43,8 @@ Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
 
 _UP = 1.0 + 2.0**-50
+_MOST = 290.0  # powers of ten that parameters and scores may reach, of the 308 of a float
+_NORMAL = 9.0  # no normal number of the loop is larger
 _NOT_PRIVATE = Assumption(
     "reproducible run: not private",
     "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for the "
@@ -84,7 +87,7 @@ class Plan:
     ...     clipping="envelope",
     ...     clip=5.0,
     ... )
-    >>> plan.geometry.smoothness, plan.geometry.sensitivity
+    >>> plan.geometry.smoothness, round(plan.geometry.sensitivity, 6)
     (32.502, 10.0)
     >>> round(plan.certificate.epsilon(delta=1e-5), 3)
     4.339
@@ -129,6 +132,7 @@ class Plan:
         self._check_clipping()
         self._check_theorem()
         self._check_diameter()
+        self._check_range()
 
     def _check_clipping(self) -> None:
         if (self.clip is None) != (self.clipping == "none"):
@@ -168,6 +172,31 @@ class Plan:
     def _check_diameter(self) -> None:
         if self.projection is not None and not math.isfinite(self._diameter):
             raise InvalidInput("projection", self.projection, "is unbounded", "give a bounded set")
+
+    def _check_range(self) -> None:
+        """Parameters and scores are finite for any data: they cannot leave the range of floats.
+
+        A step takes |w| to at most |1 - eta l2| |w| + eta (G n/b + 9 sigma), coordinate by
+        coordinate, b being the least that a sum is divided by.
+        """
+        run = self.run
+        eta, sigma = np.asarray(run.learning_rate), np.asarray(run.noise)
+        steps = 1.0 if math.isinf(run.steps) else float(run.steps)
+        divisor = 1.0 if isinstance(run, NoisyCGD) else float(getattr(run, "batch_size", run.n))
+        with np.errstate(over="ignore"):
+            added = np.log10(np.max(eta)) + np.log10(
+                self.gradient_bound * (run.n / divisor) + _NORMAL * np.max(sigma)
+            )
+            growth = np.max(np.log10(np.maximum(1.0, np.abs(1.0 - eta * self.l2))))
+        largest = added + math.log10(steps) + steps * growth
+        if not largest + max(0.0, math.log10(self.norm_bound)) <= _MOST:
+            raise InvalidInput(
+                "learning_rate",
+                float(np.max(eta)),
+                f"may lead parameters beyond the range of floats in {run.steps} steps with "
+                f"l2={self.l2:g}",
+                "give a learning rate below 2/l2, fewer steps, or less noise",
+            )
 
     @property
     def norm_bound(self) -> float:
@@ -223,15 +252,40 @@ class Plan:
         return isinstance(self.loss, Softmax) and self.loss.classes > 2
 
     @property
+    def sensitivity(self) -> float:
+        """L for the loop as it computes: what one record can change the sum over a batch by.
+
+        G or 2G in real numbers, and what rounding adds for any data. [Theorem F1]
+        """
+        return self._computed(1.0 if self.adjacency == "zero_out" else 2.0)
+
+    def _computed(self, times: float) -> float:
+        """What contributions that are `times` G apart do to the computed sum.
+
+        A residual is computed to K + 8 roundings.
+        """
+        G = self.gradient_bound * (1.0 + (self.loss.outputs + 16) * 2.0**-52)
+        return (times * G + 2.0 * sum_error(largest_batch(self.run)) * G) * _UP
+
+    @property
+    def arithmetic(self) -> str:
+        """How the loop computes, and what that adds to the sensitivity."""
+        apart = self.gradient_bound * (1.0 if self.adjacency == "zero_out" else 2.0)
+        excess = self.sensitivity / apart - 1.0
+        return (
+            f"float64, summed in chunks of at most {CHUNK} records; the sensitivity includes "
+            f"{excess:.1e} of itself for rounding, for any data (Theorem F1)"
+        )
+
+    @property
     def _ideal(self) -> Geometry:
-        G = self.gradient_bound
         return Geometry(
             strong_convexity=self.l2,
             smoothness=self._smoothness,
-            sensitivity=G if self.adjacency == "zero_out" else 2.0 * G,
+            sensitivity=self.sensitivity,
             diameter=self._diameter,
             adjacency=self.adjacency,
-            gradient_bound=G,
+            gradient_bound=self._computed(1.0),
         )
 
     @property

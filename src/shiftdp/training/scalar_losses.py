@@ -40,8 +40,8 @@ class Logistic(Loss):
     def curvature(self) -> float:
         return 0.25
 
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return np.asarray(np.maximum(signs(y, dtype), 0.0))
+    def targets(self, y: Any) -> NDArray[Any]:
+        return np.asarray(np.maximum(signs(y), 0.0))
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         # -y / (1 + e^{yz}) is the sigmoid, less 1 where y = 1: two calls, for which threads queue
@@ -79,8 +79,8 @@ class SmoothedHinge(Loss):
         ratio = 1.0 / self.width
         return ratio if ratio * self.width == 1.0 else math.nextafter(ratio, math.inf)
 
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return signs(y, dtype)
+    def targets(self, y: Any) -> NDArray[Any]:
+        return signs(y)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         np.multiply(z, targets, out=z)
@@ -118,8 +118,8 @@ class Huber(Loss):
     def curvature(self) -> float:
         return 1.0
 
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return real_vector("y", y).astype(dtype)
+    def targets(self, y: Any) -> NDArray[Any]:
+        return real_vector("y", y).astype(np.float64)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets
@@ -156,8 +156,8 @@ class ClippedSquared(Loss):
     def curvature(self) -> float:
         return 1.0
 
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return real_vector("y", y).astype(dtype)
+    def targets(self, y: Any) -> NDArray[Any]:
+        return real_vector("y", y).astype(np.float64)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets

@@ -17,7 +17,7 @@ from shiftdp.training.softmax_envelope import envelope_residuals
 
 __all__ = ["Softmax"]
 
-_CALM = 30.0  # exponentials of scores this size, and their squares, keep to the range of float32
+_CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Softmax(Loss):
     def curvature(self) -> float:
         return 0.5
 
-    def targets(self, y: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def targets(self, y: Any) -> NDArray[Any]:
         labels = real_vector("y", y)
         last = self.classes - 1
         if labels.dtype.kind == "f" and not (labels == np.floor(labels)).all():

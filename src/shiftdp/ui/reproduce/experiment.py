@@ -1,33 +1,27 @@
 """The experiment: descent on all settings, as many of them in one matrix product as there can be.
 
 All runs of NoisyCGD in fixed order, for both regularisers, use the same batches at the same time:
-they are one stack for each thread. Where a run draws its own batches, the two regularisers share
-them, and runs are shared out among threads. The iterate after 50 epochs of a run of 200 has the law
-of the last iterate of a run of 50, so each run is read at all three lengths. (For a release that
-would void the guarantee. Here nothing is private: the noise is seeded, and the data are public.)
+they are one stack. Where a run draws its own batches, the two regularisers share them. The
+iterate after 50 epochs of a run of 200 has the law of the last iterate of a run of 50, so each run
+is read at all three lengths. (For a release that would void the guarantee. Here nothing is private:
+the noise is seeded, and the data are public.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from threading import Event
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax
-from shiftdp.training.batches import batches, is_repeated
-from shiftdp.training.crew import at_once, cores, single_threaded_products
-from shiftdp.training.gradient import Parameters
-from shiftdp.training.noise_feed import noise_for
+from shiftdp.training.batches import is_repeated
+from shiftdp.training.descent import iterates, starting_point
 from shiftdp.training.plan import Clipping
 from shiftdp.training.records import Records, prepare
-from shiftdp.training.stacked import gradient_sum
 from shiftdp.ui.reproduce.images import Images, Part
 
 __all__ = [
@@ -105,23 +99,17 @@ def experiment(
     records = prepare(plan, images.train.features, images.train.labels)
     sources = [each.several(len(setting.ridges)) for each in Seeded(seed).several(runs)]
 
-    # runs on the same batches are one stack for each thread, others one stack each
-    stacks = min(cores(), runs) if is_repeated(run) else runs
-
-    def one(k: int, stop: Event) -> NDArray[Any]:
-        together = sources[runs * k // stacks : runs * (k + 1) // stacks]
+    # runs on the same batches are one stack, others follow one another
+    stacks = [sources] if is_repeated(run) else [[source] for source in sources]
+    parts = []
+    for together in stacks:
         ridges = [ridge for ridge in setting.ridges for _ in together]
         own = [source for ridge in zip(*together, strict=True) for source in ridge]
         found = []
-        for models in trajectories(plan, records, ridges, own, stops, tick, stop):
+        for models in trajectories(plan, records, ridges, own, stops, tick):
             train, test = (_right(models, part) for part in (images.train, images.test))
             found.append(list(zip(train, test, strict=True)))
-        if stop.is_set():
-            return np.empty(0)
-        return np.array(found).reshape(len(stops), len(setting.ridges), len(together), 2)
-
-    with single_threaded_products():
-        parts = at_once([partial(one, k) for k in range(stacks)], cores())
+        parts.append(np.array(found).reshape(len(stops), len(setting.ridges), len(together), 2))
     table = np.concatenate(parts, axis=2)
     return {
         (ridge, epochs): Accuracies(*(tuple(table[j, i, :, k].tolist()) for k in (0, 1)))
@@ -137,44 +125,16 @@ def trajectories(
     sources: Sequence[Seeded],
     stops: Sequence[int],
     tick: Tick = lambda steps: None,
-    stop: Event | None = None,
 ) -> Iterator[NDArray[Any]]:
     """The iterates of a stack of models at some steps; one model for each of `ridges`, with noise
     from one of `sources`. Batches that are drawn come from the first of these.
-
-    The loop of `shiftdp.training.descend`, but for a regulariser that differs from model to model,
-    and for being read on its way.
     """
-    run = plan.run
-    eta, sigma = run.learning_rate, run.noise
-    if isinstance(run, NoisyGD) or not (isinstance(eta, float) and isinstance(sigma, float)):
-        raise InvalidInput("run", run, "is not one of the experiment", "give Setting.cyclic(...)")
-    at = Parameters(
-        len(ridges), plan.loss.outputs, records.features.shape[1], plan.intercept, records.dtype
-    )
-    decay = np.repeat(1.0 - eta * np.asarray(ridges), plan.loss.outputs)[:, None]
-    decay = decay.astype(records.dtype)
+    at = starting_point(plan, records, len(ridges))
     wanted = set(stops)
-    streams = [source.open("noise") for source in sources]
-    with (
-        gradient_sum(plan, records, at, run.batch_size, among_others=stop is not None) as gradient,
-        noise_for(streams, at, run.steps, gradient) as noise,
-    ):
-        for step, batch in enumerate(batches(run, sources[0].open("batches")), 1):
-            g = gradient(batch.rows)
-            g *= eta / batch.divisor
-            z = noise.step()
-            z *= eta * sigma
-            g += z
-            at.weights *= decay
-            if at.intercepts is not None:
-                at.intercepts *= decay
-            at.flat -= g
-            tick(len(ridges))
-            if stop is not None and stop.is_set():
-                return
-            if step in wanted:
-                yield at.models()
+    for step in iterates(plan, records, at, [source.open for source in sources], ridges):
+        tick(len(ridges))
+        if step in wanted:
+            yield at.models()
 
 
 def _right(models: NDArray[Any], part: Part) -> list[float]:

@@ -1,27 +1,22 @@
-"""Threads: a crew that shares out each batch, or one thread for each of several jobs."""
+"""Threads that share out the records of a batch, and products that keep to their thread."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
-from threading import Event
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 __all__ = [
     "Context",
     "Crew",
-    "at_once",
     "cores",
     "products_can_be_limited",
     "single_threaded_products",
 ]
-
-Result = TypeVar("Result")
 
 
 class Context(ABC):
@@ -75,40 +70,6 @@ class Crew(Context):
     def close(self) -> None:
         self._pool = None
         self._held.close()
-
-
-def at_once(jobs: Sequence[Callable[[Event], Result]], threads: int) -> list[Result]:
-    """What the jobs return, in their order; the caller's thread is one of those that run them.
-
-    When one fails, the event that all are given is set, jobs that have not begun do not begin, and
-    the error is raised when all have ended.
-    """
-    waiting = deque(enumerate(jobs))
-    results: dict[int, Result] = {}
-    stop = Event()
-
-    def work() -> None:
-        while waiting and not stop.is_set():
-            try:
-                k, job = waiting.popleft()
-            except IndexError:  # somebody else took it
-                return
-            try:
-                results[k] = job(stop)
-            except BaseException:
-                stop.set()
-                raise
-
-    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
-        others = [pool.submit(work) for _ in range(min(threads, len(jobs)) - 1)]
-        try:
-            work()
-            for other in others:
-                other.result()
-        except BaseException:  # an interrupt, while others are waited for
-            stop.set()
-            raise
-    return [results[k] for k in range(len(jobs))]
 
 
 def cores() -> int:
