@@ -1,11 +1,12 @@
 # shiftdp. Needs Python 3.11 or newer, and make; everything else goes into .venv.
 #
-#   make demo      see what it does
-#   make test      all checks and all tests but the slow ones
-#   make test-all  the slow ones too
-#   make bench     benchmarks, side by side with other libraries (installs them)
-#   make format    put the code into shape
-#   make clean     remove what was generated (.venv included)
+#   make demo         see what it does
+#   make test         all checks and all tests but the slow ones
+#   make test-all     the slow ones too
+#   make test-matrix  the tests with other versions, processors and orders; hours
+#   make bench        benchmarks, side by side with other libraries (installs them)
+#   make format       put the code into shape
+#   make clean        remove what was generated (.venv included)
 
 PYTHON ?= python3
 JOBS   ?= auto
@@ -22,7 +23,7 @@ heading = @printf '\n=== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all bench format clean \
+.PHONY: help demo test test-all test-matrix bench format clean \
 	lint format-check types contract snippets doctests tests
 
 help:
@@ -38,6 +39,9 @@ test-all: MARKS := -m ""
 test-all: export HYPOTHESIS_PROFILE := thorough
 test-all: test
 
+test-matrix:
+	@tests/matrix.sh
+
 bench: $(BENCHED)
 	@set -e; for file in benchmarks/[!_]*.py; do \
 		printf '\n=== %s\n' "$$file"; $(RUN) "$$file"; \
@@ -48,7 +52,7 @@ format: $(STAMP)
 	$(RUN) -m ruff format .
 
 clean:
-	rm -rf .venv __pycache__ build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .matrix __pycache__ build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

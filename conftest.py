@@ -1,10 +1,19 @@
 """Runs the Python blocks of README.md and docs/: what the pages show is what the code prints.
 
-There is no way to skip a block: an example that cannot run does not belong on a page.
+There is no way to skip a block: an example that cannot run does not belong on a page. Only what
+needs a package that is optional and not installed is skipped, wherever it is, and says so.
 """
 
-from doctest import ELLIPSIS
+from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Generator
+from doctest import ELLIPSIS
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
@@ -12,3 +21,69 @@ pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
 ).pytest()
+
+SOURCES = Path(__file__).parent / "src"
+OPTIONAL = (
+    "attr",
+    "cryptography",
+    "dp_accounting",
+    "matplotlib",
+    "opacus",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "skops",
+    "sklearn",
+    "threadpoolctl",
+    "torch",
+)
+MISSING = [name for name in OPTIONAL if find_spec(name) is None]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file that cannot be imported without such a package is skipped."""
+    report = yield
+    if report.failed and MISSING:
+        found = re.findall(r"No module named '(\w+)", str(report.longrepr))
+        if found and found[0] in MISSING:
+            report.outcome = "skipped"
+            report.longrepr = (str(collector.path), 0, f"Skipped: needs {found[0]}")
+            if SOURCES in collector.path.parents:  # pytest leaves the broken module behind
+                parts = collector.path.relative_to(SOURCES).with_suffix("").parts
+                sys.modules.pop(".".join(parts), None)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """So is a test that imports one, or calls what refuses to work without it.
+
+    A refusal is an ImportError of ours with a cause. The bare error, from a module of ours, is a
+    package that was taken for granted: the test fails.
+    """
+    report = yield
+    if report.failed and MISSING and call.excinfo is not None:
+        error: BaseException | None = call.excinfo.value
+        error = getattr(error, "exc_info", (None, error))[1]  # as a doctest wraps it
+        ours = isinstance(error, ImportError) and error.__cause__ is not None
+        cause = error.__cause__ if ours and error is not None else error
+        if (
+            isinstance(cause, ModuleNotFoundError)
+            and (cause.name or "").partition(".")[0] in MISSING
+            and (ours or not _raised_in_sources(cause))
+        ):
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), 0, f"Skipped: needs {cause.name}")
+    return report
+
+
+def _raised_in_sources(error: BaseException) -> bool:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and SOURCES in Path(last.tb_frame.f_code.co_filename).parents

@@ -1,6 +1,7 @@
 """Nothing is forgotten: neither a file under tests/ nor a Python block in README.md and docs/."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -18,12 +19,16 @@ def python_files(tests: Path) -> set[Path]:
 
 
 def collected(root: Path, *paths: str) -> list[tuple[Path, str]]:
-    """What pytest finds, slow tests included: files, and the names of the tests in them."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", *paths]
+    """What pytest finds, slow tests included: files, and the names of the tests in them.
+
+    A file that needs an optional package which is not installed is found, without names.
+    """
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-rs", "-m", "", *paths]
     result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
-    items = (line.split("::", 1) for line in result.stdout.splitlines() if "::" in line)
-    return [(root / file, name) for file, name in items]
+    items = [line.split("::", 1) for line in result.stdout.splitlines() if "::" in line]
+    skipped = re.findall(r"^SKIPPED \[\d+\] (.*?):\d+: needs ", result.stdout, re.MULTILINE)
+    return [(root / file, name) for file, name in [*items, *((file, "") for file in skipped)]]
 
 
 def imported_modules(file: Path, package: str) -> Iterator[str]:
@@ -123,3 +128,55 @@ def test_blocks_are_found_at_every_depth_and_missed_ones_are_named(project: Path
     spoiled = (ROOT / "conftest.py").read_text().replace('"docs/*.md"', '"nowhere/*.md"')
     (project / "conftest.py").write_text(spoiled)
     assert never_executed(project) == {"docs/page.md:3", "docs/page.md:7"}
+
+
+def outcomes(project: Path, code: str, *, library: str) -> dict[str, int]:
+    """How the tests of a file end, in a project whose library is said to want `absent_package`."""
+    named = (
+        (ROOT / "conftest.py").read_text().replace('"torch",', '"torch",\n    "absent_package",')
+    )
+    (project / "conftest.py").write_text(named)
+    (project / "tests" / "room" / "test_one.py").write_text(code)
+    (project / "src").mkdir()
+    (project / "src" / "library.py").write_text(library)
+    command = [sys.executable, "-m", "pytest", "-q", "tests", "src"]
+    environment = {**os.environ, "PYTHONPATH": str(project / "src")}
+    result = subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
+    last = result.stdout.splitlines()[-1]
+    return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last.split(" in ")[0])}
+
+
+REFUSING = """
+def work():
+    try:
+        import absent_package
+    except ImportError as error:
+        raise ImportError("install the extra") from error
+"""
+
+
+def test_what_needs_a_package_that_is_optional_and_missing_is_skipped(project: Path) -> None:
+    code = (
+        "import library\n"
+        "def test_import(): import absent_package.part\n"
+        "def test_refusal(): library.work()\n"
+        "def test_one(): pass\n"
+    )
+    assert outcomes(project, code, library=REFUSING) == {"passed": 1, "skipped": 2}
+
+
+def test_so_is_a_file_of_tests_or_of_the_library_that_needs_it_throughout(project: Path) -> None:
+    code = "import library\ndef test_one(): pass\n"
+    # both files, each as a module of its own
+    assert outcomes(project, code, library="import absent_package\n")["skipped"] >= 2
+
+
+def test_a_library_that_takes_it_for_granted_fails(project: Path) -> None:
+    code = "import library\ndef test_one(): library.work()\n"
+    careless = "def work():\n    import absent_package\n"
+    assert outcomes(project, code, library=careless) == {"failed": 1}
+
+
+def test_a_package_that_is_not_optional_is_missed(project: Path) -> None:
+    code = "def test_one(): import another_absent_package\n"
+    assert outcomes(project, code, library="") == {"failed": 1}
