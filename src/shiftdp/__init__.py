@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         NoisyCGD,
         NoisyGD,
         NoisySGD,
+        SmallLastBatch,
         certify,
     )
     from shiftdp.privacy import (
@@ -77,6 +78,7 @@ __all__ = [
     "NoisySGD",
     "PiecewiseLinear",
     "ShiftdpError",
+    "SmallLastBatch",
     "TradeoffFunction",
     "Uncertified",
     "UnmetHypothesis",
@@ -123,6 +125,7 @@ _HOMES = {
         "NoisyCGD",
         "NoisyGD",
         "NoisySGD",
+        "SmallLastBatch",
         "certify",
     ),
     "shiftdp.privacy": (

@@ -105,9 +105,21 @@ def test_rows_are_in_order(setting: Setting) -> None:
             {"lower bound"},
         ),
         (
-            NoisyCGD(n=10, batch_size=3, epochs=3, learning_rate=0.4, noise=0.7),
+            NoisyCGD(n=59, batch_size=20, epochs=3, learning_rate=0.4, noise=0.7),
             {},
             {"prior Renyi", "paper"},
+        ),
+        (
+            NoisyCGD(n=10, batch_size=3, epochs=3, learning_rate=0.4, noise=0.7, last_batch="drop"),
+            {},
+            set(),
+        ),
+        (
+            NoisyCGD(
+                n=10, batch_size=3, epochs=3, learning_rate=0.4, noise=0.7, last_batch="divide_by_b"
+            ),
+            {},
+            set(),
         ),
         (
             NoisyCGD(n=9, batch_size=3, steps=8, learning_rate=0.4, noise=0.7),

@@ -113,6 +113,21 @@ def test_the_fraction_is_never_above_b_over_n() -> None:
     assert bernoulli(3, 1, Fixed(lead, words.tobytes())).tolist() == [0]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("order", ["fixed", "shuffled_once", "reshuffled"])
+def test_a_smaller_last_batch_is_divided_by_the_batch_size_or_dropped(order: Order) -> None:
+    run = cyclic(order)
+    divided = drawn(NoisyCGD(**{**vars(run), "last_batch": "divide_by_b"}))
+    assert [batch.divisor for batch in divided] == [4] * 9
+    assert [len(rows(batch, 10)) for batch in divided] == [4, 4, 2] * 3
+    dropped = drawn(NoisyCGD(**{**vars(run), "steps": 60, "last_batch": "drop"}))
+    assert {(len(rows(batch, 10)), batch.divisor) for batch in dropped} == {(4, 4)}
+    for first, second in zip(dropped[::2], dropped[1::2], strict=True):
+        assert not set(rows(first, 10)) & set(rows(second, 10))
+    seen = {i for batch in dropped for i in rows(batch, 10)}
+    # who is dropped changes from epoch to epoch only if the order does
+    assert len(seen) == (10 if order == "reshuffled" else 8)
+
+
 def test_random_batches_divide_by_the_nominal_size() -> None:
     run = NoisySGD(n=50, batch_size=5, steps=20, learning_rate=0.1, noise=1.0, sampling="poisson")
     found = drawn(run)

@@ -143,6 +143,9 @@ def test_random_subsets_for_replace_one_only() -> None:
         ({"batch_size": 10, "algorithm": "gd"}, "batch_size"),
         ({"algorithm": "sgd", "order": "fixed"}, "order"),
         ({"sampling": "poisson", "order": "fixed"}, "order, sampling"),
+        ({"algorithm": "gd", "last_batch": "drop"}, "last_batch"),
+        ({"sampling": "poisson", "last_batch": "drop"}, "last_batch, sampling"),
+        ({"last_batch": "pad"}, "last_batch"),
         ({"algorithm": "adam"}, "algorithm"),
         ({"epochs": 0}, "epochs"),
         ({"l2": -1.0}, "l2"),
@@ -155,6 +158,22 @@ def test_what_cannot_be_is_refused(overrides: dict[str, Any], name: str) -> None
     with pytest.raises((InvalidInput, UnmetHypothesis)) as refusal:
         plan_for(DIGITS, Overrides(**overrides))
     assert refusal.value.name == name
+
+
+@pytest.mark.parametrize("order", ["fixed", "reshuffled"])
+def test_a_last_batch_of_one_record_needs_no_more_noise(order: Any) -> None:
+    problem = replace(CANCER, n=1_000)
+    given: dict[str, Any] = {"order": order, "epochs": 10, "learning_rate": 0.1}
+    near = plan_for(problem, Overrides(**given, batch_size=334)).plan.run
+    ragged = plan_for(problem, Overrides(**given, batch_size=333))
+    assert isinstance(ragged.plan.run, NoisyCGD)
+    assert ragged.plan.run.last_batch == ragged.choices()["last_batch"] == "divide_by_b"
+    assert isinstance(near.noise, float)
+    assert isinstance(ragged.plan.run.noise, float)
+    assert ragged.plan.run.noise <= 1.005 * near.noise
+    own = plan_for(problem, Overrides(**given, batch_size=333, last_batch="own_size")).plan.run
+    assert isinstance(own.noise, float)
+    assert own.noise > 100 * near.noise
 
 
 def test_more_budget_is_foretold_to_be_better() -> None:

@@ -38,8 +38,20 @@ def test_the_promised_keys() -> None:
             sdp.NoisyGD(n=50, steps=math.inf, learning_rate=0.1, noise=0.3),
         ),
         (
-            "cgd --n 50 --batch-size 20 --steps 7 --learning-rate 0.1 --noise 0.3",
-            sdp.NoisyCGD(n=50, batch_size=20, steps=7, learning_rate=0.1, noise=0.3),
+            "cgd --n 59 --batch-size 20 --steps 7 --learning-rate 0.1 --noise 0.3",
+            sdp.NoisyCGD(n=59, batch_size=20, steps=7, learning_rate=0.1, noise=0.3),
+        ),
+        (
+            "cgd --n 50 --batch-size 20 --steps 7 --learning-rate 0.1 --noise 0.3 "
+            "--last-batch divide-by-b",
+            sdp.NoisyCGD(
+                n=50,
+                batch_size=20,
+                steps=7,
+                learning_rate=0.1,
+                noise=0.3,
+                last_batch="divide_by_b",
+            ),
         ),
         (
             "cgd --n 50 --batch-size 10 --epochs 2 --learning-rate 0.1 --noise 0.3 "
@@ -170,3 +182,28 @@ def test_the_first_try_is_answered_with_what_is_missing_and_an_example() -> None
         for name in ("--n", "--learning-rate", "--noise", "--smoothness", "--sensitivity"):
             assert sum(line.split()[:1] == [name] for line in lines) == 1
         assert "  shiftdp account cgd --n 60000" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["account", "compare"])
+def test_a_last_batch_that_costs_too_much_is_told_with_the_cure(command: str) -> None:
+    line = f"{command} cgd --n 1000 --batch-size 333 --epochs 10 --learning-rate 0.05 --noise 0.05"
+    done = shiftdp(f"{line} {LOSSES} --json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)
+    assert done.stderr.startswith("warning: --batch-size 333 does not divide --n 1000: ")
+    assert "with --last-batch divide_by_b it is 0." in done.stderr
+    assert shiftdp(f"{line} {LOSSES} --last-batch divide_by_b --json").stderr == ""
+
+
+def test_poisson_batches_with_replace_one_ask_for_the_norm_of_a_gradient() -> None:
+    line = (
+        "account sgd --n 100 --batch-size 10 --steps 5 --learning-rate 0.1 --noise 0.5 "
+        f"--sampling poisson {LOSSES}"
+    )
+    assert "give --gradient-bound 0.5 if no gradient is longer" in refused(line)
+    run = sdp.NoisySGD(
+        n=100, batch_size=10, steps=5, learning_rate=0.1, noise=0.5, sampling="poisson"
+    )
+    geometry = sdp.Geometry(**{**vars(GEOMETRY), "gradient_bound": 0.75})
+    found = said(f"{line} --gradient-bound 0.75 --json")
+    assert found["epsilon"] == sdp.certify(run, geometry).epsilon(1e-5)

@@ -4,6 +4,7 @@ from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import certify
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.last_batch import SmallLastBatch
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
@@ -21,5 +22,6 @@ __all__ = [
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
+    "SmallLastBatch",
     "certify",
 ]

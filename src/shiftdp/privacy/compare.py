@@ -16,6 +16,7 @@ from shiftdp.last_iterate.bounds import Bound
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import certify, evaluate
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.stochastic_bounds import tightest
 
@@ -70,6 +71,8 @@ class Table:
 def compare(run: Run, geometry: Geometry, delta: float) -> Table:
     """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
 
+    Warns (`SmallLastBatch`) where a smaller last batch makes it cost noticeably more.
+
     >>> from shiftdp.last_iterate import NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
     >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
@@ -79,6 +82,7 @@ def compare(run: Run, geometry: Geometry, delta: float) -> Table:
     """
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
     best = best_certificate(run, geometry, delta)
+    warn_of_last_batch(best, delta)
     known = evaluate(run, geometry, "paper", delta=delta).found
     if isinstance(run, NoisySGD):
         # one of each family, composed to an accuracy that can be had

@@ -46,6 +46,9 @@ def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
     >>> run = NoisyCGD(n=5, batch_size=2, epochs=1, learning_rate=0.1, noise=1.0)
     >>> [(b.rows.start, b.rows.stop, b.divisor) for b in batches(run, System().open("batches"))]
     [(0, 2, 2), (2, 4, 2), (4, 5, 1)]
+    >>> equal = NoisyCGD(**{**vars(run), "last_batch": "divide_by_b"})
+    >>> [b.divisor for b in batches(equal, System().open("batches"))]
+    [2, 2, 2]
     """
     if isinstance(run, NoisyGD):
         return _full(run)
@@ -83,7 +86,8 @@ def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
         size = run.size_of(position + 1)
         rows = slice(position * run.batch_size, position * run.batch_size + size)
         # a batch is a set: sorted, it is read from front to back
-        yield Batch(rows if order is None else np.sort(order[rows]), size)
+        divisor = run.divisor_of(position + 1)
+        yield Batch(rows if order is None else np.sort(order[rows]), divisor)
 
 
 def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:

@@ -62,7 +62,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         Which data sets are neighbours.
     fit_intercept : bool, default=True
         Whether a constant is joined to the features.
-    algorithm, order, sampling, batch_size, epochs, learning_rate, l2, clip, noise, bounds
+    algorithm, order, last_batch, sampling, batch_size, epochs
+    learning_rate, l2, clip, noise, bounds
         Each is chosen by the planner unless it is given; see `shiftdp.training.planner.Overrides`.
     compute : float, default=1e11
         How many multiplications a fit may take.

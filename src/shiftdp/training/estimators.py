@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import Order
+from shiftdp.last_iterate.runs import LastBatch, Order
 from shiftdp.last_iterate.stochastic_run import Sampling
 from shiftdp.training.estimator_base import (
     PrivateLinearModel,
@@ -102,6 +102,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
         fit_intercept: bool = True,
         algorithm: Algorithm | None = None,
         order: Order | None = None,
+        last_batch: LastBatch | None = None,
         sampling: Sampling | None = None,
         batch_size: int | None = None,
         epochs: float | None = None,
@@ -123,6 +124,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
         self.order = order
+        self.last_batch = last_batch
         self.sampling = sampling
         self.batch_size = batch_size
         self.epochs = epochs
@@ -181,6 +183,7 @@ class PrivateLinearSVC(_PrivateClassifier):
         fit_intercept: bool = True,
         algorithm: Algorithm | None = None,
         order: Order | None = None,
+        last_batch: LastBatch | None = None,
         sampling: Sampling | None = None,
         batch_size: int | None = None,
         epochs: float | None = None,
@@ -203,6 +206,7 @@ class PrivateLinearSVC(_PrivateClassifier):
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
         self.order = order
+        self.last_batch = last_batch
         self.sampling = sampling
         self.batch_size = batch_size
         self.epochs = epochs
@@ -265,6 +269,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         fit_intercept: bool = True,
         algorithm: Algorithm | None = None,
         order: Order | None = None,
+        last_batch: LastBatch | None = None,
         sampling: Sampling | None = None,
         batch_size: int | None = None,
         epochs: float | None = None,
@@ -286,6 +291,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
         self.order = order
+        self.last_batch = last_batch
         self.sampling = sampling
         self.batch_size = batch_size
         self.epochs = epochs

@@ -8,12 +8,14 @@ from typing import Literal, get_args
 from shiftdp._checks import choice, count, finite
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certify import Bounds
-from shiftdp.last_iterate.runs import Order
+from shiftdp.last_iterate.runs import LastBatch, Order
 from shiftdp.last_iterate.stochastic_run import Sampling
 
 __all__ = ["Algorithm", "Overrides"]
 
 Algorithm = Literal["gd", "cgd", "sgd"]
+
+_MEANT = {"order": "cgd", "last_batch": "cgd", "sampling": "sgd"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,8 @@ class Overrides:
     Args:
         algorithm: `gd` (full batches), `cgd` (batches in turn) or `sgd` (random batches).
         order: of cyclic batches.
+        last_batch: what cyclic batches do with records that do not fill one; `divide_by_b` unless
+            told, so that a record weighs the same wherever it is.
         sampling: of random batches.
         batch_size: how many records a batch has.
         epochs: passes over the data.
@@ -35,6 +39,7 @@ class Overrides:
 
     algorithm: Algorithm | None = None
     order: Order | None = None
+    last_batch: LastBatch | None = None
     sampling: Sampling | None = None
     batch_size: int | None = None
     epochs: float | None = None
@@ -45,7 +50,13 @@ class Overrides:
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        words = {"algorithm": Algorithm, "order": Order, "sampling": Sampling, "bounds": Bounds}
+        words = {
+            "algorithm": Algorithm,
+            "order": Order,
+            "last_batch": LastBatch,
+            "sampling": Sampling,
+            "bounds": Bounds,
+        }
         for name, known in words.items():
             if getattr(self, name) is not None:
                 choice(name, getattr(self, name), get_args(known))
@@ -58,22 +69,24 @@ class Overrides:
             object.__setattr__(self, "l2", finite("l2", self.l2, 0.0))
         if self.batch_size is not None:
             object.__setattr__(self, "batch_size", count("batch_size", self.batch_size, 1))
-        named = self.named
-        if self.algorithm is not None and not named <= {self.algorithm}:
-            other = "order" if self.order is not None else "sampling"
-            raise InvalidInput(
-                other,
-                getattr(self, other),
-                f"is no choice of algorithm={self.algorithm!r}",
-                "leave one of the two out",
-            )
-        if len(named) > 1:
-            raise InvalidInput(
-                "order, sampling", (self.order, self.sampling), "exclude each other", "give one"
-            )
+        self._refuse_rivals()
+
+    def _refuse_rivals(self) -> None:
+        """Words of another algorithm than the one that is meant."""
+        given = {name: meant for name, meant in _MEANT.items() if getattr(self, name) is not None}
+        for name, meant in given.items():
+            if self.algorithm not in (None, meant):
+                raise InvalidInput(
+                    name,
+                    getattr(self, name),
+                    f"is no choice of algorithm={self.algorithm!r}",
+                    "leave one of the two out",
+                )
+        if len(self.named) > 1:
+            values = tuple(getattr(self, name) for name in given)
+            raise InvalidInput(", ".join(given), values, "exclude each other", "give one")
 
     @property
     def named(self) -> set[str]:
         """The algorithms that the other words mean."""
-        meant = {"cgd": self.order, "sgd": self.sampling}
-        return {name for name, word in meant.items() if word is not None}
+        return {meant for name, meant in _MEANT.items() if getattr(self, name) is not None}

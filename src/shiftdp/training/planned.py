@@ -66,6 +66,8 @@ class Planned:
         }
         if isinstance(run, NoisyCGD):
             found["order"] = run.order
+            if run.left_over:
+                found["last_batch"] = run.last_batch
         if isinstance(run, NoisySGD):
             found["sampling"] = run.sampling
         return found
@@ -122,6 +124,7 @@ def reasons_for(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, st
             if plan.bounds == "composition"
             else "the tightest that is proved"
         ),
+        "last_batch": "a record weighs the same wherever it is",
         "order": "what data loaders do; random order is free (Theorem B4)",
         "sampling": "each record by itself: the cheapest random batches",
     }

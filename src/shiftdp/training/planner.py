@@ -19,6 +19,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.runs import LastBatch
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.training.batches import TrainingRun
 from shiftdp.training.entropy import Entropy, System
@@ -174,12 +175,13 @@ class _Frame:
     def _cyclic(self) -> Iterator[tuple[TrainingRun, Any, float]]:
         """Equal rates up to 2/smoothness, where the last iterate is cheap; ridges too."""
         n, chosen = self.problem.n, self.chosen
+        order = chosen.order or "reshuffled"
+        last_batch = chosen.last_batch or "divide_by_b"
         sizes = (
-            sorted({_even(n, k) for k in _BATCHES if k <= n}, reverse=True)
+            sorted({_size(n, k, last_batch) for k in _BATCHES if k <= n}, reverse=True)
             if chosen.batch_size is None
             else [chosen.batch_size]
         )
-        order = chosen.order or "reshuffled"
         for size in sizes:
             batches = -(-n // size)
             epochs = max(1, round(self._at_most(_LONG / batches)))
@@ -190,7 +192,12 @@ class _Frame:
                 etas = (given,) if given is not None else (top, 0.3 * top, 0.1 * top, 0.03 * top)
                 for eta in etas:
                     unit = NoisyCGD(
-                        n=n, batch_size=size, epochs=epochs, learning_rate=eta, noise=1.0
+                        n=n,
+                        batch_size=size,
+                        epochs=epochs,
+                        learning_rate=eta,
+                        noise=1.0,
+                        last_batch=last_batch,
                     )
                     geometry = self._plan(unit, l2, "best").geometry
                     mu = certify(unit, geometry, bounds=self._bounds(unit, l2)).mu or math.inf
@@ -332,13 +339,17 @@ def _halved(loss: Loss) -> bool:
     return isinstance(loss, (Logistic, Softmax))
 
 
-def _even(n: int, batches: int) -> int:
-    """A batch size near n/batches that leaves no small last batch, where one record weighs most.
+def _size(n: int, batches: int, last_batch: LastBatch) -> int:
+    """A batch size near n/batches; what is left over is little where it is dropped or weighs most.
 
-    >>> _even(100, 16), _even(1797, 16)
-    (5, 120)
+    >>> _size(1797, 16, "divide_by_b"), _size(1797, 16, "drop"), _size(1797, 16, "own_size")
+    (113, 112, 120)
     """
+    if last_batch == "divide_by_b":
+        return -(-n // batches)
     size = max(1, n // batches)
+    if last_batch == "drop":
+        return size
     near = range(max(1, size - size // 4), size + size // 4 + 1)
     return max(near, key=lambda b: (((n - 1) % b + 1) / b, -abs(b - size)))
 

@@ -16,6 +16,7 @@ __all__ = [
     "Refused",
     "folded",
     "line_of",
+    "print_warning",
     "refusal",
     "shown",
     "spelled",
@@ -84,6 +85,11 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
         subject = typed(ctx, names[0], value)
     remedy = _optioned(ctx, error.remedy)
     return Refused(f"{subject}: {error.problem}; {remedy}", ctx)
+
+
+def print_warning(ctx: click.Context, text: str) -> None:
+    """What the library warns of, in the words of the command line, on stderr."""
+    click.echo(f"warning: {_optioned(ctx, text)}", err=True)
 
 
 def line_of(error: click.ClickException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options, run_options
 from shiftdp.ui.output import print_json
 from shiftdp.ui.progress import waiting
+from shiftdp.ui.refusals import print_warning
 from shiftdp.ui.report import comparison, described, draw, print_comparison, require_plot
 from shiftdp.ui.settings import setting_of
 
@@ -38,10 +40,15 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     require_plot(options["plot"])
     delta = options["delta"]
     run, geometry = setting_of(ctx, options)
+    from shiftdp.last_iterate import SmallLastBatch
     from shiftdp.privacy.compare import compare
 
-    with waiting("comparing"):
+    with waiting("comparing"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SmallLastBatch)
         rows = comparison(compare(run, geometry, delta))
+    for warning in caught:
+        if issubclass(warning.category, SmallLastBatch):
+            print_warning(ctx, str(warning.message))
     if options["plot"] is not None:
         from shiftdp.privacy.compare import best_certificate
 

@@ -31,6 +31,10 @@ _MODELS = {
 _CHOICES: dict[str, tuple[Any, str]] = {
     "algorithm": (Word(("gd", "cgd", "sgd")), "full batches, batches in turn, or random ones"),
     "order": (Word(("fixed", "shuffled_once", "reshuffled")), "of batches in turn"),
+    "last_batch": (
+        Word(("own_size", "divide_by_b", "drop")),
+        "what is done with records that do not fill a batch; divide_by_b unless told",
+    ),
     "sampling": (Word(("without_replacement", "poisson")), "of random batches"),
     "batch_size": (NUMBER, "how many records a batch has"),
     "epochs": (NUMBER, "passes over the data"),
