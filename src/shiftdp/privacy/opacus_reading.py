@@ -202,7 +202,7 @@ def check_features(declaration: Declaration) -> Any:
             raise UnmetHypothesis(
                 "feature_bound",
                 bound,
-                f"is passed by a row of norm {largest:.9g}",
+                "is passed by the norm of a row",
                 "scale rows down to the bound, or declare a bound that holds for all data",
             )
 
@@ -219,7 +219,7 @@ def check_records(optimizer: Any, declaration: Declaration, intercept: bool) -> 
             raise UnmetHypothesis(
                 "diameter",
                 declaration.diameter,
-                f"is that of a ball which the parameters, of norm {norm:.9g}, are not in",
+                "is that of a ball which the parameters are not in",
                 "project them after each step",
             )
     if declaration.loss == "logistic" and declaration.linear and records:
@@ -229,7 +229,7 @@ def check_records(optimizer: Any, declaration: Declaration, intercept: bool) -> 
             raise UnmetHypothesis(
                 "loss",
                 declaration.loss,
-                f"has no gradient of norm {largest:.6g} on rows within the bound",
+                "has no gradient as long as one that was seen, on rows within the bound",
                 "declare the loss that is used, and the same loss_reduction as in make_private",
             )
     return records

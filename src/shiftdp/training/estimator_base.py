@@ -20,6 +20,7 @@ from shiftdp.privacy.ledger_account import Account
 from shiftdp.training.arithmetic import CHUNK
 from shiftdp.training.descent import descend_on, prepared
 from shiftdp.training.entropy import Entropy, MissingPackage, Seeded, System
+from shiftdp.training.inputs import labels_of, quietly, require_numbers, table_type
 from shiftdp.training.loss import Loss, described
 from shiftdp.training.overrides import Overrides
 from shiftdp.training.planned import Planned
@@ -100,23 +101,16 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     # --- fitting ---
 
     def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
-        """X and y as arrays; a refusal tells shapes and types, never an entry."""
-        try:
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **more
-            )
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            problem = InvalidInput(
-                "X, y",
-                (described(X), described(y)),
-                "have entries that are not numbers",
-                "encode them by a rule that does not depend on the data",
-            )
-        else:
-            return X, y
-        raise problem
+        """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
+        require_numbers(X)
+        y = labels_of(y, numbers=bool(more.get("y_numeric")))
+        types = table_type(X)
+
+        def check() -> Any:
+            return validate_data(self, X, y, accept_sparse="csr", dtype=types, **more)
+
+        X, y = quietly(check, X, y)
+        return X, y
 
     def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
         """Plan, certify, check the data, charge, descend: in this order."""
@@ -191,8 +185,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def _scores(self, X: Any) -> NDArray[Any]:
         """X w + b, on rows that are held to the bound as in training."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        rows = bounded_rows(X, self.plan_.plan.feature_bound)
+        require_numbers(X)
+        types = table_type(X)
+
+        def check() -> Any:
+            return validate_data(self, X, accept_sparse="csr", dtype=types, reset=False)
+
+        rows = bounded_rows(quietly(check, X), self.plan_.plan.feature_bound)
         weights = np.atleast_2d(self.coef_)
         scores = np.empty((rows.shape[0], len(weights)))
         for start in range(0, len(scores), CHUNK):
@@ -242,9 +241,9 @@ def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
         raise InvalidInput(
             "classes", classes, "are not two or more different labels", "give all labels, once each"
         )
-    places = np.searchsorted(known, y) if _alike(known, y) else np.full(len(y), known.size)
-    inside = np.minimum(places, known.size - 1)
-    if not (known[inside] == y).all():
+    comparable = _alike(known, y)
+    inside = np.minimum(np.searchsorted(known, y) if comparable else 0, known.size - 1)
+    if not (comparable and (known[inside] == y).all()):
         raise InvalidInput(
             "y", described(y), "has labels that are not in classes", "give all labels in classes"
         )
@@ -252,9 +251,13 @@ def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Whether labels of these two types can be compared at all."""
+    """Whether labels of these two types can be compared at all, and exactly."""
     words = {"U", "S", "O"}
-    return (known.dtype.kind in words) == (y.dtype.kind in words)
+    if known.dtype.kind in words or y.dtype.kind in words:
+        return known.dtype.kind in words and y.dtype.kind in words
+    # beyond 2^53 several whole numbers have the same float
+    same = (known.dtype.kind == "f") == (y.dtype.kind == "f")
+    return same or bool((np.abs(known.astype(np.float64)) < 2.0**53).all())
 
 
 def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

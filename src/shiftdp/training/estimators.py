@@ -17,6 +17,7 @@ from shiftdp.training.estimator_base import (
     given_classes,
     learnt_classes,
 )
+from shiftdp.training.inputs import labels_of, quietly
 from shiftdp.training.loss import Loss, described
 from shiftdp.training.overrides import Algorithm
 from shiftdp.training.plan import Oversized
@@ -43,7 +44,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             y: labels.
         """
         X, y = self._checked(X, y)
-        check_classification_targets(y)
+        quietly(lambda: check_classification_targets(y), X, y)
         self._require_kind(y)
         if self.classes is None:
             known, places = learnt_classes(y)
@@ -73,6 +74,12 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[places])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of records whose label is predicted."""
+        accuracy = super().score
+        names = labels_of(y)
+        return float(quietly(lambda: accuracy(X, names, sample_weight), X, y))
 
     def _caveats(self) -> list[str]:
         leak = ["The classes were read off the labels, which the certificate does not cover."]
@@ -322,6 +329,12 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     def predict(self, X: Any) -> NDArray[Any]:
         """X w + b."""
         return self._scores(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2: 1 less the squared error, relative to that of the mean."""
+        share = super().score
+        numbers = labels_of(y, numbers=True)
+        return float(quietly(lambda: share(X, numbers, sample_weight), X, y))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -68,11 +68,27 @@ def scale_to_limits(g: Floats, limits: Floats) -> None:
 
 
 def described(values: Any) -> str:
-    """What an error may say of data: its shape and type, never an entry."""
+    """What an error may say of data: its shape and type, never an entry.
+
+    The type of an array of text is "text": NumPy's own name for it tells the length of the longest.
+
+    >>> described(np.array(["yes", "no"])), described([1.0])
+    ('<shape (2,), text>', '<list>')
+    """
     shape, dtype = getattr(values, "shape", None), getattr(values, "dtype", None)
     if shape is None:
         return f"<{type(values).__name__}>"
-    return f"<shape {tuple(shape)}, {dtype}>"
+    known = f", {_type_name(dtype)}" if dtype is not None else ""
+    return f"<shape {tuple(shape)}{known}>"
+
+
+_TYPE_NAMES = {"U": "text", "S": "bytes", "O": "object", "V": "records"}
+
+
+def _type_name(dtype: Any) -> str:
+    if not isinstance(dtype, np.dtype):  # of a data frame: its name may list categories
+        return type(dtype).__name__
+    return _TYPE_NAMES.get(dtype.kind, str(dtype))
 
 
 def real_vector(name: str, values: Any) -> NDArray[Any]:

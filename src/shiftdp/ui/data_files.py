@@ -1,23 +1,28 @@
 """Tables from files: CSV, Parquet, npz and svmlight; or only their shape, without their values.
 
-A refusal names the file, a column or a type, never an entry.
+Every record is read by itself, by rules that are public (`Rules`): nothing is guessed from the
+records, so that none changes how another is read. docs/threat_model.md goes through the formats.
+
+A refusal names the file, a column or a type, never an entry, nor which record it is about.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp.ui.labels import BadLabels, labels
 
-__all__ = ["Shape", "Table", "read", "shape_of"]
+__all__ = ["Rules", "Shape", "Table", "read", "shape_of"]
+
+Answer = TypeVar("Answer")
 
 _ENDINGS = {
     ".csv": "csv",
@@ -31,11 +36,10 @@ _ENDINGS = {
 
 
 class Shape(NamedTuple):
-    """How many records and features there are, and what these are called."""
+    """How many records and features there are."""
 
     n: int
     features: int
-    names: tuple[str, ...] | None = None
 
 
 class Table(NamedTuple):
@@ -43,25 +47,59 @@ class Table(NamedTuple):
 
     X: Any
     y: NDArray[Any]
-    names: tuple[str, ...] | None = None
 
 
-def shape_of(path: str, target: str | None, features: int | None = None) -> Shape:
+class Rules(NamedTuple):
+    """How a file is read: all of it public, none of it guessed from the records.
+
+    Args:
+        target: the name of the column, or array, to predict (not svmlight).
+        features: how many there are; needed for svmlight, which does not say it.
+        first_index: the index of the first feature in svmlight.
+        classes: all labels, if they are known.
+        numbers: whether the target is a number, and not the name of a class.
+    """
+
+    target: str | None
+    features: int | None = None
+    first_index: int = 1
+    classes: Sequence[Any] | None = None
+    numbers: bool = False
+
+
+def shape_of(path: str, rules: Rules) -> Shape:
     """The shape of a table; the values are not looked at."""
-    with _readable(path):
-        return _SHAPES[_format(path)](path, target, features)
+    shape = _quietly(_SHAPES[_format(path)], path, rules)
+    _require_features(path, shape.features, rules)
+    return shape
 
 
-def read(path: str, target: str | None, features: int | None = None) -> Table:
+def read(path: str, rules: Rules) -> Table:
     """The table itself."""
-    with _readable(path):
-        table = _READERS[_format(path)](path, target, features)
+    table = _quietly(_READERS[_format(path)], path, rules)
+    _require_features(path, table.X.shape[1], rules)
     stored = table.X if isinstance(table.X, np.ndarray) else table.X.data
     if not np.isfinite(stored).all():
         raise _refused(
             path, "has missing or infinite entries", "fill or leave them out by a public rule"
         )
     return table
+
+
+def _require_features(path: str, found: int, rules: Rules) -> None:
+    if rules.features is not None and found != rules.features:
+        raise InvalidInput(
+            "features", rules.features, f"is not what {path} has, {found}", "give that, or nothing"
+        )
+
+
+def _labels(path: str, entries: Iterable[Any], rules: Rules) -> NDArray[Any]:
+    try:
+        return labels(entries, rules.classes, numbers=rules.numbers)
+    except BadLabels as error:
+        problem = str(error)
+    remedy = "give all labels in classes" if "classes" in problem else "mend them by a public rule"
+    raise _refused(path, problem, remedy)
 
 
 def _format(path: str) -> str:
@@ -77,34 +115,54 @@ def _refused(path: str, problem: str, remedy: str) -> InvalidInput:
     return InvalidInput("data", path, problem, remedy)
 
 
-@contextmanager
-def _readable(path: str) -> Iterator[None]:
+def _quietly(reader: Callable[[str, Rules], Answer], path: str, rules: Rules) -> Answer:
     """Whatever a reader complains of is not repeated: it may quote an entry."""
-    problem = None
     try:
-        yield
+        return reader(path, rules)
     except (InvalidInput, click.ClickException):
         raise
     except Exception as error:
-        problem = _refused(
-            path, f"cannot be read ({type(error).__name__})", "give a table in the format it names"
-        )
-    if problem is not None:
-        raise problem
+        kind = type(error).__name__
+    # outside of the handler, so that the new exception does not lead to the old one
+    raise _refused(path, f"cannot be read ({kind})", "give a table in the format it names")
 
 
-# --- CSV: a line of names, then numbers ---
+# --- CSV: a line of names, then a line a record ---
+#
+# Every line is read by itself: a quotation mark that is not closed ends with its line and does not
+# swallow the next. The first line holds the names; if it does not, it is a record, so that what
+# stands there is never shown.
+
+
+def _csv_lines(path: str) -> Iterator[list[str]]:
+    """The fields of each line that is not blank."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        for line in file:
+            text = line.rstrip("\r\n")
+            if not text.strip():
+                continue
+            if '"' in text:
+                (fields,) = csv.reader([text], strict=True)
+                yield fields
+            else:
+                yield text.split(",")
 
 
 def _csv_names(path: str, lines: Iterator[list[str]], target: str | None) -> list[str]:
     names = [name.strip() for name in next(lines, [])]
     if not names or len(set(names)) < len(names):
         raise _refused(path, "does not begin with a line of different names", "add one")
-    _place(path, names, target)
+    if target is None:
+        raise InvalidInput("target", None, "is missing", f"name a column of {path}")
+    if target not in names:
+        raise InvalidInput(
+            "target", target, f"is no column of {path}", "give one of the names in its first line"
+        )
     return names
 
 
 def _place(path: str, names: list[str], target: str | None) -> int:
+    """Where the target is, among names that cannot be those of records."""
     if target is None:
         raise InvalidInput("target", None, "is missing", f"name a column of {path}")
     if target not in names:
@@ -113,55 +171,47 @@ def _place(path: str, names: list[str], target: str | None) -> int:
     return names.index(target)
 
 
-def _csv_shape(path: str, target: str | None, features: int | None) -> Shape:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        lines = csv.reader(file)
-        names = _csv_names(path, lines, target)
-        n = sum(1 for line in lines if line)
-    return Shape(n, len(names) - 1, tuple(name for name in names if name != target))
+def _csv_shape(path: str, rules: Rules) -> Shape:
+    lines = _csv_lines(path)
+    names = _csv_names(path, lines, rules.target)
+    return Shape(sum(1 for _ in lines), len(names) - 1)
 
 
-def _csv(path: str, target: str | None, features: int | None) -> Table:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        lines = csv.reader(file)
-        names = _csv_names(path, lines, target)
-        rows = [line for line in lines if line]
+def _csv(path: str, rules: Rules) -> Table:
+    lines = _csv_lines(path)
+    names = _csv_names(path, lines, rules.target)
+    rows = list(lines)
     if any(len(row) != len(names) for row in rows):
         raise _refused(path, "has lines of different length", f"give {len(names)} entries a line")
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    place = _place(path, names, target)
-    numbers = [_numbers(path, name, columns[i]) for i, name in enumerate(names) if i != place]
+    place = names.index(str(rules.target))
+    numbers = [_numbers(path, i + 1, column) for i, column in enumerate(columns) if i != place]
     X = np.stack(numbers, axis=1) if numbers else np.empty((len(rows), 0))
-    kept = tuple(name for name in names if name != target)
-    return Table(X, _labels(list(columns[place])), kept)
+    return Table(X, _labels(path, columns[place], rules))
 
 
-def _numbers(path: str, name: str, entries: Any) -> NDArray[Any]:
+_DECIMAL = frozenset("0123456789+-.eE \t\n")
+
+
+def _numbers(path: str, place: int, entries: Sequence[str]) -> NDArray[np.float64]:
+    """A column of decimal numbers: what `float` understands of these characters, entry by entry."""
     try:
-        return np.array([float(entry) if entry.strip() else np.nan for entry in entries])
+        if set("\n".join(entries)) <= _DECIMAL:
+            return np.array([float(entry) for entry in entries], dtype=np.float64)
     except ValueError:
         pass
+    missing = any(not entry.strip() for entry in entries)
     raise _refused(
         path,
-        f"has entries in the column {name} that are not numbers",
+        f"has entries in column {place} that are {'missing' if missing else 'not finite numbers'}",
         "encode them by a rule that does not depend on the data",
     )
 
 
-def _labels(entries: list[str]) -> NDArray[Any]:
-    """Whole numbers, numbers, or words."""
-    for kind in (int, float):
-        try:
-            return np.array([kind(entry) for entry in entries])
-        except ValueError:
-            continue
-    return np.array([entry.strip() for entry in entries])
+# --- Parquet: types are those of the file's schema ---
 
 
-# --- Parquet ---
-
-
-def _parquet() -> Any:
+def _parquet_file(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -169,25 +219,28 @@ def _parquet() -> Any:
             "DATA: a Parquet file needs pyarrow, which is not installed; "
             "pip install 'shiftdp[parquet]'"
         ) from None
-    return pyarrow.parquet
+    return pyarrow.parquet.ParquetFile(path)
 
 
-def _parquet_shape(path: str, target: str | None, features: int | None) -> Shape:
-    found = _parquet().ParquetFile(path)
+def _parquet_shape(path: str, rules: Rules) -> Shape:
+    found = _parquet_file(path)
     names = list(found.schema_arrow.names)
-    _place(path, names, target)
-    kept = tuple(name for name in names if name != target)
-    return Shape(found.metadata.num_rows, len(kept), kept)
+    _place(path, names, rules.target)
+    return Shape(found.metadata.num_rows, len(names) - 1)
 
 
-def _read_parquet(path: str, target: str | None, features: int | None) -> Table:
-    table = _parquet().read_table(path)
+def _parquet(path: str, rules: Rules) -> Table:
+    table = _parquet_file(path).read()
     names = list(table.column_names)
-    _place(path, names, target)
-    kept = tuple(name for name in names if name != target)
+    place = _place(path, names, rules.target)
+    # a column with missing entries becomes one of another type
+    if any(table.column(i).null_count for i in range(len(names))):
+        raise _refused(path, "has missing entries", "fill or leave them out by a public rule")
     columns = []
-    for name in kept:
-        values = np.asarray(table.column(name).to_numpy())
+    for i, name in enumerate(names):
+        if i == place:
+            continue
+        values = np.asarray(table.column(i).to_numpy())
         if values.dtype.kind not in "fiub":
             raise _refused(
                 path,
@@ -195,12 +248,11 @@ def _read_parquet(path: str, target: str | None, features: int | None) -> Table:
                 "encode them by a rule that does not depend on the data",
             )
         columns.append(values.astype(np.float64))
-    y = np.asarray(table.column(target).to_numpy())
-    X = np.stack(columns, axis=1) if columns else np.empty((len(y), 0))
-    return Table(X, y.astype(str) if y.dtype.kind == "O" else y, kept)
+    y = _labels(path, table.column(place).to_pylist(), rules)
+    return Table(np.stack(columns, axis=1) if columns else np.empty((len(y), 0)), y)
 
 
-# --- npz: one matrix, and the target by name ---
+# --- npz: one matrix, and the target by name; types are those of the arrays ---
 
 
 def _npz_arrays(path: str, target: str | None) -> dict[str, tuple[Any, ...]]:
@@ -229,49 +281,71 @@ def _matrix(path: str, shapes: dict[str, tuple[Any, ...]], target: str | None) -
     return matrices[0]
 
 
-def _npz_shape(path: str, target: str | None, features: int | None) -> Shape:
-    shapes = _npz_arrays(path, target)
-    return Shape(*shapes[_matrix(path, shapes, target)])
+def _npz_shape(path: str, rules: Rules) -> Shape:
+    shapes = _npz_arrays(path, rules.target)
+    return Shape(*shapes[_matrix(path, shapes, rules.target)])
 
 
-def _npz(path: str, target: str | None, features: int | None) -> Table:
-    shapes = _npz_arrays(path, target)
+def _npz(path: str, rules: Rules) -> Table:
+    shapes = _npz_arrays(path, rules.target)
     with np.load(path, allow_pickle=False) as arrays:
-        X, y = arrays[_matrix(path, shapes, target)], arrays[str(target)]
+        X, y = arrays[_matrix(path, shapes, rules.target)], arrays[str(rules.target)]
     if X.dtype.kind not in "fiub":
         raise _refused(path, "has features that are not numbers", "give a matrix of numbers")
-    return Table(X if X.dtype.kind == "f" else X.astype(np.float64), y)
+    if y.ndim != 1 or y.dtype.kind not in "fiubU":
+        raise _refused(
+            path, "has a target that is no vector of numbers or words", "give one label a record"
+        )
+    kept = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return Table(kept, _labels(path, y, rules))
 
 
-# --- svmlight ---
+# --- svmlight: where indices begin and how many there are is given, never read off the data ---
 
 
-def _svmlight_shape(path: str, target: str | None, features: int | None) -> Shape:
-    if features is None:
+def _known_features(rules: Rules) -> int:
+    if rules.features is None:
         raise InvalidInput(
             "features", None, "is missing: this format does not say it", "give their number"
         )
-    with open(path, encoding="utf-8") as file:
-        n = sum(1 for line in file if line.split("#")[0].strip())
+    return rules.features
+
+
+def _svmlight_shape(path: str, rules: Rules) -> Shape:
+    features = _known_features(rules)
+    with open(path, "rb") as file:
+        n = sum(1 for line in file if line.split(b"#")[0].strip())
     return Shape(n, features)
 
 
-def _svmlight(path: str, target: str | None, features: int | None) -> Table:
+def _svmlight(path: str, rules: Rules) -> Table:
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(path, n_features=features)
-    return Table(X, y.astype(np.int64) if (y == np.floor(y)).all() else y)
+    features = _known_features(rules)
+    try:
+        X, y = load_svmlight_file(path, n_features=features, zero_based=rules.first_index == 0)
+    except (ValueError, OverflowError):
+        X = None
+    if X is None:  # outside of the handler: what it says quotes the line
+        last = rules.first_index + features - 1
+        raise _refused(
+            path,
+            f"has a line that is not a label and pairs of an index from {rules.first_index} to "
+            f"{last}, in rising order, and a number",
+            "mend it, or give first_index=0 where indices begin at 0",
+        )
+    return Table(X, _labels(path, y, rules))
 
 
-_SHAPES: dict[str, Callable[[str, str | None, int | None], Shape]] = {
+_SHAPES: dict[str, Callable[[str, Rules], Shape]] = {
     "csv": _csv_shape,
     "parquet": _parquet_shape,
     "npz": _npz_shape,
     "svmlight": _svmlight_shape,
 }
-_READERS: dict[str, Callable[[str, str | None, int | None], Table]] = {
+_READERS: dict[str, Callable[[str, Rules], Table]] = {
     "csv": _csv,
-    "parquet": _read_parquet,
+    "parquet": _parquet,
     "npz": _npz,
     "svmlight": _svmlight,
 }

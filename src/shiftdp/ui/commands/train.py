@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
     from shiftdp.training.planned import Planned
+    from shiftdp.ui.data_files import Rules
 
 __all__ = ["command"]
 
@@ -85,7 +86,20 @@ def _plan_options(function: Any) -> Any:
     heading=_DATA,
     help="Of the zone where the loss is a parabola (svc, huber).",
 )
-@option("features", type=NUMBER, heading=_DATA, help="How many there are (svmlight).")
+@option(
+    "features",
+    type=NUMBER,
+    heading=_DATA,
+    help="How many there are. svmlight needs it: it must not be read off the data.",
+)
+@option(
+    "first_index",
+    type=Word(("0", "1")),
+    default="1",
+    show_default=True,
+    heading=_DATA,
+    help="The index of the first feature (svmlight).",
+)
 @option("intercept", switch=True, default=True, heading=_DATA, help="Join a constant, or not.")
 @option(
     "feature_bound",
@@ -188,10 +202,24 @@ def _classes(text: str | None) -> list[Any] | None:
     return list(words)
 
 
+def _rules(options: dict[str, Any]) -> Rules:
+    from shiftdp._checks import count
+    from shiftdp.ui.data_files import Rules
+
+    features = options["features"]
+    return Rules(
+        target=options["target"],
+        features=None if features is None else count("features", features, 1),
+        first_index=int(options["first_index"]),
+        classes=_classes(options["classes"]),
+        numbers=options["model"] == "huber",
+    )
+
+
 def _dry(estimator: Any, options: dict[str, Any]) -> Planned:
     from shiftdp.ui.data_files import shape_of
 
-    shape = shape_of(options["data"], options["target"], options["features"])
+    shape = shape_of(options["data"], _rules(options))
     classes = getattr(estimator, "classes", None)
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
     planned: Planned = estimator.plan(shape.n, shape.features, outputs)
@@ -211,12 +239,12 @@ def _train(estimator: Any, options: dict[str, Any]) -> Planned:
         estimator.set_params(ledger=account)
     with waiting("training"), warnings.catch_warnings(record=True) as leaks:
         warnings.simplefilter("always", PrivacyLeakWarning)
-        table = read(options["data"], options["target"], options["features"])
+        table = read(options["data"], _rules(options))
         try:
             estimator.fit(table.X, table.y)
         except InvalidInput:
             raise
-        except ValueError as error:
+        except ValueError as error:  # `training.inputs` sees to it that it quotes no entry
             problem = str(error).splitlines()[0]
     if problem is not None:
         raise InvalidInput("data", options["data"], f"cannot be used: {problem}", "mend the table")
