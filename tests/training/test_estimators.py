@@ -218,6 +218,22 @@ def test_a_fit_that_is_too_dear_does_not_run(tmp_path: Path) -> None:
     assert not ledger.entries()
 
 
+def test_data_are_checked_before_anything_is_charged(tmp_path: Path) -> None:
+    """Rows above the bound, entries and labels that are refused: nothing was spent."""
+    ledger = Ledger.create(tmp_path / "study", epsilon=20.0, delta=1e-5)
+    long, other = X.copy(), Y.copy()
+    long[7] *= 1e6
+    other[3] = 5
+    refused: list[tuple[Any, Any, dict[str, Any]]] = [
+        (long, Y, {"oversized": "refuse", "feature_bound": 10.0}),
+        (X, other, {}),
+    ]
+    for features, labels, options in refused:
+        with pytest.raises(InvalidInput):
+            logistic(epsilon=0.5, ledger=ledger, **options).fit(features, labels)
+    assert not ledger.entries()
+
+
 # --- what leaves the process ---
 
 
