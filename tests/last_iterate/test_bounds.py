@@ -16,7 +16,7 @@ from shiftdp.interpolation.langevin import lmc_stationary_convex, lmc_uniform
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, NoisyCGD, NoisyGD
 from shiftdp.last_iterate.bounds import Bound, composition_mu, proofs_of, rules_for
 from shiftdp.last_iterate.certify import evaluate
-from tests.last_iterate.brute_force import batches_of, positions, reshuffles
+from tests.last_iterate.brute_force import divisors_of, positions, reshuffles
 from tests.last_iterate.random_runs import cyclic_runs
 
 CLASS: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 4.0, "sensitivity": 3.0}
@@ -129,7 +129,7 @@ def test_only_the_sensitivity_matters_to_composition() -> None:
 @given(cyclic_runs("fixed"))
 def test_composition_by_enumeration(setting: tuple[NoisyCGD, Geometry]) -> None:
     run, geometry = setting
-    sizes, noise = batches_of(run), np.broadcast_to(np.asarray(run.noise), run.steps)
+    sizes, noise = divisors_of(run), np.broadcast_to(np.asarray(run.noise), run.steps)
 
     def composed(visits: list[int]) -> float:
         terms = [(geometry.sensitivity / sizes[k % len(sizes)] / noise[k]) ** 2 for k in visits]

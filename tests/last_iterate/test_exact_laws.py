@@ -49,7 +49,8 @@ def test_quadratics_are_a_floor(setting: tuple[Any, Geometry], share: float) -> 
         for bounds in BOUNDS:
             mu = certify(run, geometry, bounds=bounds).mu
             assert mu is not None
-            assert mu >= exact
+            # composition is not a digit above its exact value; the floor here is rounded
+            assert mu >= exact * (1 - 1e-14)
 
 
 @pytest.mark.parametrize("eta", [0.02, 0.1, 2 / 11])

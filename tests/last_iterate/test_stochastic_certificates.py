@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import shiftdp as sdp
 from shiftdp._errors import VerificationFailed
+from shiftdp.fdp import WithFailure
 from shiftdp.last_iterate.batch_cap import cap_failure, choose_cap, tail_probability
+from shiftdp.last_iterate.certify import evaluate
+from shiftdp.last_iterate.stochastic_laws import product, subsampled
 from shiftdp.last_iterate.stochastic_shifts import (
     StochasticProof,
     grouped_shifts,
     last_shift,
     steps_of,
 )
-from shiftdp.last_iterate.stochastic_verification import verify_stochastic
+from shiftdp.last_iterate.stochastic_verification import verify_constants, verify_groups
 
 RUN: dict[str, Any] = {
     "n": 1000,
@@ -104,6 +108,60 @@ class TestRoundTrip:
                 sdp.Certificate.from_json(json.dumps(change)).verify()
 
 
+class TestForgeries:
+    """Free parameters of a proof, outside of the range in which they prove anything."""
+
+    @pytest.mark.parametrize("geometry", [BALL, RIDGE])
+    @pytest.mark.parametrize("beta", [1e154, 1e155, 1e160, 1e300, 1e9, 1.0 + 1e-15])
+    def test_no_split_makes_the_gaussian_factor_vanish(
+        self, geometry: sdp.Geometry, beta: float
+    ) -> None:
+        name = "Thm sgd-proj" if geometry.bounded else "Thm sgd-sc"
+        run = sdp.NoisySGD(**RUN)
+        found = next(item for item in evaluate(run, geometry).found if item.name == name)
+        honest = sdp.Certificate(run, geometry, name, found.f, found.assumptions, found.proofs)
+        honest.verify()
+        steps = steps_of(run, geometry)
+        count = 1 if geometry.bounded else run.steps
+        for f in (
+            sdp.GaussianTradeoff(0.0),
+            product([(subsampled(steps.p, min(2.0 * beta * steps.s, 1e300)), count)], 1e-3),
+        ):
+            forged = replace(honest, f=f, proofs=(StochasticProof(run.steps - 1, split=beta),))
+            with pytest.raises(VerificationFailed):
+                forged.verify()
+
+    def test_theorem_b3_without_shifts_proves_nothing(self) -> None:
+        honest = sdp.certify(sdp.NoisySGD(**RUN), RIDGE)
+        assert honest.bound == "Theorem B3"
+        for proof in (
+            StochasticProof(1, split=2.0),
+            StochasticProof(1),
+            StochasticProof(1, ((0.0, 0),)),
+            StochasticProof(1, ((0.0, 4999),), split=2.0),
+        ):
+            for f in (sdp.GaussianTradeoff(0.0), honest.f):
+                with pytest.raises(VerificationFailed):
+                    replace(honest, f=f, proofs=(proof,)).verify()
+
+    def test_the_cap_of_the_proof_is_that_of_the_run(self) -> None:
+        run = sdp.NoisySGD(**RUN, sampling="poisson", batch_cap=40)
+        honest = sdp.certify(run, OUT)
+        assert honest.bound == "Theorem B3 (Poisson)"
+        honest.verify()
+        other = sdp.NoisySGD(**RUN, sampling="poisson", batch_cap=39)
+        with pytest.raises(VerificationFailed):
+            replace(honest, run=other).verify()
+
+    def test_the_failure_may_not_be_lowered(self) -> None:
+        honest = sdp.certify(sdp.NoisySGD(**RUN, sampling="poisson"), OUT)
+        assert isinstance(honest.f, WithFailure)
+        for factor in (1 - 1e-8, 0.5, 0.0, 1.1):
+            f = WithFailure(honest.f.base, honest.f.failure * factor)
+            with pytest.raises(VerificationFailed):
+                replace(honest, f=f).verify()
+
+
 def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
     changes: list[tuple[list[Any], Any]] = [
         (["run", "noise"], 3.01),
@@ -186,19 +244,24 @@ class TestShifts:
         run = sdp.NoisySGD(**RUN)
         steps = steps_of(run, BALL)
         good = StochasticProof(4000, grouped_shifts(1.0, steps.diameter, 1000))
-        verify_stochastic(run, BALL, good, steps.p, steps.s, 0.0)
-        bad = [
-            (StochasticProof(4000, ((good.groups[0][0] * (1 - 1e-9), 1000),)), steps.p, steps.s),
-            (StochasticProof(4001, good.groups), steps.p, steps.s),
-            (StochasticProof(5000, ()), steps.p, steps.s),
-            (good, steps.p * 0.999, steps.s),
-            (good, steps.p, steps.s * 0.999),
-            (good, steps.p, steps.s * 1.001),
-            (StochasticProof(4000, good.groups, cap=100), steps.p, steps.s),
-        ]
-        for proof, p, s in bad:
+        verify_constants(run, BALL, steps.p, steps.s)
+        verify_groups(run, BALL, good, 0.0)
+        for proof in (
+            StochasticProof(4000, ((good.groups[0][0] * (1 - 1e-9), 1000),)),
+            StochasticProof(4001, good.groups),
+            StochasticProof(5000, ()),
+            StochasticProof(4000, ()),
+            StochasticProof(4000, good.groups, cap=100),
+        ):
             with pytest.raises(VerificationFailed):
-                verify_stochastic(run, BALL, proof, p, s, 0.0)
+                verify_groups(run, BALL, proof, 0.0)
+        for p, s in (
+            (steps.p * 0.999, steps.s),
+            (steps.p, steps.s * 0.999),
+            (steps.p, steps.s * 1.001),
+        ):
+            with pytest.raises(VerificationFailed):
+                verify_constants(run, BALL, p, s)
 
 
 class TestCap:

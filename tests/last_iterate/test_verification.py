@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 
-from shiftdp import InvalidInput, VerificationFailed
-from shiftdp.last_iterate import Certificate, Geometry, NoisyCGD, NoisyGD, certify
-from shiftdp.last_iterate.certify import evaluate
-from tests.last_iterate.every_kind import CERTIFICATES, proofs_in
+from shiftdp import GaussianTradeoff, InvalidInput, VerificationFailed
+from shiftdp.fdp import Mixture
+from shiftdp.interpolation.shifts import frozen_shifts
+from shiftdp.interpolation.verify import proved_mu
+from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
+from shiftdp.last_iterate.certify import Bounds, evaluate
+from shiftdp.last_iterate.endless import is_endless, stand_in
+from shiftdp.last_iterate.outcomes import schedule_of
+from shiftdp.last_iterate.runs import Order
+from tests.last_iterate.every_kind import CERTIFICATES, CGD, STRONG, proofs_in
 from tests.last_iterate.random_runs import BOUNDS, ORDERS, Setting, settings_of
 
 Document = dict[str, Any]
@@ -97,6 +104,137 @@ def test_a_better_tradeoff_is_refused(cert: Certificate) -> None:
 def test_not_even_the_last_digits_of_a_component_may_be_lowered(cert: Certificate) -> None:
     for i in range(len(cert.proofs)):
         refuse_with(cert, "tradeoff", "components", i, "mu", times(1 - 1e-14))
+
+
+GAUSSIAN = {name: cert for name, cert in CERTIFICATES.items() if cert.mu}
+
+
+@pytest.mark.parametrize("cert", GAUSSIAN.values(), ids=GAUSSIAN.keys())
+def test_mu_may_not_be_lowered_by_its_last_digit(cert: Certificate) -> None:
+    """Alone it contradicts the shifts; together with them it is held to what they prove."""
+    assert cert.mu is not None
+    for mu in (math.nextafter(cert.mu, 0.0), cert.mu * (1 - 9e-12)):
+        lowered = replace(cert, f=GaussianTradeoff(mu))
+        with pytest.raises(VerificationFailed):
+            lowered.verify()
+
+
+@pytest.mark.parametrize("cert", BY_SHIFTS.values(), ids=BY_SHIFTS.keys())
+def test_shifts_may_not_state_less_than_they_prove_however_little(cert: Certificate) -> None:
+    run: Any = cert.run if isinstance(cert.run, (NoisyGD, NoisyCGD)) else _as_descent(cert)
+    for i, proof in enumerate(proofs_in(cert)):
+        proved = proved_mu(schedule_of(run, cert.geometry, proof.visits), proof.shifts)
+        lower = replace(proof, shifts=replace(proof.shifts, mu=math.nextafter(proved, 0.0)))
+        proofs = (*cert.proofs[:i], lower, *cert.proofs[i + 1 :])
+        with pytest.raises(VerificationFailed):
+            replace(cert, proofs=proofs).verify()
+
+
+def _as_descent(cert: Certificate) -> Any:
+    assert isinstance(cert.run, LangevinMC)
+    descent = cert.run.as_descent(cert.run.steps)
+    return stand_in(descent, cert.geometry) if is_endless(descent) else descent
+
+
+def test_weights_may_not_favour_private_positions_by_their_last_digit() -> None:
+    cert = CERTIFICATES["cgd strong inf shuffled_once"]
+    assert isinstance(cert.f, Mixture)
+    cert.verify()
+    for change in (1e-9, 1e-12, 2.0**-53):
+        weights = list(cert.f.weights)
+        weights[0] += change
+        weights[-1] -= change
+        assert weights != list(cert.f.weights)
+        proofs = [
+            replace(proof, weight=w) for proof, w in zip(proofs_in(cert), weights, strict=True)
+        ]
+        f = Mixture(cert.f.components, weights)
+        for forged in (replace(cert, f=f), replace(cert, f=f, proofs=tuple(proofs))):
+            with pytest.raises(VerificationFailed):
+                forged.verify()
+
+
+@pytest.mark.parametrize("cert", CERTIFICATES.values(), ids=CERTIFICATES.keys())
+def test_a_name_that_looks_like_a_theorem_is_none(cert: Certificate) -> None:
+    for name in ("x (composition)", f"{cert.bound} ", f" {cert.bound}", "Theorem B11", "Theorem B"):
+        with pytest.raises(VerificationFailed):
+            replace(cert, bound=name).verify()
+
+
+@pytest.mark.parametrize("name", ["exponential inf", "exponential 0.5", "stationary 0.5"])
+def test_the_adjacency_of_a_sampler_is_part_of_what_is_assumed(name: str) -> None:
+    cert = CERTIFICATES[name]
+    with pytest.raises(VerificationFailed):
+        replace(cert, geometry=replace(cert.geometry, adjacency="zero_out")).verify()
+
+
+LONG = 2**53 - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("gd convex 0.5", {"steps": LONG}),
+        ("gd strong inf", {"steps": LONG}),
+        ("gd weak 0.5", {"steps": LONG}),
+        ("gd weak inf", {"steps": LONG}),
+        ("langevin convex 0.5", {"steps": LONG}),
+        ("cgd strong 0.5 shuffled_once", {"n": LONG, "batch_size": 1}),
+        ("cgd weak 0.5 shuffled_once", {"n": LONG, "batch_size": 1}),
+        ("cgd weak inf fixed", {"n": LONG, "batch_size": 1}),
+        ("cgd weak inf reshuffled", {"steps": LONG}),
+        ("cgd weak 0.5 reshuffled", {"steps": LONG}),
+        ("cgd fixed paper inf", {"n": LONG, "batch_size": 1}),
+        ("cgd fixed composition inf", {"n": LONG, "batch_size": 1}),
+        ("per step reshuffled", {"n": LONG, "batch_size": 1}),
+        ("per step fixed", {"n": LONG, "batch_size": 1}),
+    ],
+)
+def test_runs_of_any_length_are_refused_at_once(name: str, change: dict[str, Any]) -> None:
+    """Blocks that reach to the end of the longest run that can be counted, and starts within it."""
+    cert = CERTIFICATES[name]
+    run = type(cert.run)(**{**vars(cert.run), **change})
+    with pytest.raises(VerificationFailed):
+        replace(cert, run=run).verify()
+    steps = cast(Any, run).steps
+    stretched = []
+    for proof in proofs_in(cert):
+        shifts = proof.shifts
+        for tau, start in ((shifts.tau, shifts.start), (steps // 2, 1e-3), (steps // 2, 1e9)):
+            amount = shifts.amount[-1:]
+            blocks = ([tau + 1], [steps], [steps])
+            stretched.append(
+                replace(proof, shifts=frozen_shifts(tau, start, blocks, amount, shifts.mu))
+            )
+    for proof in stretched:
+        with pytest.raises(VerificationFailed):
+            replace(cert, run=run, proofs=(proof,) * len(cert.proofs)).verify()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("m", [0.0, 1e-9, 0.5])
+@pytest.mark.parametrize("steps", [10**9, 2**52, math.inf])
+def test_long_runs_are_certified_and_verified_in_no_time(
+    order: Order, m: float, steps: float
+) -> None:
+    geometry = Geometry(strong_convexity=m, smoothness=2.0, sensitivity=1.0, diameter=30.0)
+    run = NoisyCGD(n=40, batch_size=4, steps=steps, learning_rate=0.5, noise=1.0, order=order)
+    cert = certify(run, geometry)
+    assert cert.bound in ("Theorem B1", "Theorem B4")
+    cert.verify()
+
+
+@pytest.mark.parametrize("noise", [1e-170, 1e-100, 1e-3, 1e3, 1e100])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_edges_of_the_range_are_certified_and_verified_or_refused(
+    noise: float, bounds: Bounds, order: Order
+) -> None:
+    try:
+        run = NoisyCGD(**{**CGD, "noise": noise}, order=order)
+    except InvalidInput:
+        return
+    certify(run, Geometry(**STRONG), bounds=bounds).verify()
 
 
 @pytest.mark.parametrize("cert", CERTIFICATES.values(), ids=CERTIFICATES.keys())

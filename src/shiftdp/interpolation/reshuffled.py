@@ -25,6 +25,7 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.interpolation.schedule import Schedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts, optimal_shifts
+from shiftdp.interpolation.verify_equal_steps import Progression
 
 __all__ = ["ReshuffledSchedule", "optimal_shifts_reshuffled"]
 
@@ -66,6 +67,15 @@ class ReshuffledSchedule:
     @property
     def steps(self) -> int:
         return self.epochs * self.period + self.rest
+
+    @property
+    def progressions(self) -> tuple[Progression, ...]:
+        """The visits."""
+        final = self.epochs * self.period + self.position
+        return (
+            Progression(self.period, self.period, self.epochs, self.earlier),
+            Progression(final, 1, 1 if self.position else 0, self.final),
+        )
 
     def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
         """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
+from shiftdp.interpolation.verify_equal_steps import Progression
 
 __all__ = ["PeriodicSchedule", "Schedule"]
 
@@ -106,6 +107,11 @@ class PeriodicSchedule:
     def last_visit(self) -> int:
         """The last step (counted from 1) that touches the record; 0 if none does."""
         return self.first + self.period * (self.visits - 1) if self.visits else 0
+
+    @property
+    def progressions(self) -> tuple[Progression, ...]:
+        """The visits."""
+        return (Progression(self.first, self.period, self.visits, self.sensitivity),)
 
     def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
         """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1.

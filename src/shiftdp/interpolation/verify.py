@@ -1,6 +1,8 @@
 """The independent check of a certificate: what mu do these shifts prove? Cost O(t).
 
-Nothing here is shared with the solver, and nothing here trusts it. The argument has two parts.
+Nothing here is shared with the solver, and nothing here trusts it. Equal steps with c <= 1 are left
+to `verify_equal_steps`, whose cost is free of t; any other schedule is followed step by step, if it
+has no more than 2^24 of them, which takes half a minute. The argument has two parts.
 
 **Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t`
 be *any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the last
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.verify_equal_steps import Claim, EqualSteps, proved_mu_of_equal_steps
 
 __all__ = ["proved_mu", "verify"]
 
@@ -38,6 +41,10 @@ _WINDOW = 1 << 14
 _FAINT = 2.0**-40
 # How far the shift recorded for a block may be from the one its recursion ends with, against mu.
 _AGREEMENT = 1e-5
+# Steps that are followed one by one at most.
+_MOST_STEPS = 1 << 24
+# Expanding equal steps from which on their visits are looked at one by one instead.
+_MANY_STEPS = 1 << 20
 
 
 class _Steps(Protocol):
@@ -50,26 +57,7 @@ class _Steps(Protocol):
     def window(self, begin: int, end: int) -> tuple[Array, Array, Array]: ...
 
 
-class _Claim(Protocol):
-    """What is asked of a certificate: see `shiftdp.interpolation.shifts.Shifts`."""
-
-    @property
-    def tau(self) -> int: ...
-    @property
-    def start(self) -> float: ...
-    @property
-    def first(self) -> NDArray[np.int64]: ...
-    @property
-    def last(self) -> NDArray[np.int64]: ...
-    @property
-    def peak(self) -> NDArray[np.int64]: ...
-    @property
-    def amount(self) -> Array: ...
-    @property
-    def mu(self) -> float: ...
-
-
-def proved_mu(schedule: _Steps, shifts: _Claim) -> float:
+def proved_mu(schedule: _Steps, shifts: Claim) -> float:
     """The mu that Theorem shift proves with these start, blocks and amounts, rounded up.
 
     It is a rigorous upper bound whatever the amounts are: poor ones only make it large. Raises
@@ -85,7 +73,7 @@ def proved_mu(schedule: _Steps, shifts: _Claim) -> float:
     return _prove(schedule, shifts)[0]
 
 
-def verify(schedule: _Steps, shifts: _Claim) -> float:
+def verify(schedule: _Steps, shifts: Claim) -> float:
     """Check a certificate from scratch; returns the mu proved, which is at most `shifts.mu`.
 
     Raises `VerificationFailed` if the stated mu is below what the shifts prove (no tolerance: the
@@ -105,9 +93,12 @@ def verify(schedule: _Steps, shifts: _Claim) -> float:
     return mu
 
 
-def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
+def _prove(schedule: _Steps, shifts: Claim) -> tuple[float, float]:
     """The proved mu, and the largest gap (over the noise) between an amount and the shift used."""
     _check_blocks(schedule, shifts)
+    if isinstance(schedule, EqualSteps) and _in_closed_form(schedule, shifts):
+        return proved_mu_of_equal_steps(schedule, shifts)
+    _check_length(schedule, shifts)
     _check_start(schedule, shifts)
     begin, z = shifts.tau, shifts.start
     if shifts.amount[0] == 0.0 and shifts.amount.size > 1:
@@ -145,6 +136,28 @@ def _prove(schedule: _Steps, shifts: _Claim) -> tuple[float, float]:
     return math.sqrt(energy) * (1.0 + 2.0**-51), gap
 
 
+def _in_closed_form(schedule: EqualSteps, shifts: Claim) -> bool:
+    """Whether blocks and visits are to be looked at, and not every step.
+
+    They always are if c <= 1. If c > 1 every visit counts; the solver gives each a block of its
+    own, so that the work is that of reading the certificate.
+    """
+    if schedule.contraction <= 1.0:
+        return True
+    seen = sum(row.number - row.up_to(shifts.tau) for row in schedule.progressions)
+    return schedule.steps - shifts.tau > _MANY_STEPS and seen <= 2 * shifts.first.size
+
+
+def _check_length(schedule: _Steps, shifts: Claim) -> None:
+    """Bounded work, whatever the certificate says."""
+    from_diameter = shifts.tau == 0 or shifts.start >= schedule.diameter
+    length = schedule.steps - (shifts.tau if from_diameter else 0)
+    if length > _MOST_STEPS:
+        raise VerificationFailed(
+            f"{length} steps are too many to follow one by one (at most {_MOST_STEPS})"
+        )
+
+
 def _sum(terms: Array) -> float:
     """The sum with one rounding; infinity if it overflows."""
     try:
@@ -153,7 +166,7 @@ def _sum(terms: Array) -> float:
         return math.inf
 
 
-def _check_blocks(schedule: _Steps, shifts: _Claim) -> None:
+def _check_blocks(schedule: _Steps, shifts: Claim) -> None:
     first, last, peak, amount = shifts.first, shifts.last, shifts.peak, shifts.amount
     sizes = {first.size, last.size, peak.size, amount.size}
     if not 0 <= shifts.tau < schedule.steps or len(sizes) != 1 or not first.size:
@@ -172,7 +185,7 @@ def _check_blocks(schedule: _Steps, shifts: _Claim) -> None:
         raise VerificationFailed("an amount is negative or not finite")
 
 
-def _check_start(schedule: _Steps, shifts: _Claim) -> None:
+def _check_start(schedule: _Steps, shifts: Claim) -> None:
     """`start` must bound the distance at `tau`: 0 at the start, D always, or the free recursion."""
     tau, start = shifts.tau, shifts.start
     if math.isnan(start) or start < 0.0:
@@ -222,7 +235,7 @@ class _Plan:
     the last one with c = 0 are forgotten.
     """
 
-    def __init__(self, schedule: _Steps, shifts: _Claim, begin: int) -> None:
+    def __init__(self, schedule: _Steps, shifts: Claim, begin: int) -> None:
         self.shifts, self.steps = shifts, schedule.steps
         self.begin = begin
         blocks = shifts.first.size

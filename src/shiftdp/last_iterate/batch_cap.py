@@ -11,12 +11,17 @@ import math
 __all__ = ["cap_failure", "choose_cap", "tail_probability"]
 
 
+_MOST_TERMS = 100_000
+
+
 def tail_probability(trials: int, p: float, at_least: int) -> float:
     """P[Bin(trials, p) >= at_least], rounded up; 1 where it is no rare event.
 
     With Robbins' bounds on factorials the first term is at most
     exp(-KL) sqrt(N / (2 pi B (N-B))) exp(1/12N - 1/(12B+1) - 1/(12(N-B)+1)), within a part
-    1/(180 B^3) or so, and the ratios of later terms fall.
+    1/(180 B^3) or so, and the ratios of later terms fall: what follows a term is at most a
+    geometric series with its ratio, which takes the place of the sum when that is precise enough,
+    or has become long.
 
     >>> round(tail_probability(100, 0.1, 25), 12)
     1.3073...e-05
@@ -36,9 +41,10 @@ def tail_probability(trials: int, p: float, at_least: int) -> float:
     series, term, k = 1.0, 1.0, B
     while k < N:
         ratio = (N - k) * p / ((k + 1) * (1.0 - p))
-        # all that follows is at most a geometric series with this ratio
-        rest = term * ratio / (1.0 - ratio)
-        if rest < 1e-3 * series:
+        if ratio > 1.0 - 1e-12:
+            return 1.0  # so near the mean of so many records that it is no rare event
+        rest = term * ratio / (1.0 - ratio - 1e-15)
+        if rest < 1e-3 * series or k - B >= _MOST_TERMS:
             series += rest
             break
         term *= ratio

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
 from typing import Any
-
-import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, TradeoffFunction
@@ -20,6 +19,8 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
+from shiftdp.interpolation.verify import proved_mu
+from shiftdp.interpolation.verify_equal_steps import float_above
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
@@ -40,6 +41,7 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
 )
 from shiftdp.last_iterate.stochastic_bounds import STOCHASTIC_RULES
+from shiftdp.last_iterate.theorem_names import theorem_of
 
 __all__ = [
     "Bound",
@@ -47,12 +49,17 @@ __all__ = [
     "Proof",
     "Rule",
     "composition_mu",
+    "composition_name",
     "descent_hypotheses",
     "full_batch",
     "proofs_of",
     "rules_for",
     "solve",
 ]
+
+
+_DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)
+_DIGIT_LOSS = Decimal("1e-40")  # far more than 2^53 additions with 60 digits
 
 
 def rules_for(run: object) -> tuple[Rule, ...]:
@@ -83,39 +90,57 @@ def proofs_of(run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
     )
 
 
+def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
+    """With the mu that the verifier proves, where that costs little: a digit above, for endless
+    runs, instead of the solver's own margin."""
+    schedule, shifts = schedule_of(run, geometry, proof.visits), proof.shifts
+    if isinstance(schedule, Schedule) or schedule.contraction > 1.0 or not shifts.mu > 0.0:
+        return proof
+    proved = math.nextafter(proved_mu(schedule, shifts), math.inf)
+    return replace(proof, shifts=replace(shifts, mu=min(proved, shifts.mu)))
+
+
 def composition_mu(run: BatchRun, geometry: Geometry) -> float:
     """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
 
     b is what the sum over that batch is divided by. It holds for any schedule and any losses: every
     iterate could be published. In each epoch of a reshuffled run the worst position is taken.
+
+    The sum has 60 decimal digits and comes back as the next float above the root: the same number
+    on every machine, and not one digit above what is proved.
     """
-    batches, steps = run.batches, run.steps
-    sizes = np.full(batches, float(run.divisor_of(1)))
-    sizes[-1] = run.divisor_of(batches)
+    with localcontext(_DIGITS):
+        square = _worst_precision(run) * Decimal(geometry.sensitivity) ** 2
+        return float_above(square.sqrt() * (1 + _DIGIT_LOSS))
+
+
+def _worst_precision(run: BatchRun) -> Decimal:
+    """The largest sum over the visits of a record of (b sigma_k)^-2."""
+    batches, steps, reshuffled = run.batches, run.steps, run.order == "reshuffled"
+    full, last = (1 / Decimal(run.divisor_of(j)) ** 2 for j in (1, batches))
     if isinstance(run.noise, float):
-        whole, last = divmod(steps, batches)
-        counts = np.where(np.arange(batches) < last, whole + 1, whole)
-        if run.order == "reshuffled":
-            seen = sizes[:last].min() ** -2.0 if last else 0.0
-            worst = whole * sizes.min() ** -2.0 + seen
+        whole, begun = divmod(steps, batches)
+        if reshuffled:
+            # of an unfinished epoch the last batch, which may be smaller, is not used
+            worst = whole * max(full, last) + (full if begun else 0)
         else:
-            worst = float(np.max(counts * sizes**-2.0))
-        square = worst / run.noise**2
-    else:
-        precision = (np.resize(sizes, steps) * np.asarray(run.noise)) ** -2.0
-        padded = np.zeros(-(-steps // batches) * batches)
-        padded[:steps] = precision
-        epochs = padded.reshape(-1, batches)
-        each = epochs.max(axis=1) if run.order == "reshuffled" else epochs.sum(axis=0)
-        square = float(each.sum() if run.order == "reshuffled" else each.max())
-    return geometry.sensitivity * math.sqrt(square) * (1 + 1e-12)
+            # the last batch is used once less where an epoch is unfinished
+            worst = max((whole + bool(begun)) * full, whole * last)
+        return worst / Decimal(run.noise) ** 2
+    each = [
+        (last if k % batches == 0 else full) / Decimal(sigma) ** 2
+        for k, sigma in enumerate(run.noise, start=1)
+    ]
+    if reshuffled:
+        return sum((max(each[k : k + batches]) for k in range(0, steps, batches)), Decimal(0))
+    return max(sum(each[j::batches], Decimal(0)) for j in range(min(batches, steps)))
 
 
 def descent_hypotheses(name: str, run: BatchRun, geometry: Geometry) -> tuple[Assumption, ...]:
     """What the theorem of this name asks of noisy gradient descent."""
-    anything_goes = name.endswith("(composition)")
-    losses = () if anything_goes else (given.batch_losses(geometry, run),)
-    projected = geometry.bounded and not anything_goes and not name.endswith("-sc")
+    theorem = theorem_of(name)
+    losses = (given.batch_losses(geometry, run),) if theorem.contracts else ()
+    projected = geometry.bounded and theorem.projects
     constraint = (given.constraint(geometry),) if projected else ()
     return (
         *losses,
@@ -128,8 +153,13 @@ def descent_hypotheses(name: str, run: BatchRun, geometry: Geometry) -> tuple[As
     )
 
 
+def composition_name(run: BatchRun) -> str:
+    """What the paper calls composition of full and of cyclic batches."""
+    return "Thm gd (composition)" if run.batches == 1 else "Thm mgd (composition)"
+
+
 def _composition(run: BatchRun, geometry: Geometry) -> Bound:
-    name = "Thm gd (composition)" if run.batches == 1 else "Thm mgd (composition)"
+    name = composition_name(run)
     f = GaussianTradeoff(composition_mu(run, geometry))
     return Bound(name, "composition", f, descent_hypotheses(name, run, geometry))
 
@@ -140,6 +170,7 @@ def _shifted(run: BatchRun, geometry: Geometry) -> Bound:
     given.require_contractive(run.learning_rate, geometry)
     proofs = proofs_of(run, geometry)
     if run.order == "fixed" or len(proofs) == 1:
+        proofs = tuple(_sharpened(proof, run, geometry) for proof in proofs)
         f: TradeoffFunction = GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
         name = "Theorem B1"
     else:
@@ -364,6 +395,7 @@ def _sampling(geometry: Geometry) -> tuple[Assumption, ...]:
         Assumption(
             "sensitivity", f"F - F' is {geometry.sensitivity:g}-Lipschitz for neighbouring data"
         ),
+        given.adjacency(geometry),
         *extra,
         given.hidden_iterates(),
     )

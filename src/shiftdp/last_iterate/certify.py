@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture
+from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture, TradeoffFunction
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.bounds import RULES, Bound, Family, Proof, proofs_of, rules_for, solve
 from shiftdp.last_iterate.certificate import Certificate
@@ -130,8 +130,11 @@ def certify(
     if not evaluation.found:
         raise evaluation.refused[-1][1]
     best = _tightest(evaluation.found)
-    proofs = best.proofs or _proofs(run, geometry, best)
-    return Certificate(run, geometry, best.name, best.f, best.assumptions, proofs)
+    if best.proofs:
+        return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)
+    proofs = _proofs(run, geometry, best)
+    f = _not_below(best.f, proofs)
+    return Certificate(run, geometry, best.name, f, best.assumptions, proofs)
 
 
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
@@ -177,7 +180,7 @@ def _tightest(found: tuple[Bound, ...]) -> Bound:
     least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
     for bound in found:
         if bound.family == "ours" and bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
-            return replace(bound, f=GaussianTradeoff(min(bound.mu, least)))
+            return bound
     # the second number decides between bounds so good that epsilon is 0
     return min(found, key=lambda bound: (bound.f.epsilon(1e-6), bound.f.advantage()))
 
@@ -187,6 +190,13 @@ def _proofs(run: Run, geometry: Geometry, bound: Bound) -> tuple[Proof, ...]:
     if bound.family != "paper" or not isinstance(run, (NoisyGD, NoisyCGD)):
         return ()
     return proofs_of(run, geometry)
+
+
+def _not_below(f: TradeoffFunction, proofs: tuple[Proof, ...]) -> TradeoffFunction:
+    """A closed form of the paper, not below what its shifts prove, both being rounded up."""
+    if not isinstance(f, GaussianTradeoff) or not proofs:
+        return f
+    return GaussianTradeoff(max(f.mu, *(proof.shifts.mu for proof in proofs)))
 
 
 def _check(run: Run, geometry: Geometry, bounds: str) -> None:

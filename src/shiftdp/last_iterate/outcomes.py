@@ -12,14 +12,16 @@ not fall. *Proof.* Follow the shifts a' that are optimal for the later visit as 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._errors import UnmetHypothesis
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
@@ -30,6 +32,7 @@ __all__ = [
     "Outcome",
     "StepSchedule",
     "Visits",
+    "each_outcome",
     "has_random_visits",
     "outcomes",
     "schedule_of",
@@ -42,6 +45,7 @@ _UP, _DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
 _LEAST_GROUPS, _MOST_GROUPS = 16, 128
 _MOST_WORK = 4_000_000  # steps times positions that are solved step by step, some seconds
 _WINDOW = 200_000
+_MOST_STEPS = 1 << 24  # that are listed, and followed by whoever verifies
 
 
 class BatchRun(Protocol):
@@ -82,19 +86,29 @@ class Outcome:
     """One possibility for a record, with its probability (1 where the worst one counts)."""
 
     visits: Visits
-    weight: float
+    share: Fraction = Fraction(1)
+
+    @property
+    def weight(self) -> float:
+        """The nearest float to the probability: `Mixture` pays for one rounding of its weights."""
+        return float(self.share)
 
 
 def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
     """What may happen to a record: candidates for the worst (fixed), or all cases (random order).
 
-    The weights of a random order add up to 1. Records that are dropped at the end of an epoch are
-    those behind its last batch: in a random order one of n is among them with their share.
+    The probabilities of a random order add up to 1. Records that are dropped at the end of an epoch
+    are those behind its last batch: in a random order one of n is among them with their share.
     """
+    return list(each_outcome(run, geometry))
+
+
+def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
+    """The same one by one: there may be as many as batches, and who compares them may stop."""
     if not has_random_visits(run):
-        return [Outcome(visits, 1.0) for visits in _candidates(run, geometry)]
+        yield from (Outcome(visits) for visits in _candidates(run, geometry))
+        return
     last = run.steps % run.batches
-    sizes = [run.size_of(j) / run.n for j in range(1, run.batches + 1)]
     if run.order == "shuffled_once":
         # positions up to `last` have one visit more: no group may reach across
         seen, cut = run.batches, last
@@ -102,16 +116,16 @@ def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
         seen, cut = last or run.batches, 0
     groups = _groups(run, geometry, seen, cut)
     if groups is None:
-        return [Outcome(Visits("worst"), 1.0)]
+        yield Outcome(Visits("worst"))
+        return
     pattern: Pattern = "every" if run.order == "shuffled_once" else "final"
-    found = [
-        Outcome(Visits(pattern, group[-1]), math.fsum(sizes[j - 1] for j in group))
-        for group in groups
-    ]
-    if seen < run.batches or _dropped(run):
-        unseen = math.fsum([*sizes[seen:], _dropped(run) / run.n])
-        found.append(Outcome(Visits(pattern, 0), unseen))
-    return found
+    left = run.n
+    for group in groups:
+        records = (len(group) - 1) * run.size_of(1) + run.size_of(group[-1])
+        left -= records
+        yield Outcome(Visits(pattern, group[-1]), Fraction(records, run.n))
+    if left:
+        yield Outcome(Visits(pattern, 0), Fraction(left, run.n))
 
 
 def has_random_visits(run: BatchRun) -> bool:
@@ -161,9 +175,9 @@ def _arrays(
     rates, where = np.unique(eta, return_inverse=True)
     slope = geometry.steepest if attained else geometry.contraction
     c = np.array([slope(float(rate)) for rate in rates])[where]
-    divisor = np.full(run.batches, float(run.divisor_of(1)))
-    divisor[-1] = run.divisor_of(run.batches)
-    s = eta * geometry.sensitivity / np.resize(divisor, steps) * (_DOWN if attained else _UP)
+    small = np.arange(1, steps + 1) % run.batches == 0
+    divisor = np.where(small, float(run.divisor_of(run.batches)), float(run.divisor_of(1)))
+    s = eta * geometry.sensitivity / divisor * (_DOWN if attained else _UP)
     return c, s, eta * np.asarray(run.noise, dtype=np.float64)
 
 
@@ -183,7 +197,7 @@ def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
     return bool(np.all(growing | (eta[1:] >= c[1:] * eta[:-1] * _UP)))
 
 
-def _candidates(run: BatchRun, geometry: Geometry) -> list[Visits]:
+def _candidates(run: BatchRun, geometry: Geometry) -> Iterable[Visits]:
     """Positions of which one is the worst.
 
     Where later is worse this is the last one, or, if the last epoch is unfinished, the one that was
@@ -193,11 +207,11 @@ def _candidates(run: BatchRun, geometry: Geometry) -> list[Visits]:
     if _later_is_worse(run, geometry):
         return [Visits("every", j) for j in sorted({last, run.batches} - {0})]
     if _equal_steps(run) or run.batches * run.steps <= _MOST_WORK:
-        return [Visits("every", j) for j in range(1, run.batches + 1)]
+        return (Visits("every", j) for j in range(1, run.batches + 1))
     return [Visits("worst")]  # too many to try one by one
 
 
-def _groups(run: BatchRun, geometry: Geometry, seen: int, cut: int) -> list[range] | None:
+def _groups(run: BatchRun, geometry: Geometry, seen: int, cut: int) -> Iterable[range] | None:
     """Positions 1 to `seen` in groups that share a bound, that of their last one; none over `cut`.
 
     None where that is not allowed, and taking all one by one would take too long.
@@ -209,7 +223,7 @@ def _groups(run: BatchRun, geometry: Geometry, seen: int, cut: int) -> list[rang
     affordable = _MOST_GROUPS if quick else max(_LEAST_GROUPS, _MOST_WORK // run.steps)
     most = min(affordable, _MOST_GROUPS)
     if seen <= most or (quick and not contracting):
-        return [range(j, j + 1) for j in range(1, seen + 1)]
+        return (range(j, j + 1) for j in range(1, seen + 1))
     if not _later_is_worse(run, geometry):
         return None
     # as wide as they are far from the last position, on which their privacy depends
@@ -217,7 +231,7 @@ def _groups(run: BatchRun, geometry: Geometry, seen: int, cut: int) -> list[rang
     for begin, end in ((0, cut), (cut, seen)):
         share = max(1, most * (end - begin) // seen)
         ends |= {end - round((end - begin) ** (i / share)) for i in range(share) if end > begin}
-    return [range(a + 1, b + 1) for a, b in pairwise(sorted(ends))]
+    return (range(a + 1, b + 1) for a, b in pairwise(sorted(ends)))
 
 
 def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule | ReshuffledSchedule:
@@ -242,6 +256,7 @@ def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule | 
                 diameter=geometry.diameter,
             )
     skipped = _forgotten(run, geometry, dominated)
+    _require_short(run.steps - skipped * batches)
     c, s, sd = _arrays(run, geometry, run.steps - skipped * batches)
     visited = np.zeros(c.size)
     earlier = (dominated - skipped) * batches
@@ -256,6 +271,17 @@ def _dominated(run: BatchRun, geometry: Geometry, visits: Visits) -> Schedule | 
     if skipped:
         visited[0] += c[0] * geometry.diameter * _UP
     return Schedule(c, visited, sd, geometry.diameter)
+
+
+def _require_short(steps: int) -> None:
+    if steps > _MOST_STEPS:
+        raise UnmetHypothesis(
+            "steps",
+            steps,
+            f"are too many to be treated one by one (at most {_MOST_STEPS})",
+            "give fewer, a learning rate with which a step contracts, or ask for "
+            'bounds="composition"',
+        )
 
 
 def _strongest(c: Array, s: Array) -> Array:

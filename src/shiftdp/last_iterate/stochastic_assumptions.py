@@ -7,7 +7,13 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof, record_move
+from shiftdp.last_iterate.stochastic_shifts import (
+    LEAST_SPLIT,
+    MOST_SPLIT,
+    StochasticProof,
+    record_move,
+)
+from shiftdp.last_iterate.theorem_names import theorem_of
 
 __all__ = [
     "refuse_adjacency",
@@ -42,19 +48,19 @@ def stochastic_hypotheses(
 ) -> tuple[Assumption, ...]:
     """What the theorem of this name asks of NoisySGD."""
     found: list[Assumption] = []
-    contracted = not name.endswith("(composition)")
+    theorem = theorem_of(name)
     poisson = run.sampling == "poisson"
-    if contracted:
+    if theorem.contracts:
         found.append(
             given.summed_losses(geometry, "the sampled sum")
             if poisson
             else given.smooth_losses(geometry)
         )
-        if geometry.bounded and name != "Thm sgd-sc":
+        if geometry.bounded and theorem.projects:
             found.append(given.constraint(geometry))
     found.append(_poisson_sensitivity(geometry) if poisson else given.sensitivity(geometry))
     found += [given.adjacency(geometry), _sampling(run)]
-    if cap is not None and contracted:
+    if cap is not None and theorem.contracts:
         found.append(
             Assumption(
                 "batch cap",
@@ -122,23 +128,42 @@ def require_steps(run: NoisySGD) -> None:
         )
 
 
+_FIXED_SIZE = ("Thm sgd (composition)", "Thm sgd-sc", "Thm sgd-proj", "Theorem B3")
+_POISSON = ("Poisson (composition)", "Theorem B3 (Poisson)")
+
+
+def _is_of(name: str, proof: StochasticProof | None, run: NoisySGD) -> bool:
+    """Whether a proof has the free parameters of the theorem, in their range, and no others."""
+    by = theorem_of(name).by
+    if proof is None:
+        return by == "formula"
+    if not 0 <= proof.tau < run.steps or by == "formula":
+        return False
+    capped = run.sampling == "poisson"
+    if capped != (proof.cap is not None) or (proof.cap is not None and proof.cap < 1):
+        return False
+    if run.batch_cap is not None and proof.cap != run.batch_cap:
+        return False
+    if by == "split":
+        split = proof.split
+        return not proof.groups and split is not None and LEAST_SPLIT <= split <= MOST_SPLIT
+    return bool(proof.groups) and proof.split is None
+
+
 def require_theorem(
     name: str, run: NoisySGD, geometry: Geometry, proof: StochasticProof | None
 ) -> tuple[Assumption, ...]:
     """Refuse a theorem that does not apply to the run; else list what it asks for."""
     poisson = run.sampling == "poisson"
-    if poisson != (name in ("Poisson (composition)", "Theorem B3 (Poisson)")):
+    if name not in (_POISSON if poisson else _FIXED_SIZE):
         raise UnmetHypothesis(
             "sampling", run.sampling, f"is not that of {name}", "certify the run anew"
         )
-    contracted = not name.endswith("(composition)")
-    if contracted == (proof is None):
+    if not _is_of(name, proof, run):
         raise UnmetHypothesis("proof", proof, f"is not one of {name}", "certify the run anew")
     if proof is not None:
-        if not 0 <= proof.tau < run.steps or (proof.split is None) == (not proof.groups):
-            raise UnmetHypothesis("proof", proof, f"is not one of {name}", "certify the run anew")
         require_contraction(run, geometry)
-        if poisson or name.startswith("Thm"):
+        if poisson or proof.split is not None:
             require_convex(geometry)
         if name == "Thm sgd-proj" and not geometry.bounded:
             raise UnmetHypothesis(

@@ -46,7 +46,9 @@ from shiftdp.last_iterate.stochastic_laws import (
 )
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 from shiftdp.last_iterate.stochastic_shifts import (
+    LEAST_SPLIT,
     MOST_GROUPS,
+    MOST_SPLIT,
     StochasticProof,
     StochasticSteps,
     grouped_shifts,
@@ -210,7 +212,7 @@ def _split_bound(
     known: dict[float, tuple[float, int]] = {}
 
     def cost(u: float) -> float:
-        beta = 1.0 + math.exp(u)
+        beta = _beta(u)
         if u not in known:
             count, eps = best_count(cumulants(beta), 2.0 * beta * s, most, delta)
             known[u] = eps, count
@@ -230,7 +232,7 @@ def _split_bound(
     def precise(u: float, log_count: float) -> float:
         """The contour estimate, infinite where it is refused."""
         T = min(most, max(1, round(math.exp(log_count))))
-        proof = StochasticProof(run.steps - T, split=1.0 + math.exp(u))
+        proof = StochasticProof(run.steps - T, split=_beta(u))
         f = rebuild(name, run, geometry, proof, 1e-3)
         if not isinstance(f, Composite):
             return f.epsilon(delta)
@@ -241,10 +243,15 @@ def _split_bound(
         (u, log_count), found = polish(precise, (u, math.log(count)))
         if math.isfinite(found):
             guess, count = found, min(most, max(1, round(math.exp(log_count))))
-    proof = StochasticProof(run.steps - count, split=1.0 + math.exp(u))
+    proof = StochasticProof(run.steps - count, split=_beta(u))
     f = rebuild(name, run, geometry, proof, accuracy_for(guess))
     hypotheses = stochastic_hypotheses(name, run, geometry)
     return Bound(name, "paper", f, hypotheses, (proof,), guess)
+
+
+def _beta(u: float) -> float:
+    """1 + e^u, held to the range of splits."""
+    return min(MOST_SPLIT, max(LEAST_SPLIT, 1.0 + math.exp(min(u, 10.0))))
 
 
 def _shifted(run: NoisySGD, geometry: Geometry, delta: float) -> Bound:

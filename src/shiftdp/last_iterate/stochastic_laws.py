@@ -28,6 +28,8 @@ from shiftdp.last_iterate.batch_cap import cap_failure
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 from shiftdp.last_iterate.stochastic_shifts import (
+    LEAST_SPLIT,
+    MOST_SPLIT,
     UP,
     StochasticProof,
     StochasticSteps,
@@ -40,6 +42,8 @@ __all__ = [
     "beyond_cap",
     "capped_steps",
     "composition_of",
+    "gap_proj",
+    "gap_sc",
     "other_split",
     "product",
     "rebuild",
@@ -81,27 +85,34 @@ def _build_sc(
     run: NoisySGD, geometry: Geometry, proof: StochasticProof, accuracy: float
 ) -> TradeoffFunction:
     steps, beta = steps_of(run, geometry), _split(proof)
-    count = steps.steps - proof.tau
-    gap = 2.0 * other_split(beta) * series_tail(steps, count)
     parts = [
-        (GaussianTradeoff(gap), 1),
+        (GaussianTradeoff(gap_sc(steps, proof)), 1),
         (subsampled(steps.p, 2.0 * beta * steps.s * UP), 1),
-        (subsampled(steps.p, 2.0 * steps.s), count),
+        (subsampled(steps.p, 2.0 * steps.s), steps.steps - proof.tau),
     ]
     return product(parts, accuracy)
+
+
+def gap_sc(steps: StochasticSteps, proof: StochasticProof) -> float:
+    """mu of the Gaussian factor of Thm sgd-sc, rounded up."""
+    return 2.0 * other_split(_split(proof)) * series_tail(steps, steps.steps - proof.tau) * UP
 
 
 def _build_proj(
     run: NoisySGD, geometry: Geometry, proof: StochasticProof, accuracy: float
 ) -> TradeoffFunction:
     steps, beta = steps_of(run, geometry), _split(proof)
-    count = steps.steps - proof.tau
-    gap = other_split(beta) * steps.diameter / math.sqrt(count) * UP
     parts = [
-        (GaussianTradeoff(gap), 1),
-        (subsampled(steps.p, 2.0 * beta * steps.s * UP), count),
+        (GaussianTradeoff(gap_proj(steps, proof)), 1),
+        (subsampled(steps.p, 2.0 * beta * steps.s * UP), steps.steps - proof.tau),
     ]
     return product(parts, accuracy)
+
+
+def gap_proj(steps: StochasticSteps, proof: StochasticProof) -> float:
+    """mu of the Gaussian factor of Thm sgd-proj, rounded up."""
+    count = steps.steps - proof.tau
+    return other_split(_split(proof)) * steps.diameter / math.sqrt(count) * UP
 
 
 def _build_b3(
@@ -185,8 +196,13 @@ def series_tail(steps: StochasticSteps, count: int) -> float:
 
 
 def _split(proof: StochasticProof) -> float:
-    if proof.split is None or not proof.split > 1.0:
-        raise InvalidInput("split", proof.split, "is no split of the noise", "give beta > 1")
+    if proof.split is None or not LEAST_SPLIT <= proof.split <= MOST_SPLIT:
+        raise InvalidInput(
+            "split",
+            proof.split,
+            "is no split of the noise",
+            f"give beta between {LEAST_SPLIT:g} and {MOST_SPLIT:g}",
+        )
     return proof.split
 
 

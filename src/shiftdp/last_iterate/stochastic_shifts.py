@@ -24,7 +24,9 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 
 __all__ = [
+    "LEAST_SPLIT",
     "MOST_GROUPS",
+    "MOST_SPLIT",
     "UP",
     "StochasticProof",
     "StochasticSteps",
@@ -38,6 +40,8 @@ __all__ = [
 
 UP = 1.0 + 2.0**-50
 MOST_GROUPS = 6
+LEAST_SPLIT, MOST_SPLIT = 1.0 + 2.0**-10, 2.0**10
+"""The range of beta. Its best value lies far inside, and here nothing overflows or cancels."""
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)
 

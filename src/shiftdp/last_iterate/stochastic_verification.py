@@ -1,4 +1,8 @@
-"""Check the shifts of Theorem B3 in decimal arithmetic, without the code that made them."""
+"""Check the proofs of bounds on NoisySGD in exact arithmetic, without the code that made them.
+
+Rational numbers for the constants of a run, decimals of 80 digits and exponents up to 10^17 for
+powers, roots and logarithms: nothing overflows, nothing is lost to rounding.
+"""
 
 from __future__ import annotations
 
@@ -9,58 +13,101 @@ from fractions import Fraction
 from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_run import NoisySGD
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.stochastic_shifts import LEAST_SPLIT, MOST_SPLIT, StochasticProof
 
-__all__ = ["verify_stochastic"]
+__all__ = ["verify_constants", "verify_gap", "verify_groups"]
 
 # far more digits than the 1e-12 by which shifts are rounded up
-_DIGITS = Context(prec=80, Emin=-(10**15), Emax=10**15)
+_DIGITS = Context(prec=80, Emin=-(10**17), Emax=10**17)
 _SLACK = Decimal("1e-60")
 _SAME = Fraction(1, 2**49)  # how much more a constant may be than what it rounds
+_SAME_GAP, _SAME_FAILURE = 1 + Decimal("1e-9"), 1 + Decimal("1e-2")  # the same for these
+_TINY = Decimal("1e-30")
+_MOST_TERMS = 100_000
+# A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
+_UNDERFLOW = Decimal("1e-300")
 
 
-def verify_stochastic(
-    run: NoisySGD, geometry: Geometry, proof: StochasticProof, p: float, s: float, failure: float
+def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> None:
+    """Raise unless p and s, with which a step is charged, are those of the run, rounded up.
+
+    They may not be less: a step may only be more private than what it is charged for.
+    """
+    each = _apart(run, geometry)
+    if run.sampling == "poisson" and geometry.adjacency == "replace_one":
+        # the norm of one gradient, of which the distance of two says nothing
+        _require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
+        each = Fraction(geometry.gradient_bound or 0.0) / (run.batch_size * Fraction(run.noise))
+    _require_not_less(p, Fraction(run.batch_size, run.n), "participation")
+    _require_not_less(s, each, "sensitivity")
+
+
+def verify_groups(
+    run: NoisySGD, geometry: Geometry, proof: StochasticProof, failure: float
 ) -> None:
-    """Raise `VerificationFailed` unless shifts, constants and failure are those of a proof.
+    """Raise unless the shifts of Theorem B3 bring the two runs together.
 
-    The constants are recomputed in rational arithmetic from the run and the geometry, the distance
-    of the two runs is followed group by group to the last step, and must not be positive there. A
-    step may only be more private than what it is charged for: p, s and `failure` may be more than
-    they have to be, not less.
+    The distance of the two runs is followed group by group to the last step, in 80 digits, and must
+    not be positive there. `failure` may be more than the batch cap makes it, not less.
     """
     tau, groups, cap = proof.tau, proof.groups, proof.cap
     _require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
+    _require(bool(groups), "there are no shifts")
     _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    eta, sigma, b = Fraction(run.learning_rate), Fraction(run.noise), run.batch_size
-    L, poisson = Fraction(geometry.sensitivity), run.sampling == "poisson"
-    apart = L / (b * sigma)
-    each = apart
-    if poisson and geometry.adjacency == "replace_one":
-        # the norm of one gradient, of which the distance of two says nothing
-        _require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
-        each = Fraction(geometry.gradient_bound or 0.0) / (b * sigma)
-    _require_not_less(p, Fraction(b, run.n), "participation")
-    _require_not_less(s, each, "sensitivity")
-    _require(poisson == (cap is not None), "a batch cap goes with Poisson sampling")
-    c = _lipschitz(run, geometry, cap)
-    far = math.isinf(geometry.diameter)
-    diameter = None if far else Fraction(geometry.diameter) / (eta * sigma)
+    _require((run.sampling == "poisson") == (cap is not None), "Poisson sampling has a batch cap")
+    c, apart = _lipschitz(run, geometry, cap), _apart(run, geometry)
     with localcontext(_DIGITS):
         slope = _decimal(c)
         # the distance at tau, and how many steps have to keep to the batch cap for it
         starts = [(_separation(slope, _decimal(apart), tau), run.steps)]
-        if diameter is not None:
-            starts.append((_decimal(diameter), run.steps - tau))
+        if geometry.bounded:
+            starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
         together = [counted for start, counted in starts if _meet(slope, start, groups)]
         _require(bool(together), "the shifts do not bring the two runs together")
-        if cap is not None:
-            least = _failure(run, cap, min(together))
-            _require(Decimal(failure) >= least, "the batch cap fails more often than stated")
+        least = Decimal(0) if cap is None else _failure(run, cap, min(together))
+        _require(Decimal(failure) >= least, "the batch cap fails more often than stated")
+        _require(
+            Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often"
+        )
+
+
+def verify_gap(
+    run: NoisySGD, geometry: Geometry, proof: StochasticProof, gap: float, *, projected: bool
+) -> None:
+    """Raise unless `gap` is at least mu of the Gaussian factor of Thm sgd-proj, or of Thm sgd-sc.
+
+    With 1/alpha^2 + 1/beta^2 = 1, T = t - tau and the exact constants of the run: alpha D'/sqrt(T),
+    or 2 alpha s (c^{T+1} - c^t)/(1 - c).
+    """
+    beta, count = proof.split, run.steps - proof.tau
+    _require(0 <= proof.tau < run.steps, f"tau={proof.tau} is not among 0 to {run.steps - 1}")
+    _require(beta is not None and LEAST_SPLIT <= beta <= MOST_SPLIT, f"beta={beta!r} is no split")
+    with localcontext(_DIGITS):
+        alpha = 1 / (1 - 1 / Decimal(beta or 1) ** 2).sqrt()
+        if projected:
+            exact = alpha * _decimal(_diameter(run, geometry)) / Decimal(count).sqrt()
         else:
-            _require(failure == 0.0, "nothing fails without a batch cap")
+            slope = _decimal(_lipschitz(run, geometry, None))
+            _require(slope < 1, "the steps do not contract")
+            tail = max(0, run.steps - count - 1)
+            exact = 2 * alpha * _separation(slope, _decimal(_apart(run, geometry)), tail)
+            exact *= slope ** (count + 1) if slope else 0
+        _require(
+            exact * (1 + _SLACK) <= Decimal(gap) + _UNDERFLOW and gap <= exact * _SAME_GAP + _TINY,
+            f"the Gaussian factor has mu={gap!r}, which is not that of the split",
+        )
+
+
+def _apart(run: NoisySGD, geometry: Geometry) -> Fraction:
+    """L / (b sigma): what the coupled runs separate by in a step, in units of its noise."""
+    return Fraction(geometry.sensitivity) / (run.batch_size * Fraction(run.noise))
+
+
+def _diameter(run: NoisySGD, geometry: Geometry) -> Fraction:
+    """D / (eta sigma)."""
+    return Fraction(geometry.diameter) / (Fraction(run.learning_rate) * Fraction(run.noise))
 
 
 def _meet(slope: Decimal, start: Decimal, groups: tuple[tuple[float, int], ...]) -> bool:
@@ -99,31 +146,39 @@ def _series(slope: Decimal, power: Decimal, n: int) -> Decimal:
 
 
 def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
-    """1 - (1 - P[Bin(n-1, p) >= B])^steps from below, within a part of 1e-3 or so.
+    """1 - (1 - P[Bin(n-1, p) >= B])^steps from above, within a part of 1e-3 or so.
 
-    The first terms of the tail are summed, each from the last by the ratio of binomials; the first
-    one is (with Robbins' lower bound on N! and upper bounds on the others) from below as well.
+    The first terms of the tail are summed, each from the last by the ratio of binomials, which
+    falls: a geometric series is above the rest. The first term is from above as well, by Robbins'
+    bounds on factorials.
     """
     N, B = run.n - 1, cap
     if B > N:
         return Decimal(0)
     p = _decimal(Fraction(run.batch_size, run.n))
-    if p == 1 or N * p >= B:
-        return Decimal(1) if p == 1 else Decimal("0.25")
+    if p == 1 or N * p + 1 >= B:
+        return Decimal(1)
     if B == N:
-        first = p**N
+        tail = p**N
     else:
         log_first = -(B * (B / (N * p)).ln() + (N - B) * ((N - B) / (N * (1 - p))).ln())
-        inverse = 1 / (12 * Decimal(N) + 1) - 1 / (12 * Decimal(B)) - 1 / (12 * Decimal(N - B))
+        inverse = 1 / (12 * Decimal(N)) - 1 / (12 * Decimal(B) + 1)
+        inverse -= 1 / (12 * Decimal(N - B) + 1)
         pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
-        first = (log_first + inverse).exp() * (N / (2 * pi * B * (N - B))).sqrt()
-    tail, term = first, first
-    for k in range(B, min(N, B + 10_000)):
-        term *= (N - k) * p / ((k + 1) * (1 - p))
-        tail += term
-        if term < tail * Decimal("1e-6"):
-            break
-    return 1 - (1 - tail) ** steps
+        term = (log_first + inverse).exp() * (N / (2 * pi * B * (N - B))).sqrt() * (1 + _SLACK)
+        tail = term
+        for k in range(B, N):
+            ratio = (N - k) * p / ((k + 1) * (1 - p))
+            rest = term * ratio / (1 - ratio)
+            if rest < tail / 1000 or k - B >= _MOST_TERMS:
+                tail += rest
+                break
+            term *= ratio
+            tail += term
+    if tail >= 1:
+        return Decimal(1)
+    # in a product of so many factors next to 1 the digits of a tiny tail would be lost
+    return min(Decimal(1), tail * steps if tail * steps < _TINY else 1 - (1 - tail) ** steps)
 
 
 def _decimal(value: Fraction) -> Decimal:

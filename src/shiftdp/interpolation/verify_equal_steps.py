@@ -1,0 +1,223 @@
+"""The independent check of shifts on equal steps, in decimal arithmetic. Its cost is free of t.
+
+Nothing here is shared with the solver. Steps are equal: Lipschitz constant c, noise sd, and visits
+that come in arithmetic progressions. Let step i displace by `s_i` (0 without a visit), let the two
+runs be at most z apart after step tau, and let `a_i >= 0` be any shifts. Put
+
+    S(j) = sum_{i>j} c^{t-i} s_i,      A(j) = sum_{i>j} c^{t-i} a_i.
+
+**If A(j) >= S(j) for tau <= j < t, and A(tau) >= S(tau) + c^{t-tau} z, then the last iterates are
+G(mu) with mu^2 = sum (a_i / sd)^2.** *Proof.* Shift by `min(a_i, what there is)`. The distance that
+is left follows `z_i = max(0, c z_{i-1} + s_i - a_i)`, so after step t it is the largest of 0, of
+`S(j) - A(j)` (it was 0 after step j, and never since) and of `S(tau) + c^{t-tau} z - A(tau)` (it
+was never 0). All of them are at most 0. What was paid is at most the sum. [BSA24, Thm shift] ∎
+
+**Where to look.** S is constant between visits and A falls, so `j = v - 1` for the visits v is
+enough. In one block `a_i = amount c^{peak-i}`; seen over the clock `sum c^{2(t-i)}`, A is linear
+there, and if c <= 1 the points of S in front of equally spaced visits of equal strength form a
+concave chain (from one to the next its slope changes by the factor c^period): A - S is least at the
+first or at the last of those visits in the block. If c > 1, every visit is looked at.
+
+**Amounts are floats** and miss the inequalities by rounding. The verifier repairs them: all shifts
+are multiplied by 1 + e, and the last one is raised by r, which makes up for what is left (amounts
+that underflow). By the triangle inequality `mu <= (1 + e) sqrt(sum (a_i/sd)^2) + r/sd`, for any
+e >= 0 with the r that goes with it. e is what the worst inequality asks for, up to 1e-9.
+
+**Rounding.** Powers and sums have 100 digits; 1 - c loses 16 of them and a power with an exponent
+below 2^53 another 16, so everything is right to 1e-60, which is paid for with a factor 1 + 1e-40.
+`sd` may have been rounded up: it is lowered by 2^-50.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal, localcontext
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._checks import Array
+from shiftdp._errors import VerificationFailed
+
+__all__ = ["Claim", "EqualSteps", "Progression", "float_above", "proved_mu_of_equal_steps"]
+
+_DIGITS = Context(prec=100, Emin=-(10**17), Emax=10**17)
+_UP = 1 + Decimal("1e-40")
+_NOISE_DOWN = 1 - Decimal(2) ** -50
+_MOST_REPAIR = Decimal("1e-9")
+
+
+class Progression(NamedTuple):
+    """Visits at the steps `first`, `first + period`, ...: `number` of them, equally strong."""
+
+    first: int
+    period: int
+    number: int
+    sensitivity: float
+
+    @property
+    def last(self) -> int:
+        return self.first + self.period * (self.number - 1)
+
+    def up_to(self, step: int) -> int:
+        """How many visits there are at the steps 1 to `step`."""
+        if step < self.first:
+            return 0
+        return min(self.number, (step - self.first) // self.period + 1)
+
+    def within(self, begin: int, end: int, every: bool) -> Iterator[int]:
+        """The visits at the steps `begin` to `end`: every one, or the first and the last."""
+        low, high = self.up_to(begin - 1), self.up_to(end)
+        ends = range(low, high) if every else {low, high - 1} if low < high else ()
+        for k in ends:
+            yield self.first + self.period * k
+
+
+@runtime_checkable
+class EqualSteps(Protocol):
+    """A schedule of equal steps, as far as it is asked for here."""
+
+    @property
+    def contraction(self) -> float: ...
+    @property
+    def noise(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def diameter(self) -> float: ...
+    @property
+    def progressions(self) -> tuple[Progression, ...]: ...
+
+
+class Claim(Protocol):
+    """What is asked of a certificate: see `shiftdp.interpolation.shifts.Shifts`."""
+
+    @property
+    def tau(self) -> int: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def first(self) -> NDArray[np.int64]: ...
+    @property
+    def last(self) -> NDArray[np.int64]: ...
+    @property
+    def peak(self) -> NDArray[np.int64]: ...
+    @property
+    def amount(self) -> Array: ...
+    @property
+    def mu(self) -> float: ...
+
+
+def proved_mu_of_equal_steps(schedule: EqualSteps, shifts: Claim) -> tuple[float, float]:
+    """The mu that these shifts prove, rounded up, and how much of it they could do without.
+
+    The second number compares A(tau) with what it has to reach: it is about 0 for shifts that were
+    made for this run. The blocks must cover the steps after tau.
+
+    >>> from shiftdp.interpolation.periodic import optimal_shifts_periodic
+    >>> from shiftdp.interpolation.schedule import PeriodicSchedule
+    >>> schedule = PeriodicSchedule(0.9, 1.0, 1.0, period=40, first=40, steps=40 * 10**6)
+    >>> mu, excess = proved_mu_of_equal_steps(schedule, optimal_shifts_periodic(schedule))
+    >>> round(mu, 6), excess < 1e-12
+    (1.000026, True)
+    """
+    with localcontext(_DIGITS):
+        return _Check(schedule, shifts).mu()
+
+
+class _Check:
+    def __init__(self, schedule: EqualSteps, shifts: Claim) -> None:
+        self.c, self.sd = Decimal(schedule.contraction), Decimal(schedule.noise) * _NOISE_DOWN
+        self.t, self.D = schedule.steps, schedule.diameter
+        self.visits = [row for row in schedule.progressions if row.number and row.sensitivity]
+        self.tau, self.start = shifts.tau, shifts.start
+        self.blocks: Sequence[tuple[int, int, int, float]] = list(
+            zip(
+                *(x.tolist() for x in (shifts.first, shifts.last, shifts.peak, shifts.amount)),
+                strict=True,
+            )
+        )
+
+    def mu(self) -> tuple[float, float]:
+        self._check_start()
+        energy, later = Decimal(0), Decimal(0)
+        pairs: list[tuple[Decimal, Decimal]] = []  # S(j) and A(j), where it matters
+        for first, last, peak, amount in reversed(self.blocks):
+            strength = self._strength(last, peak, amount)
+            weight = strength * self._power(self.t - last)
+            for row in self.visits:
+                for v in row.within(first, last, every=self.c > 1):
+                    ahead = later + weight * self._sum(2, last - v + 1)
+                    pairs.append((self._displacement(v - 1), ahead))
+            whole = self._sum(2, last - first + 1)
+            later += weight * whole
+            energy += strength**2 * whole
+        begun = self._displacement(self.tau)
+        if self.start:
+            begun += self._power(self.t - self.tau) * Decimal(self.start)
+        pairs.append((begun, later))
+        repair = max((s / a - 1 for s, a in pairs if 0 < s <= a * (1 + _MOST_REPAIR)), default=0)
+        repair = max(Decimal(0), Decimal(repair))
+        rest = max(s - a * (1 + repair) for s, a in pairs)
+        mu = (1 + repair) * energy.sqrt() / self.sd * _UP
+        if rest > 0:
+            mu += rest * _UP / self.sd
+        excess = mu * (1 - begun / later) if later > 0 else Decimal(0)
+        return float_above(mu), float(max(excess, Decimal(0)))
+
+    def _check_start(self) -> None:
+        """`start` must bound the distance at `tau`: 0 at the start, D always, or S's recursion."""
+        if math.isnan(self.start) or self.start < 0.0:
+            raise VerificationFailed(f"start={self.start!r} is not a distance")
+        if self.tau == 0 or self.start >= self.D:
+            return
+        free = Decimal(0)
+        for row in self.visits:
+            count = row.up_to(self.tau)
+            if count:
+                latest = row.first + row.period * (count - 1)
+                series = self._sum(row.period, count)
+                free += Decimal(row.sensitivity) * self._power(self.tau - latest) * series
+        if not Decimal(self.start) >= free * _UP:
+            raise VerificationFailed(
+                f"start={self.start!r} is not a bound on the distance at tau={self.tau}, which may "
+                f"reach {float(free)!r}"
+            )
+
+    def _strength(self, last: int, peak: int, amount: float) -> Decimal:
+        """The shift in the last step of the block."""
+        if not amount or peak == last:
+            return Decimal(amount)
+        if not self.c:
+            raise VerificationFailed("a block with shifts goes on after a step that forgets")
+        return Decimal(amount) / self._power(last - peak)
+
+    def _displacement(self, j: int) -> Decimal:
+        """S(j): what the visits after step j add to the distance at the end."""
+        total = Decimal(0)
+        for row in self.visits:
+            count = row.number - row.up_to(j)
+            if count:
+                weight = self._power(self.t - row.last) * self._sum(row.period, count)
+                total += Decimal(row.sensitivity) * weight
+        return total
+
+    def _power(self, n: int) -> Decimal:
+        """c^n, with 0^0 = 1."""
+        return self.c**n if n else Decimal(1)
+
+    def _sum(self, stride: int, n: int) -> Decimal:
+        """1 + c^stride + ... + c^{stride (n-1)}."""
+        if self.c == 1 or n <= 1:
+            return Decimal(n)
+        return (1 - self._power(stride * n)) / (1 - self._power(stride))
+
+
+def float_above(value: Decimal) -> float:
+    """The least float that is not below a number >= 0; infinity if there is none."""
+    if not value < Decimal("1.7e308"):
+        return math.inf
+    near = float(value)
+    return near if Decimal(near) >= value else math.nextafter(near, math.inf)
