@@ -27,8 +27,6 @@ from shiftdp.sklearn import (
     PrivateHuberRegressor,
     PrivateLinearSVC,
     PrivateLogisticRegression,
-    load_model,
-    save_model,
 )
 from shiftdp.training import Logistic, Softmax
 
@@ -262,26 +260,6 @@ def test_a_fitted_model_holds_no_records() -> None:
     assert copy.certificate_ == model.certificate_
     # two models of different records are files of nearly the same length: none are inside
     assert len(pickle.dumps(model)) < 20_000
-
-
-def test_model_files(tmp_path: Path) -> None:
-    path = tmp_path / "model.skops"
-    for model in (
-        logistic().fit(X, Y),
-        logistic(classes=[0, 1, 2], order="shuffled_once", epochs=2).fit(X, THREE),
-        PrivateHuberRegressor(epochs=5).fit(X, X[:, 0]),
-    ):
-        save_model(model, path)
-        copy = load_model(path)
-        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-        copy.certificate_.verify()
-        assert copy.certificate_.epsilon(1e-5) == model.certificate_.epsilon(1e-5)
-    save_model(FunctionTransformer(print), path)
-    with pytest.raises(InvalidInput, match="not shiftdp's"):
-        load_model(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(InvalidInput, match="no model file"):
-        load_model(path)
 
 
 # --- bad data ---

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from shiftdp.privacy import Ledger
-from shiftdp.sklearn import PrivateHuberRegressor, load_model
+from shiftdp.sklearn import PrivacyLeakWarning, PrivateHuberRegressor, load_model, save_model
+from shiftdp.training.model_file import read_model
+from shiftdp.training.model_file.archive import digest_of, pack, unpack
 from tests.ui.shell import process, prose, refused, said, shiftdp, table
 
 COMMON = ("--epsilon", "1", "--delta", "1e-5", "--feature-bound", "1")
@@ -38,17 +42,19 @@ def features(folder: Path) -> Any:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "svm"])
 def test_all_formats_make_the_same_model(folder: Path, ending: str) -> None:
-    prose("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "first.skops")
+    prose("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "first.shiftdp")
     more = ("--features", "2") if ending == "svm" else ()
-    prose("train", f"data.{ending}", *TRAIN, *more, "--random-state", "1", "-o", "second.skops")
-    first, second = load_model("first.skops"), load_model("second.skops")
+    prose("train", f"data.{ending}", *TRAIN, *more, "--random-state", "1", "-o", "second.shiftdp")
+    first, second = load_model("first.shiftdp"), load_model("second.shiftdp")
     np.testing.assert_allclose(first.coef_, second.coef_, atol=4 * first.plan_.plan.grid)
     assert first.classes_.tolist() == [0, 1]
 
 
 def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
-    document = said("train", "data.csv", *TRAIN, "-o", "model.skops", "--save", "c.json", "--json")
-    model = load_model("model.skops")
+    document = said(
+        "train", "data.csv", *TRAIN, "-o", "model.shiftdp", "--save", "c.json", "--json"
+    )
+    model = load_model("model.shiftdp")
     assert document["epsilon"] == model.certificate_.epsilon(1e-5) <= 1.0
     assert document["private"] is True
     assert document["plan"]["algorithm"] == "gd"
@@ -59,10 +65,52 @@ def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
 
 
 def test_the_file_is_no_pickle(folder: Path) -> None:
-    prose("train", "data.csv", *TRAIN, "-o", "model.skops")
-    with zipfile.ZipFile("model.skops") as archive:
-        assert "schema.json" in archive.namelist()
-        assert not [name for name in archive.namelist() if name.endswith(".pkl")]
+    prose("train", "data.csv", *TRAIN, "-o", "model.shiftdp")
+    with zipfile.ZipFile("model.shiftdp") as archive:
+        endings = {Path(name).suffix for name in archive.namelist()}
+    assert endings == {".json", ".npy", ".txt"}
+
+
+def test_a_model_file_is_verified(folder: Path) -> None:
+    prose("train", "data.csv", *TRAIN, "-o", "model.shiftdp")
+    prose("train", "data.csv", *TRAIN, "-o", "model.skops", "--epsilon", "2")  # a name of old
+    document = said("verify", "model.shiftdp", "--json")
+    found = read_model("model.shiftdp")
+    assert document["verified"] is True
+    assert document["digest"] == found.digest
+    assert document["not_covered"] == []
+    assert document["epsilon"] == found.certificate.epsilon(1e-5)
+    text = prose("verify", "model.shiftdp")
+    assert found.digest in text
+    assert "that of the model's plan" in text
+    assert said("account", "--certificate", "model.shiftdp", "--json")["epsilon"] <= 1.0
+    members, others = (unpack((folder / f"model.{e}").read_bytes()) for e in ("shiftdp", "skops"))
+    members["certificate.json"] = others["certificate.json"]
+    (folder / "model.shiftdp").write_bytes(pack(members))
+    assert "digest" in refused("verify", "model.shiftdp")
+    del members["digest.txt"]
+    members["digest.txt"] = f"{digest_of(members)}\n".encode()
+    (folder / "model.shiftdp").write_bytes(pack(members))
+    line = refused("verify", "model.shiftdp", "--json")
+    assert line.startswith("FILE model.shiftdp: has the certificate of another run")
+
+
+def test_a_seeded_model_file_is_not_private(folder: Path) -> None:
+    prose("train", "data.csv", *TRAIN, "-o", "model.shiftdp", "--random-state", "1")
+    result = shiftdp("verify", "model.shiftdp")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+
+
+def test_what_a_pipeline_learnt_is_not_covered(folder: Path) -> None:
+    model = make_pipeline(StandardScaler(), PrivateHuberRegressor(epochs=2))
+    X = features(folder)
+    with pytest.warns(PrivacyLeakWarning):
+        save_model(model.fit(X, X[:, 0]), "model.shiftdp")
+    assert said("verify", "model.shiftdp", "--json")["not_covered"] == [
+        "standardscaler (StandardScaler)"
+    ]
+    assert "not covered: what the step standardscaler" in prose("verify", "model.shiftdp")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "svm"])
@@ -90,12 +138,12 @@ def test_a_dry_run_shows_plan_and_certificate(folder: Path) -> None:
     text = prose("train", "data.csv", *TRAIN, "--dry-run")
     for word in ("noisy gradient descent", "foretold", "theorem", "epsilon", "Nothing was trained"):
         assert word in text
-    assert not list(folder.glob("*.skops"))
+    assert not list(folder.glob("*.shiftdp"))
 
 
 def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
     result = shiftdp(
-        "train", "data.csv", *COMMON, "--target", "y", "--epochs", "5", "-o", "m.skops"
+        "train", "data.csv", *COMMON, "--target", "y", "--epochs", "5", "-o", "m.shiftdp"
     )
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
@@ -103,21 +151,21 @@ def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
 
 
 def test_seeds_are_stamped(folder: Path) -> None:
-    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.skops")
+    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.shiftdp")
     assert "NOT PRIVATE" in prose(*seeded)
     assert said(*seeded, "--json")["private"] is False
 
 
 def test_a_ledger_is_charged_first(folder: Path) -> None:
     ledger = Ledger.create("study.db", epsilon=1.2, delta=1e-5)
-    call = ("train", "data.csv", *TRAIN, "--ledger", "study.db", "-o", "m.skops")
+    call = ("train", "data.csv", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
     prose(*call)
     assert len(ledger.entries()) == 1
-    (folder / "m.skops").unlink()
+    (folder / "m.shiftdp").unlink()
     result = shiftdp(*call)
     assert result.exit_code == 1
     assert "1.2" in result.stderr
-    assert not (folder / "m.skops").exists()
+    assert not (folder / "m.shiftdp").exists()
 
 
 LIMITED = """
@@ -134,16 +182,16 @@ def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Pat
     rng = np.random.default_rng(0)
     np.savez("wide.npz", X=rng.normal(size=(20, 60_000)), y=np.arange(20) % 2)
     ledger = Ledger.create("study.db", epsilon=5.0, delta=1e-5)
-    (folder / "m.skops").write_bytes(b"a good model")
+    (folder / "m.shiftdp").write_bytes(b"a good model")
     before = set(folder.iterdir())
-    words = ("train", "wide.npz", *TRAIN, "--ledger", "study.db", "-o", "m.skops")
+    words = ("train", "wide.npz", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
     command = [sys.executable, "-c", LIMITED, *words]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
-    for part in ("m.skops could not be written", "File too large", "study.db keeps the charge"):
+    for part in ("m.shiftdp could not be written", "File too large", "study.db keeps the charge"):
         assert part in line
-    assert (folder / "m.skops").read_bytes() == b"a good model"
+    assert (folder / "m.shiftdp").read_bytes() == b"a good model"
     assert set(folder.iterdir()) == before
     (entry,) = ledger.entries()
     assert not entry.completed
@@ -154,7 +202,7 @@ def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Pat
 
 @pytest.mark.parametrize("option", ["--save", "-o"])
 def test_closed_folders_are_refused_before_the_run(folder: Path, option: str) -> None:
-    given = {"-o": "m.skops", option: "none/there.skops"}
+    given = {"-o": "m.shiftdp", option: "none/there.shiftdp"}
     words = [word for pair in given.items() for word in pair]
     line = refused("train", "data.csv", *TRAIN, *words)
     assert "there is no folder" in line
@@ -162,8 +210,8 @@ def test_closed_folders_are_refused_before_the_run(folder: Path, option: str) ->
 
 def test_numbers_are_learnt_by_huber(folder: Path) -> None:
     call = ("train", "data.csv", *COMMON, "--target", "weight", "--model", "huber", "--width", "2")
-    prose(*call, "--epochs", "5", "-o", "m.skops")
-    model = load_model("m.skops")
+    prose(*call, "--epochs", "5", "-o", "m.shiftdp")
+    model = load_model("m.shiftdp")
     assert isinstance(model, PrivateHuberRegressor)
     assert model.width == 2
 
@@ -203,25 +251,25 @@ def test_bad_tables_get_one_line(
     folder: Path, content: str, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     (folder / "data.csv").write_text(content)
-    line = refused("train", "data.csv", *TRAIN, *arguments, "-o", "m.skops")
+    line = refused("train", "data.csv", *TRAIN, *arguments, "-o", "m.shiftdp")
     for word in words:
         assert word in line
     assert "qqsecret" not in line
-    assert not (folder / "m.skops").exists()
+    assert not (folder / "m.shiftdp").exists()
 
 
 def test_one_class_alone(folder: Path) -> None:
     (folder / "data.csv").write_text("a,y\n1,7\n2,7\n")
-    line = refused("train", "data.csv", *COMMON, "--target", "y", "-o", "m.skops")
+    line = refused("train", "data.csv", *COMMON, "--target", "y", "-o", "m.shiftdp")
     assert "one class" in line
 
 
 def test_files_that_cannot_be(folder: Path) -> None:
     (folder / "data.txt").write_text("1 2 3")
-    assert "known format" in refused("train", "data.txt", *TRAIN, "-o", "m.skops")
+    assert "known format" in refused("train", "data.txt", *TRAIN, "-o", "m.shiftdp")
     (folder / "data.parquet").write_text("nothing")
-    assert "cannot be read" in refused("train", "data.parquet", *TRAIN, "-o", "m.skops")
-    assert "one of .skops" in refused("train", "data.csv", *TRAIN, "-o", "model.pkl")
+    assert "cannot be read" in refused("train", "data.parquet", *TRAIN, "-o", "m.shiftdp")
+    assert "one of .shiftdp, .skops" in refused("train", "data.csv", *TRAIN, "-o", "model.pkl")
     assert "-o" in refused("train", "data.csv", *TRAIN)
 
 

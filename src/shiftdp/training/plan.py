@@ -37,7 +37,7 @@ from shiftdp.training.loss import Loss
 from shiftdp.training.projection import Projection
 from shiftdp.training.softmax import Softmax
 
-__all__ = ["Clipping", "Oversized", "Plan"]
+__all__ = ["NOT_PRIVATE", "Clipping", "Oversized", "Plan"]
 
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
@@ -45,7 +45,7 @@ Oversized = Literal["scale", "refuse"]
 _UP = 1.0 + 2.0**-50
 _MOST = 290.0  # powers of ten that parameters and scores may reach, of the 308 of a float
 _NORMAL = 9.0  # no normal number of the loop is larger
-_NOT_PRIVATE = Assumption(
+NOT_PRIVATE = Assumption(
     "reproducible run: not private",
     "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for the "
     "same run with the entropy of the operating system",
@@ -316,7 +316,7 @@ class Plan:
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
         if self.entropy.private:
             return certificate
-        return replace(certificate, assumptions=(_NOT_PRIVATE, *certificate.assumptions))
+        return replace(certificate, assumptions=(NOT_PRIVATE, *certificate.assumptions))
 
     @property
     def estimate(self) -> Uncertified[TradeoffFunction]:

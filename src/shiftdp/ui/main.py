@@ -18,7 +18,7 @@ COMMANDS = {
     "reproduce": "Every table and figure of the paper, computed again beside what was printed.",
     "risk": "What a guarantee means for one person, in words.",
     "train": "Train a private linear model on a table, and certify it.",
-    "verify": "Check the proof in a saved certificate, without trusting it.",
+    "verify": "Check the proof in a saved certificate, or in a model file, without trusting it.",
 }
 """To add a command: a line here, and a module of that name in `shiftdp.ui.commands` with a
 `command` in it. The line is the first sentence of its help."""

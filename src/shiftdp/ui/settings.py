@@ -15,11 +15,14 @@ from shiftdp.ui.refusals import Missing, Refused, typed
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
+    from shiftdp.training.model_file import ModelFile
 
 __all__ = [
     "certificate_of",
+    "is_archive",
     "overridden",
     "read_certificate",
+    "read_model_file",
     "refuse_described",
     "require_kind",
     "require_parameter",
@@ -105,10 +108,14 @@ def _typed(ctx: click.Context, name: str) -> bool:
 
 
 def read_certificate(path: str) -> Certificate:
-    """A certificate from a file, verified."""
+    """A certificate from its own file or that of a model, verified."""
     from shiftdp._errors import InvalidInput
     from shiftdp.last_iterate import Certificate
 
+    if is_archive(path):
+        certificate = read_model_file(path).certificate
+        certificate.verify()
+        return certificate
     try:
         with open(path, encoding="utf-8") as file:
             certificate = Certificate.from_json(file.read())
@@ -118,6 +125,27 @@ def read_certificate(path: str) -> Certificate:
         raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
     certificate.verify()
     return certificate
+
+
+def is_archive(path: str) -> bool:
+    """Whether it is a model file: no certificate begins as archives do."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
+
+
+def read_model_file(path: str) -> ModelFile:
+    """A model file whose digest holds and whose certificate is that of its plan."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.training.entropy import MissingPackage
+
+    try:
+        from shiftdp.training.model_file import read_model
+
+        return read_model(path)
+    except MissingPackage as error:
+        raise click.ClickException(str(error)) from None
+    except InvalidInput as error:
+        raise InvalidInput("certificate", path, error.problem, error.remedy) from error
 
 
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:

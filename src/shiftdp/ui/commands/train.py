@@ -29,6 +29,7 @@ _MODELS = {
     "svc": "PrivateLinearSVC",
     "huber": "PrivateHuberRegressor",
 }
+_ENDINGS = ("shiftdp", "skops")  # the latter of old: what is written is the same
 _CHOICES: dict[str, tuple[Any, str]] = {
     "algorithm": (Word(("gd", "cgd", "sgd")), "full batches, batches in turn, or random ones"),
     "order": (Word(("fixed", "shuffled_once", "reshuffled")), "of batches in turn"),
@@ -58,7 +59,7 @@ def _plan_options(function: Any) -> Any:
     cls=Command,
     examples=(
         "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --delta 1e-5 "
-        "--feature-bound 1 -o model.skops",
+        "--feature-bound 1 -o model.shiftdp",
         "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --dry-run",
     ),
 )
@@ -135,8 +136,8 @@ def _plan_options(function: Any) -> Any:
 @_plan_options
 @option("compute", type=NUMBER, default=1e11, show_default=True, heading=_PLAN,
         help="How many multiplications the run may take.")  # fmt: skip
-@click.option("-o", "--output", "output", type=OutFile(("skops",)), cls=Option,
-              heading="The answer", help="Write the model to this file (.skops).")  # fmt: skip
+@click.option("-o", "--output", "output", type=OutFile(_ENDINGS), cls=Option,
+              heading="The answer", help="Write the model to this file (.shiftdp).")  # fmt: skip
 @option(
     "dry_run",
     is_flag=True,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.report import document_of, print_document
-from shiftdp.ui.settings import read_certificate
+from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
 
 __all__ = ["command"]
@@ -16,24 +18,46 @@ __all__ = ["command"]
 @click.command(
     "verify",
     cls=Command,
-    examples=("shiftdp verify run.json", "shiftdp verify run.json --delta 1e-6 --json"),
+    examples=(
+        "shiftdp verify run.json",
+        "shiftdp verify model.shiftdp",
+        "shiftdp verify run.json --delta 1e-6 --json",
+    ),
 )
 @click.argument("certificate", type=InFile(), metavar="FILE")
 @answer_options("delta")
 def command(certificate: str, delta: float, json: bool) -> None:
-    """Check the proof in a saved certificate, without trusting it.
+    """Check the proof in a saved certificate, or in a model file, without trusting it.
 
     The shifts in the file are checked step by step against the run that it describes, without the
     solver that found them. What the file assumes of the losses is not known to be true: read it.
+
+    Of a model file the digest is checked too, which binds weights, plan and certificate, and that
+    the certificate is the plan's. The digest names the model: compare it with the one that you were
+    told, as whoever can write files can also write another model.
     """
-    checked = read_certificate(certificate)
-    document = {"verified": True, **document_of(checked, delta)}
+    said = "yes: the proof in the file holds"
+    more: dict[str, Any] = {}
+    if is_archive(certificate):
+        found = read_model_file(certificate)
+        checked = found.certificate
+        checked.verify()
+        said += ", and it is that of the model's plan"
+        more = {"digest": found.digest, "not_covered": list(found.learnt)}
+    else:
+        checked = read_certificate(certificate)
+    document = {"verified": True, **more, **document_of(checked, delta)}
     document["assumptions"] = [vars(item) for item in checked.assumptions]
     if json:
         print_document(document, json=True)
         return
     listed = document.pop("assumptions")
-    print_document(document, json=False, first=[("verified", "yes: the proof in the file holds")])
+    first = [("verified", said)]
+    if more:
+        first.append(("digest", more["digest"]))
+    print_document(document, json=False, first=first)
+    for step in more.get("not_covered", ()):
+        click.echo(f"not covered: what the step {step} learnt from its data")
     click.echo("provided that")
     for item in listed:
         click.echo(f"  - {item['name']}: {item['statement']}")

@@ -1,0 +1,155 @@
+"""Our own estimators as JSON and arrays: parameters, plan, and what `fit` released."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+from shiftdp.privacy.ledger import Ledger
+from shiftdp.training.estimator_base import PrivateLinearModel
+from shiftdp.training.estimators import (
+    PrivateHuberRegressor,
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+)
+from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.model_file.plans import plan_read, plan_written
+from shiftdp.training.model_file.values import Reader, Writer, field_of
+from shiftdp.training.scalar_losses import Huber, Logistic, SmoothedHinge
+from shiftdp.training.softmax import Softmax
+
+__all__ = ["fitted_read", "fitted_written", "is_ours"]
+
+_CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
+    "PrivateLogisticRegression": (PrivateLogisticRegression, (Logistic, Softmax)),
+    "PrivateLinearSVC": (PrivateLinearSVC, (SmoothedHinge,)),
+    "PrivateHuberRegressor": (PrivateHuberRegressor, (Huber,)),
+}
+_COMMON = ("n_features_in_", "feature_names_in_", "coef_", "intercept_")
+_CLASSIFIER = ("classes_", "classes_learnt_")
+_FIELDS = ("class", "parameters", "plan", "attributes")
+
+
+def is_ours(model: Any) -> bool:
+    """Whether it is one of the estimators of this package, and no subclass."""
+    return type(model) in [kind for kind, _ in _CLASSES.values()]
+
+
+def fitted_written(writer: Writer, model: Any, where: str) -> dict[str, Any]:
+    """A fitted estimator without its certificate."""
+    parameters = {**model.get_params(deep=False), "ledger": _ledger_name(model.ledger)}
+    attributes = {key: item for key, item in vars(model).items() if key not in parameters}
+    plan = attributes.pop("plan_")
+    attributes.pop("certificate_")
+    expected = _attributes(type(model), "feature_names_in_" in attributes)
+    strange = sorted(set(attributes) - set(expected))
+    if strange:
+        raise InvalidInput(
+            f"{where}.{strange[0]}",
+            f"<{type(attributes[strange[0]]).__name__}>",
+            "is no attribute of a fitted model, and cannot be held in a model file",
+            f"delete it first: del model.{strange[0]}",
+        )
+    return {
+        "class": type(model).__name__,
+        "parameters": {
+            key: writer.written(item, f"{where}.{key}") for key, item in sorted(parameters.items())
+        },
+        "plan": plan_written(plan),
+        "attributes": {key: writer.written(attributes[key], f"{where}.{key}") for key in expected},
+    }
+
+
+def fitted_read(reader: Reader, document: Any) -> PrivateLinearModel:
+    """The estimator that `fitted_written` wrote, still without its certificate."""
+    name, parameters, plan, attributes = field_of(document, _FIELDS)
+    if not isinstance(name, str) or name not in _CLASSES:
+        raise Damaged("has a model of a class that is not on the list")
+    kind, losses = _CLASSES[name]
+    if not isinstance(parameters, dict) or not set(parameters) <= set(kind._get_param_names()):  # type: ignore[attr-defined]
+        raise Damaged("has a model with a parameter that its class does not have")
+    if not isinstance(attributes, dict):
+        raise Damaged("has a model without attributes")
+    expected = _attributes(kind, "feature_names_in_" in attributes)
+    values = {key: reader.read(item) for key, item in parameters.items()}
+    model: Any = kind(**values)
+    planned = plan_read(plan)
+    found = [reader.read(item) for item in field_of(attributes, expected)]
+    vars(model).update(zip(expected, found, strict=True), plan_=planned)
+    if not isinstance(planned.plan.loss, losses):
+        raise Damaged("has a plan for another loss than that of its model")
+    if not _is_name(model.ledger):
+        raise Damaged("has a ledger that is no file name")
+    _require_shapes(model)
+    return model  # type: ignore[no-any-return]
+
+
+def _attributes(kind: type, named: bool) -> tuple[str, ...]:
+    own = [key for key in _COMMON if named or key != "feature_names_in_"]
+    return (*own, *(() if kind is PrivateHuberRegressor else _CLASSIFIER))
+
+
+def _ledger_name(ledger: Any) -> str | None:
+    """The name of the file alone: where it lies is nobody's business."""
+    if ledger is None:
+        return None
+    path = ledger.path if isinstance(ledger, Ledger) else ledger
+    if not isinstance(path, (str, os.PathLike)):
+        return None
+    return os.path.basename(os.fspath(path))
+
+
+def _is_name(ledger: Any) -> bool:
+    return ledger is None or (isinstance(ledger, str) and not set(ledger) & set("/\\"))
+
+
+def _require_shapes(model: Any) -> None:
+    """Weights, classes and names in the numbers that the plan says."""
+    plan = model.plan_.plan
+    single = type(model) is PrivateHuberRegressor
+    features, outputs = model.n_features_in_, plan.loss.outputs
+    shape = (features,) if single else (outputs, features)
+    intercept = np.asarray(model.intercept_)
+    good = (
+        type(features) is int
+        and features == plan.features
+        and _weights(model.coef_, shape)
+        and (type(model.intercept_) is float if single else type(model.intercept_) is np.ndarray)
+        and _weights(intercept, () if single else (outputs,))
+        and (plan.intercept or not intercept.any())
+        and _names(getattr(model, "feature_names_in_", None), features)
+        and (single or _classes(model, 2 if outputs == 1 else outputs))
+    )
+    if not good:
+        raise Damaged("has weights, classes or names that are not those of its plan")
+
+
+def _weights(array: Any, shape: tuple[int, ...]) -> bool:
+    return (
+        type(array) is np.ndarray
+        and array.dtype in (np.float64, np.float32)
+        and array.shape == shape
+        and bool(np.isfinite(array).all())
+    )
+
+
+def _names(names: NDArray[Any] | None, features: int) -> bool:
+    if names is None:
+        return True
+    words = type(names) is np.ndarray and names.dtype == object and names.shape == (features,)
+    return words and all(type(name) is str for name in names)
+
+
+def _classes(model: Any, count: int) -> bool:
+    known = model.classes_
+    if type(known) is not np.ndarray or known.shape != (count,):
+        return False
+    if known.dtype == object and not all(type(name) is str for name in known):
+        return False
+    if known.dtype.kind == "f" and not np.isfinite(known).all():
+        return False
+    return bool((known[1:] > known[:-1]).all()) and type(model.classes_learnt_) is bool

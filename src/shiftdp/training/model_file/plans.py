@@ -1,0 +1,140 @@
+"""Plans as JSON: each class by its name in a closed list, with exactly the fields that it has.
+
+A class that gets another field makes another format: raise the number in `FORMAT` then, and say
+here what files without the field mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training.entropy import Aes, Seeded, System
+from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.plan import Plan
+from shiftdp.training.planned import Planned
+from shiftdp.training.problem import Problem
+from shiftdp.training.projection import Ball, Box, Simplex
+from shiftdp.training.scalar_losses import ClippedSquared, Huber, Logistic, SmoothedHinge
+from shiftdp.training.softmax import Softmax
+from shiftdp.training.utility import Prediction
+
+__all__ = ["plan_read", "plan_written"]
+
+_CLASSES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Planned, Problem, Plan, Prediction,
+        NoisyGD, NoisyCGD, NoisySGD,
+        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax,
+        Ball, Box, Simplex,
+        System, Aes, Seeded,
+    )
+}  # fmt: skip
+_DEEPEST = 10
+_MOST_STEPS, _MOST_BATCHES = 10**10, 10**7  # beyond, no such run ends, and its proof is too long
+
+
+def plan_written(planned: Planned) -> Any:
+    """A plan with what was expected of it, as JSON."""
+    _require_size(planned)
+    return _written(planned)
+
+
+def plan_read(document: Any) -> Planned:
+    """The plan that `plan_written` wrote; anything else is `Damaged`."""
+    try:
+        planned = _read(document)
+    except InvalidInput as error:
+        raise Damaged(f"has a plan that cannot be ({error})") from error
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise Damaged("has a plan that cannot be") from error
+    if not isinstance(planned, Planned):
+        raise Damaged("has no plan")
+    kinds = {
+        "problem": Problem,
+        "plan": Plan,
+        "prediction": Prediction,
+        "reasons": dict,
+        "others": dict,
+    }
+    if any(not isinstance(getattr(planned, name), kind) for name, kind in kinds.items()):
+        raise Damaged("has a plan that cannot be")
+    try:
+        _require_size(planned)
+        # constructors turn 10.0 into 10: what was written is what they made
+        same = repr(_written(planned)) == repr(document)
+    except InvalidInput as error:
+        raise Damaged(f"has a plan that cannot be ({error})") from error
+    if not same or not _agree(planned):
+        raise Damaged("has a plan that contradicts itself")
+    return planned
+
+
+def _agree(planned: Planned) -> bool:
+    """Whether the problem is that of the plan, and everything beside them of its kind."""
+    problem, plan = planned.problem, planned.plan
+    common = ("loss", "feature_bound", "adjacency", "intercept", "features")
+    return (
+        all(getattr(problem, name) == getattr(plan, name) for name in common)
+        and problem.n == plan.run.n
+        and all(isinstance(text, str) for pair in planned.reasons.items() for text in pair)
+        and all(isinstance(part, Prediction) for part in planned.others.values())
+        and all(
+            isinstance(number, float)
+            for part in (planned.prediction, *planned.others.values())
+            for number in vars(part).values()
+        )
+    )
+
+
+def _require_size(planned: Planned) -> None:
+    run = planned.plan.run
+    batches = run.batches if isinstance(run, NoisyCGD) else 1
+    if run.steps > _MOST_STEPS or batches > _MOST_BATCHES:
+        raise InvalidInput(
+            "plan", type(run).__name__, "has more steps than can be run", "give fewer batches"
+        )
+
+
+def _written(value: Any) -> Any:
+    if is_dataclass(value) and _CLASSES.get(type(value).__name__) is type(value):
+        found = {field.name: _written(getattr(value, field.name)) for field in fields(value)}
+        return {"class": type(value).__name__, **found}
+    if isinstance(value, tuple):
+        return [_written(item) for item in value]
+    if isinstance(value, dict):
+        return {"pairs": [[key, _written(item)] for key, item in value.items()]}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    raise InvalidInput(
+        "plan_", f"<{type(value).__name__}>", "is not known to model files", "fit the model again"
+    )
+
+
+def _read(value: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        raise Damaged("is nested too deeply")
+    if isinstance(value, list):
+        return tuple(_read(item, depth + 1) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if list(value) == ["float"] and value["float"] in ("inf", "-inf"):
+        return float(value["float"])
+    if list(value) == ["pairs"] and isinstance(value["pairs"], list):
+        found = {}
+        for pair in value["pairs"]:
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+                raise Damaged("has a plan that cannot be")
+            found[pair[0]] = _read(pair[1], depth + 1)
+        return found
+    kind = _CLASSES.get(str(value.get("class")))
+    if kind is None or list(value) != ["class", *(field.name for field in fields(kind))]:
+        raise Damaged("has a plan with fields that are missing, or not expected")
+    parts = {name: _read(item, depth + 1) for name, item in value.items() if name != "class"}
+    return kind(**parts)
