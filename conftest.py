@@ -32,7 +32,6 @@ OPTIONAL = (
     "pandas",
     "polars",
     "pyarrow",
-    "skops",
     "sklearn",
     "threadpoolctl",
     "torch",
