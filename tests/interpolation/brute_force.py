@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import mpmath
 import numpy as np
@@ -16,6 +16,16 @@ from shiftdp.interpolation.explicit_shifts import ExplicitShifts
 from shiftdp.interpolation.schedule import Schedule
 
 Face = Literal["floor", "free", "ceiling"]
+
+
+class _Steps(Protocol):
+    """Any of the three kinds of schedules."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def diameter(self) -> float: ...
+    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]: ...
 
 
 def weights(slopes: Array) -> Array:
@@ -158,6 +168,34 @@ def _cheapest_way(
         if positive and rest is not None:
             found.append(reach * rate + rest)
     return min(found, default=None)
+
+
+def precise_mu(schedule: _Steps) -> float:
+    """Theorem B1 from every start, by pooling neighbours, to 40 digits: for up to 100 steps."""
+    with mpmath.workdps(40):
+        c, s, sd = ([mpmath.mpf(x) for x in a.tolist()] for a in schedule.window(0, schedule.steps))
+        t, D, free = len(c), mpmath.mpf(schedule.diameter), mpmath.mpf(0)
+        w = [mpmath.mpf(1)] * t
+        for k in range(t - 2, -1, -1):
+            w[k] = w[k + 1] * c[k + 1]
+        forgotten = max((k for k in range(t) if c[k] == 0), default=0)
+        least = mpmath.inf
+        for tau in range(t):
+            start = min(D, free)
+            free = c[tau] * free + s[tau]
+            if tau < forgotten or (tau > forgotten and start < D):
+                continue  # a start before it, from a distance of 0, is at least as good
+            blocks: list[tuple[mpmath.mpf, mpmath.mpf]] = []
+            for k in range(tau, t):
+                p, v = w[k] * s[k], (w[k] * sd[k]) ** 2
+                if k == tau:
+                    p += w[k] * c[k] * start
+                while blocks and blocks[-1][0] * v >= p * blocks[-1][1]:
+                    ahead = blocks.pop()
+                    p, v = p + ahead[0], v + ahead[1]
+                blocks.append((p, v))
+            least = min(least, sum(p * p / v for p, v in blocks))
+        return float(mpmath.sqrt(least))
 
 
 def replay(shifts: ExplicitShifts, c: float, s: Array, start_distance: float) -> None:

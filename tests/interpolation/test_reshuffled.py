@@ -17,10 +17,17 @@ from tests.last_iterate.brute_force import least_mu
 
 
 @given(
-    st.one_of(st.just(1.0), st.just(0.0), st.floats(0.05, 1.0), st.floats(0.99, 1.0)),
-    st.floats(0.05, 1.0),
+    st.one_of(
+        st.just(1.0),
+        st.just(0.0),
+        st.floats(0.05, 1.0),
+        st.floats(0.99, 1.0),
+        st.floats(1.0, 1.01),
+        st.floats(1.0, 4.0),
+    ),
+    st.floats(0.05, 3.0),
     st.floats(0.1, 4.0),
-    st.integers(2, 6),
+    st.integers(1, 6),
     st.integers(0, 40),
     st.integers(1, 6),
     st.integers(0, 6),
@@ -76,9 +83,7 @@ def test_windows_agree_with_the_whole() -> None:
                 np.testing.assert_array_equal(part, all_of_it[begin:end])
 
 
-def test_expanding_steps_and_no_sensitivity_take_the_engine() -> None:
-    grown = ReshuffledSchedule(1.2, 1.0, 1.0, 1.0, 3, 4, 2, 2, 5.0)
-    assert optimal_shifts_reshuffled(grown).mu == optimal_shifts(grown.expand()).mu
+def test_what_nobody_sees_leaks_nothing() -> None:
     idle = ReshuffledSchedule(0.9, 0.0, 0.0, 1.0, 3, 4, 2, 2)
     assert optimal_shifts_reshuffled(idle).mu == 0.0
     unseen = ReshuffledSchedule(0.9, 1.0, 1.0, 1.0, 3, 0, 2, 0)

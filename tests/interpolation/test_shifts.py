@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Shifts, _Hull, best_shifts, optimal_shifts
-from shiftdp.interpolation.verify import proved_mu, verify
+from shiftdp.interpolation.shifts import Shifts, _Hull, optimal_shifts
+from shiftdp.interpolation.verify import verify
 from tests.interpolation.brute_force import exact_mu
 
 Array = NDArray[np.float64]
@@ -256,10 +257,9 @@ class TestEdges:
         ones = np.ones(t)
         # y increases, so every step is a block of its own: composition.
         assert optimal_shifts(Schedule(c * ones, ones, ones)).mu == pytest.approx(math.sqrt(t))
-        near = 600
         bounded = optimal_shifts(Schedule(c * ones, ones, ones, 10.0)).mu
-        end = Schedule(c * ones[:near], ones[:near], ones[:near], 10.0)
-        assert bounded == pytest.approx(best_shifts(end, from_the_start=False).mu, rel=EXACT)
+        closed = optimal_shifts_periodic(PeriodicSchedule(c, 1.0, 1.0, 1, 1, t, 10.0))
+        assert bounded == pytest.approx(closed.mu, rel=EXACT)
 
     def test_one_visit_and_then_expansion(self) -> None:
         # One block over weights from 1 to 1.38^-5000: sum a_k c^-k = s, a_k falling like c^-k.
@@ -290,10 +290,3 @@ class TestEdges:
             same = Schedule([0.9] * 5, [1.0] * 5, [1.0] * 5, 2.0)
             mu = optimal_shifts(same).mu
             assert optimal_shifts(schedule).mu == pytest.approx(mu, rel=EXACT)
-
-    def test_the_end_of_a_run_knows_only_the_diameter(self) -> None:
-        end = Schedule([1.0, 1.0], [0.0, 0.0], [1.0, 1.0], 3.0)
-        shifts = best_shifts(end, from_the_start=False)
-        assert (shifts.tau, shifts.start) == (0, 3.0)
-        assert shifts.mu == pytest.approx(3.0 / math.sqrt(2.0), rel=EXACT)
-        assert proved_mu(end, shifts) <= shifts.mu

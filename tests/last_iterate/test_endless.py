@@ -23,8 +23,11 @@ from shiftdp import (
     certify,
     compare,
 )
+from shiftdp.fdp import GaussianTradeoff, Mixture
 from shiftdp.interpolation.cyclic_descent import mgd_sc
 from shiftdp.interpolation.gradient_descent import gd_proj_best, gd_sc
+from shiftdp.last_iterate.bound import Proof
+from shiftdp.last_iterate.bounds import composition_mu
 from shiftdp.last_iterate.certify import evaluate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.runs import Order
@@ -159,3 +162,77 @@ def test_compare_has_the_limits() -> None:
     assert lower <= best <= paper * (1 + 1e-11) < prior
     refused = [name for name, _ in evaluate(run, STRONG).refused]
     assert "Thm mgd (composition)" in refused
+
+
+def test_composition_of_the_stand_in_caps_nothing() -> None:
+    """Records that come first in an epoch dominate by 2^49: composition of 2^53 steps is below."""
+    geometry = Geometry(strong_convexity=-10.0, smoothness=2.0, sensitivity=1e-8, diameter=0.02)
+    given: dict[str, Any] = {
+        "n": 50,
+        "batch_size": 1,
+        "learning_rate": 0.1,
+        "noise": 1.0,
+        "order": "reshuffled",
+    }
+    run = NoisyCGD(**given, epochs=math.inf)
+    cert = certify(run, geometry)
+    most = composition_mu(stand_in(run, geometry), geometry)
+    proofs = [proof for proof in cert.proofs if isinstance(proof, Proof)]
+    assert isinstance(cert.f, Mixture)
+    assert min(proof.shifts.mu for proof in proofs) > most
+    assert cert.f.components == tuple(GaussianTradeoff(proof.shifts.mu) for proof in proofs)
+    cert.verify()
+    capped = Mixture([GaussianTradeoff(most)] * len(proofs), cert.f.weights)
+    with pytest.raises(VerificationFailed, match="less than is proved"):
+        replace(cert, f=capped).verify()
+    # of a run that has an end, composition is a bound
+    finite = certify(NoisyCGD(**given, epochs=100), geometry)
+    composed = certify(finite.run, geometry, bounds="composition")
+    assert finite.advantage() <= composed.advantage() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("c", [0.97, 1.0, 1.0005, 1.24])
+def test_the_limit_of_the_finite_runs(order: Order, c: float) -> None:
+    """At least each of them, never falling, and reached."""
+    geometry = Geometry(
+        strong_convexity=(1.0 - c) / 0.1, smoothness=10.0, sensitivity=1.0, diameter=0.05
+    )
+    given: dict[str, Any] = {
+        "n": 10,
+        "batch_size": 2,
+        "learning_rate": 0.1,
+        "noise": 2.0,
+        "order": order,
+    }
+    limit = certify(NoisyCGD(**given, epochs=math.inf), geometry).delta(1.0)
+    before = 0.0
+    for epochs in (1, 2, 5, 20, 100, 200, 250, 300, 400, 1000, 10**5):
+        delta = certify(NoisyCGD(**given, epochs=epochs), geometry).delta(1.0)
+        assert before <= delta * (1 + 1e-10)
+        assert delta <= limit * (1 + 1e-10)
+        before = delta
+    assert before == pytest.approx(limit, rel=1e-9)
+
+
+def test_composition_is_passed_over_where_another_bound_has_a_limit() -> None:
+    """A sensitivity so small that 2^53 steps compose to nothing: the diameter still counts."""
+    tiny = replace(BODY, sensitivity=1e-13)
+    cert = certify(NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=0.5), tiny)
+    assert cert.bound == "Theorem B1"
+
+
+def test_records_that_are_never_used_do_not_stand_in_the_way() -> None:
+    run = NoisyCGD(
+        n=11,
+        batch_size=2,
+        epochs=math.inf,
+        learning_rate=0.1,
+        noise=0.5,
+        order="shuffled_once",
+        last_batch="drop",
+    )
+    cert = certify(run, BODY)
+    assert cert.epsilon(1e-5) < certify(NoisyCGD(**{**vars(run), "order": "fixed"}), BODY).epsilon(
+        1e-5
+    )

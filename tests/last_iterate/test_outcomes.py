@@ -221,20 +221,45 @@ def test_too_many_positions_fall_back_on_dominating_visits(
     certify(run, geometry).verify()
 
 
-@pytest.mark.parametrize("steps", [400, 401, 403])
-@pytest.mark.parametrize(("diameter", "loss"), [(0.2, 1.05), (2.0, 2.0)])
-def test_long_expanding_runs_may_start_from_the_diameter(
-    steps: int, diameter: float, loss: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forgetting how a run began is valid if the diameter is put in its place, and never better."""
+@pytest.mark.parametrize("rest", [0, 1, 3])
+@pytest.mark.parametrize("diameter", [0.2, 2.0])
+def test_reshuffled_expanding_runs_converge_as_they_get_longer(rest: int, diameter: float) -> None:
     geometry = Geometry(strong_convexity=-0.1, smoothness=1.0, sensitivity=1.0, diameter=diameter)
-    run = NoisyCGD(n=8, batch_size=2, steps=steps, learning_rate=0.1, noise=1.0, order="reshuffled")
-    whole = [proof.shifts.mu for proof in proofs_of(run, geometry)]
-    monkeypatch.setattr(module, "_WINDOW", 80)
-    short = [proof.shifts.mu for proof in proofs_of(run, geometry)]
-    for all_of_it, end in zip(whole, short, strict=True):
-        assert all_of_it * (1 - 1e-9) <= end <= all_of_it * loss
-    certify(run, geometry).verify()
+
+    def mus(epochs: int) -> list[float]:
+        run = NoisyCGD(
+            n=8,
+            batch_size=2,
+            steps=4 * epochs + rest,
+            learning_rate=0.1,
+            noise=1.0,
+            order="reshuffled",
+        )
+        return [proof.shifts.mu for proof in proofs_of(run, geometry)]
+
+    levels = [mus(epochs) for epochs in (1, 2, 10, 100, 10**4, 10**9)]
+    for shorter, longer in itertools.pairwise(levels):
+        assert all(x <= y for x, y in zip(shorter, longer, strict=True))
+    assert levels[-1] == levels[-2]
+
+
+@pytest.mark.parametrize("expanding", [False, True])
+@pytest.mark.parametrize("order", ORDERS)
+def test_many_batches_an_epoch_are_grouped(order: Order, expanding: bool) -> None:
+    """Equal steps: the later position is the worse, also where they expand."""
+    m = -1e-4 if expanding else 1e-4
+    geometry = Geometry(strong_convexity=m, smoothness=1.0, sensitivity=1.0, diameter=2.0)
+    parts: dict[str, Any] = {"batch_size": 3, "learning_rate": 0.5, "noise": 0.5, "order": order}
+    small = NoisyCGD(n=3 * 20, steps=50, **parts)
+    by_position = [mu_of_visits(small, geometry, visits) for _, visits in positions(small)]
+    for begin, end in ((0, 10), (10, 20)):
+        assert all(x <= y * (1 + 1e-9) for x, y in itertools.pairwise(by_position[begin:end]))
+    many = NoisyCGD(n=3 * 10**4, steps=25 * 10**3, **parts)
+    cert = certify(many, geometry)
+    assert len(cert.proofs) <= 130
+    if order == "shuffled_once":
+        fixed = certify(NoisyCGD(**{**vars(many), "order": "fixed"}), geometry)
+        assert cert.epsilon(1e-6) < fixed.epsilon(1e-6)
 
 
 def test_reshuffled_is_no_worse_than_fixed_order_however_long() -> None:

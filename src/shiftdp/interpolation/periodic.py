@@ -29,11 +29,7 @@ derivative, whose sign at a crossing is that of `i - i1` *and* that of `i - i2`.
 between the same two crossings, E has one minimum, at i1 or i2, and the best integer is next to one
 of them.
 
-**c > 1.** The chain is convex, so from the start every visit begins a block of its own. Starting
-from D at tau, d' steps before the next visit, the jump absorbs m(d') periods, which does not
-depend on how many follow; each period that is not absorbed costs the same energy once more. So a
-best start has at most `m(d') + 1` visits after it, and m is largest at d' = 1: the exact engine
-runs on that window alone.
+**c > 1.** See `shiftdp.interpolation.expanding`.
 """
 
 from __future__ import annotations
@@ -41,21 +37,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Shifts, best_shifts, frozen_shifts, optimal_shifts
+from shiftdp.interpolation._geometric import geometric_sum
+from shiftdp.interpolation._rounding import stated_mu
+from shiftdp.interpolation.expanding import Chain, expanding_shifts
+from shiftdp.interpolation.schedule import PeriodicSchedule
+from shiftdp.interpolation.shifts import Shifts, frozen_shifts
 
 __all__ = ["optimal_shifts_periodic"]
-
-# The closed forms have positive terms only, a few dozen operations each: they err by under 2^-46,
-# or 2^-42 with a power function that rounds its exponent (at most 745). The rest of the margin is
-# for the rounding of whoever verifies.
-_MARGIN = 1e-12
-# The same for each step of a tail, through which a checker rounds the distance up.
-_MARGIN_STEP = 2.0**-50
-# Steps that the exact engine is given at most, for c > 1. Beyond, a valid start is still found.
-_WINDOW = 1 << 22
 
 
 class _Block(NamedTuple):
@@ -85,7 +73,7 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
     """
     c, t, n = float(schedule.contraction), int(schedule.steps), schedule.visits
     if n == 0 or schedule.sensitivity == 0.0:
-        return _as_shifts(_Plan(0.0, 0, 0.0, (_Block(1, t, t, 0.0),)), 1.0, 0.0)
+        return frozen_shifts(0, 0.0, ([1], [t], [t]), [0.0], 0.0)
     if c > 1.0:
         return _expanding(schedule)
     if c == 0.0:
@@ -94,7 +82,7 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
         head = (_Block(1, t - 1, t - 1, 0.0),) if t > 1 else ()
         ratio = s / float(schedule.noise)
         plan = _Plan(ratio * ratio, 0, 0.0, (*head, _Block(t, t, t, s)))
-        return _as_shifts(plan, 1.0, _MARGIN)
+        return _as_shifts(plan, 1.0)
     return _contracting(schedule)
 
 
@@ -107,13 +95,13 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
     tail = t - K
     log_c = math.log(c)
     kappa = c ** (tail + 1)
-    O2, V2 = s * c**tail, _sum(2.0 * log_c, tail + 1)
+    O2, V2 = s * c**tail, geometric_sum(2.0 * log_c, tail + 1)
 
     def plan(tau: int, start: float, jump: float, visits: int) -> _Plan:
         """Steps tau+1..K-1 with `jump` and `visits`, in units of w at K-1, then K..t."""
         steps = K - 1 - tau
-        O1 = jump + s * c ** (ell - 1) * _sum(ell * log_c, visits)
-        V1 = _sum(2.0 * log_c, steps)
+        O1 = jump + s * c ** (ell - 1) * geometric_sum(ell * log_c, visits)
+        V1 = geometric_sum(2.0 * log_c, steps)
         if steps == 0 and jump == 0.0:
             return _Plan(O2 * O2 / V2, tau, start, (_Block(K, t, t, O2 / V2),))
         slope1, slope2 = O1 * V2, O2 * kappa * V1  # times V1 V2 kappa
@@ -131,7 +119,7 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
     gain = -math.expm1(ell * log_c)  # 1 - c^ell
     if d * gain < 1.0:
         if tail:
-            O3, V3 = D * c**tail, _sum(2.0 * log_c, tail)
+            O3, V3 = D * c**tail, geometric_sum(2.0 * log_c, tail)
             last = _Plan(O3 * O3 / V3, K, D, (_Block(K + 1, t, t, O3 / V3),))
             best = min(best, last, key=_energy)
         if n > 1:
@@ -144,68 +132,31 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
                     best = min(best, start, key=_energy)
     if best.start:
         best = best._replace(start=float(schedule.diameter))
-    return _as_shifts(best, sd, _MARGIN + tail * _MARGIN_STEP)
+    return _as_shifts(best, sd, tail)
 
 
 def _expanding(schedule: PeriodicSchedule) -> Shifts:
     """c > 1."""
-    c, ell, n = float(schedule.contraction), int(schedule.period), schedule.visits
-    t, tail = int(schedule.steps), int(schedule.steps) - schedule.last_visit
-    sd = float(schedule.noise)
-    s, D = schedule.sensitivity / sd, schedule.diameter / sd
-    log_c = math.log(c)
-    V1, V2 = _sum(-2.0 * log_c, ell), _sum(-2.0 * log_c, tail + 1)
-    whole = math.sqrt((n - 1) / V1 + 1.0 / V2) * s * (1.0 + _MARGIN)
-    if math.isfinite(D):
-        # Starting just before a visit: is period number q (from 0) absorbed by the jump?
-        def absorbed(q: int) -> bool:
-            pushed = D + s / c * _sum(-ell * log_c, q)
-            clock = _sum(-2.0 * log_c, q * ell) / (c * c)
-            return pushed * V1 * math.exp(-(1 + q * ell) * log_c) >= s * clock
-
-        low, high = 0, 1
-        while high < n and absorbed(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if absorbed(middle) else (low, middle)
-        size = (high + 2) * ell + tail
-        if size >= t and t <= _WINDOW:
-            return optimal_shifts(schedule.expand())
-        offset = t - min(size, _WINDOW, t - 1)
-        end = Schedule(*schedule.window(offset, t), schedule.diameter)
-        shifts = best_shifts(end, from_the_start=False)
-        if shifts.mu < whole:
-            blocks = (shifts.first + offset, shifts.last + offset, shifts.peak + offset)
-            return frozen_shifts(
-                shifts.tau + offset, shifts.start, blocks, shifts.amount, shifts.mu
-            )
-    first = schedule.first + ell * np.arange(n, dtype=np.int64)
-    amount = np.full(n, schedule.sensitivity / V1)
-    amount[-1] = schedule.sensitivity / V2
-    last = np.append(first[1:] - 1, t)
-    peak = first
-    if schedule.first > 1:
-        idle = schedule.first - 1
-        first, last, peak, amount = (
-            np.append(head, x)
-            for head, x in ((1, first), (idle, last), (idle, peak), (0.0, amount))
-        )
-    return frozen_shifts(0, 0.0, (first, last, peak), amount, whole)
-
-
-def _sum(log_q: float, n: int) -> float:
-    """`1 + q + ... + q^(n-1)` for `log q <= 0`, without cancellation."""
-    return math.expm1(n * log_q) / math.expm1(log_q) if log_q else float(n)
+    sd, D = float(schedule.noise), float(schedule.diameter)
+    chain = Chain(
+        contraction=float(schedule.contraction),
+        visit=schedule.sensitivity / sd,
+        visits=schedule.visits,
+        period=int(schedule.period),
+        first=int(schedule.first),
+        gap=0,
+        final=0.0,
+        tail=int(schedule.steps) - schedule.last_visit,
+        diameter=D / sd,
+    )
+    return expanding_shifts(chain, sd, D)
 
 
 def _energy(plan: _Plan) -> float:
     return plan.energy
 
 
-def _as_shifts(plan: _Plan, unit: float, margin: float) -> Shifts:
-    mu = math.sqrt(plan.energy) * (1.0 + margin) if plan.energy < math.inf else math.inf
-    if margin:
-        mu += 2.0**-500  # where powers of c underflow
+def _as_shifts(plan: _Plan, unit: float, tail: int = 0) -> Shifts:
+    mu = stated_mu(math.sqrt(plan.energy), tail)
     first, last, peak, amount = zip(*plan.blocks, strict=True)
     return frozen_shifts(plan.tau, plan.start, (first, last, peak), [unit * a for a in amount], mu)

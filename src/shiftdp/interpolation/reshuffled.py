@@ -16,22 +16,21 @@ their mu; `tests/interpolation/test_reshuffled.py` has the search find the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.interpolation.schedule import Schedule
-from shiftdp.interpolation.shifts import Shifts, frozen_shifts, optimal_shifts
+from shiftdp.interpolation._geometric import geometric_sum, lowest
+from shiftdp.interpolation._rounding import stated_mu
+from shiftdp.interpolation.expanding import Chain, expanding_shifts
+from shiftdp.interpolation.periodic import optimal_shifts_periodic
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import Shifts, frozen_shifts
 from shiftdp.interpolation.verify_equal_steps import Progression
 
 __all__ = ["ReshuffledSchedule", "optimal_shifts_reshuffled"]
-
-# Rounding of the closed forms, and of whoever verifies; per step for what comes after the last
-# visit, through which a checker rounds the distance up.
-_MARGIN, _MARGIN_STEP = 1e-12, 2.0**-50
 
 
 @dataclass(frozen=True)
@@ -108,25 +107,53 @@ class _Plan(NamedTuple):
 
 
 def optimal_shifts_reshuffled(schedule: ReshuffledSchedule) -> Shifts:
-    """The same as `optimal_shifts(schedule.expand())`, free of the number of epochs if c <= 1.
+    """The same as `optimal_shifts(schedule.expand())`, at a cost that does not grow with it.
 
     >>> args = dict(period=40, epochs=10**6, rest=40, position=7)
     >>> round(optimal_shifts_reshuffled(ReshuffledSchedule(0.9, 1.0, 1.0, 1.0, **args)).mu, 6)
     0.02001
     """
-    if not 0.0 < schedule.contraction <= 1.0 or not schedule.earlier > 0.0:
-        return optimal_shifts(schedule.expand())
+    if not schedule.earlier > 0.0 or schedule.contraction == 0.0 or not schedule.epochs:
+        return _last_visit_alone(schedule)
+    if schedule.contraction > 1.0:
+        return _expanding(schedule)
     best = _plan(schedule, 0)
     if schedule.diameter < math.inf:
         best = min((best, *_bounded_plans(schedule)), key=_energy)
-    margin = _MARGIN + (schedule.rest + schedule.period) * _MARGIN_STEP
-    mu = math.sqrt(best.energy) * (1.0 + margin)
+    mu = stated_mu(math.sqrt(best.energy), schedule.rest + schedule.period)
     first, last = ([piece[i] for piece in best.blocks] for i in (0, 1))
     amounts = [piece.p / piece.v * schedule.noise for piece in best.blocks]
     start = schedule.diameter if best.tau else 0.0
-    if schedule.epochs or schedule.position:
-        mu += 2.0**-500  # where powers of c underflow
     return frozen_shifts(best.tau, start, (first, last, last), amounts, mu)
+
+
+def _last_visit_alone(schedule: ReshuffledSchedule) -> Shifts:
+    """Earlier visits do nothing, there are none, or c = 0 forgets them: at most one counts."""
+    t, K = schedule.steps, schedule.epochs
+    at, s = K * schedule.period + schedule.position, schedule.final
+    if not schedule.position and K and schedule.earlier > 0.0:
+        at, s = K * schedule.period, schedule.earlier
+    elif not schedule.position:
+        at, s = t, 0.0
+    once = PeriodicSchedule(schedule.contraction, s, schedule.noise, t, at, t, schedule.diameter)
+    return optimal_shifts_periodic(once)
+
+
+def _expanding(schedule: ReshuffledSchedule) -> Shifts:
+    """c > 1."""
+    sd, rest, at = schedule.noise, schedule.rest, schedule.position
+    chain = Chain(
+        contraction=schedule.contraction,
+        visit=schedule.earlier / sd,
+        visits=schedule.epochs,
+        period=schedule.period,
+        first=schedule.period,
+        gap=at,
+        final=schedule.final / sd,
+        tail=rest - at,
+        diameter=schedule.diameter / sd,
+    )
+    return expanding_shifts(chain, sd, schedule.diameter)
 
 
 def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
@@ -145,9 +172,9 @@ def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
             return
         p = jump * math.exp(size * log_c)
         if visits:
-            p += s / unit * math.exp((every - 1) * log_c) * _sum(every * log_c, visits)
+            p += s / unit * math.exp((every - 1) * log_c) * geometric_sum(every * log_c, visits)
         jump = 0.0
-        piece = _Piece(begin + 1, end, p, _sum(2.0 * log_c, size))
+        piece = _Piece(begin + 1, end, p, geometric_sum(2.0 * log_c, size))
         while blocks:
             ahead = blocks[-1]
             shrink = math.exp((piece.last - piece.first + 1) * log_c)
@@ -187,35 +214,9 @@ def _bounded_plans(schedule: ReshuffledSchedule) -> list[_Plan]:
         def back(i: int) -> _Plan:
             return _plan(schedule, (K - i) * ell)
 
-        plans.append(_lowest(back, K - 1))
+        plans.append(lowest(back, K - 1))
     return plans
-
-
-def _lowest(plan: Callable[[int], _Plan], most: int) -> _Plan:
-    """The least energy over 1..most if it falls and then rises, by doubling, then thirds."""
-    low, at, high = 1, 1, min(2, most)
-    best = plan(1)
-    while high > at:
-        further = plan(high)
-        if further.energy > best.energy:
-            break
-        low, at, best = at, high, further
-        high = min(2 * high, most)
-    while high - low > 2:
-        left = low + (high - low) // 3
-        right = high - (high - low) // 3
-        one, two = plan(left), plan(right)
-        if one.energy <= two.energy:
-            high = right
-        else:
-            low = left
-    return min((best, *(plan(i) for i in range(low, high + 1))), key=_energy)
 
 
 def _energy(plan: _Plan) -> float:
     return plan.energy
-
-
-def _sum(log_q: float, n: int) -> float:
-    """`1 + q + ... + q^(n-1)` for `log q <= 0`, without cancellation."""
-    return math.expm1(n * log_q) / math.expm1(log_q) if log_q else float(n)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
+from shiftdp.interpolation._rounding import PROVED
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.verify import proved_mu
 
@@ -33,13 +34,14 @@ Indices = NDArray[np.int64]
 
 # What a clock before the first shift may be, against the whole: it changes mu^2 by < 3 * 2^-100.
 _NEGLIGIBLE = 2.0**-100
-# log2 of the range of w_k sd_k that squares can take without underflow.
-_RANGE = 480.0
+# log2 of the range of w_k sd_k that is kept in one unit. Slopes are compared by products of a p, of
+# the order of w, and a v, of the order of its square: three times this is far from underflow, also
+# for sensitivities that are 2^-300 of the largest.
+_RANGE = 150.0
 # Half the range of one unit, where the weights need several.
-_UNIT = 200.0
-# The stated mu is above the proved one by this factor, so that another machine, whose logarithms
-# round differently, proves it too.
-_MARGIN = 1.0 + 2.0**-40
+_UNIT = 100.0
+# log2 of the largest D, over the largest sensitivity, that is tried as a start.
+_FARTHEST = 200.0
 
 
 class ShiftPath(NamedTuple):
@@ -148,25 +150,17 @@ def optimal_shifts(schedule: Schedule) -> Shifts:
     >>> round(optimal_shifts(Schedule([1.0] * 99, [1.0] * 99, [1.0] * 99, diameter=4.0)).mu, 9)
     4.0
     """
-    return best_shifts(schedule, from_the_start=True)
-
-
-def best_shifts(schedule: Schedule, *, from_the_start: bool) -> Shifts:
-    """As `optimal_shifts`; without `from_the_start`, the schedule is the end of a longer run.
-
-    Then nothing is known of the distance in front of it but the diameter, which must be finite.
-    """
-    if from_the_start and not np.any(schedule.sensitivity > 0.0):
+    if not np.any(schedule.sensitivity > 0.0):
         t = schedule.steps
         return frozen_shifts(0, 0.0, ([1], [t], [t]), [0.0], 0.0)
     clock = _clock(schedule)
-    shifts = _shifts_from(clock, _best_start(clock, from_the_start))
+    shifts = _shifts_from(clock, _best_start(clock))
     mu = proved_mu(schedule, shifts)
-    if mu == math.inf and from_the_start:
+    if mu == math.inf:
         # Distances beyond the range of floats on the way: take back every visit at once instead.
         shifts = _composition(schedule)
         mu = proved_mu(schedule, shifts)
-    return replace(shifts, mu=mu * _MARGIN)
+    return replace(shifts, mu=mu * (1.0 + PROVED))
 
 
 def _composition(schedule: Schedule) -> Shifts:
@@ -194,7 +188,8 @@ def frozen_shifts(
 class _Clock:
     """The steps after `lead` in the variables of Theorem B1; nothing is shifted up to `lead`.
 
-    Everything is in units of about the largest noise. `log_w` is log2 of `w_k`, `log_q` that of
+    Noises are in units of about the largest one, sensitivities and distances in units in which the
+    largest sensitivity is about as large as its noise. `log_w` is log2 of `w_k`, `log_q` that of
     `w_k sd_k`. Entry i of `p`, `v` and `jump` is in units of `2^unit[i]` (v: its square) or, if
     `unit` is None, of one power of two for all. `jump[i]` is what a start in front of step
     `lead + 1 + i` with distance D adds to `p[i]`; `before` what the steps up to `lead` add to p[0].
@@ -204,6 +199,7 @@ class _Clock:
     steps: int
     diameter: float
     scale: float
+    signal: float
     c: Array
     s: Array
     log_w: Array
@@ -223,7 +219,12 @@ def _clock(schedule: Schedule) -> _Clock:
     zeros = np.flatnonzero(schedule.contraction == 0.0)
     lead = int(zeros[-1]) if zeros.size else 0
     c, s, sd = schedule.window(lead, schedule.steps)
-    s, sd, diameter = s / scale, sd / scale, schedule.diameter / scale
+    sd = sd / scale
+    strongest = float(np.max(s / scale / sd))
+    signal = 2.0 ** math.frexp(strongest)[1] if strongest > 0.0 else 1.0
+    s, diameter = s / scale / signal, schedule.diameter / scale / signal
+    if diameter > 2.0**_FARTHEST:
+        diameter = math.inf
     log_w = np.zeros(c.size)
     log_w[:-1] = np.cumsum(np.log2(c[:0:-1]))[::-1]
     log_q = log_w + np.log2(sd)
@@ -247,6 +248,7 @@ def _clock(schedule: Schedule) -> _Clock:
         steps=schedule.steps,
         diameter=diameter,
         scale=scale,
+        signal=signal,
         c=c,
         s=s,
         log_w=log_w,
@@ -272,7 +274,7 @@ def _units(log_q: Sequence[float]) -> list[int]:
     return units
 
 
-def _best_start(clock: _Clock, from_the_start: bool) -> int:
+def _best_start(clock: _Clock) -> int:
     """The entry of the clock in front of which to start with distance D, or -1 for `tau = 0`.
 
     The chord from the start to the end bounds the energy below, for all starts in one go. What it
@@ -282,12 +284,11 @@ def _best_start(clock: _Clock, from_the_start: bool) -> int:
     if math.isinf(D):
         return -1
     worth = np.empty(n, dtype=np.bool_)
-    worth[0] = not from_the_start or clock.lead > 0
+    worth[0] = clock.lead > 0
     worth[1:] = clock.c[:-1] * D + clock.s[:-1] > D
     best, index = math.inf, -1
     if clock.unit is None:
-        if from_the_start:
-            best = _energy(clock, -1)
+        best = _energy(clock, -1)
         chord = np.cumsum(clock.p[::-1])[::-1] + clock.jump
         chord = chord**2 / np.cumsum(clock.v[::-1])[::-1]
         chord[~worth] = math.inf
@@ -317,7 +318,7 @@ def _best_start(clock: _Clock, from_the_start: bool) -> int:
             energy = hull.touch(jump[i], unit[i])
             if energy < best:
                 best, index = energy, lowest + i
-    if clock.unit is not None and from_the_start:
+    if clock.unit is not None:
         whole = hull.touch(clock.before, unit[0]) if clock.before > 0.0 else hull.energy[-1]
         if whole <= best:
             return -1
@@ -378,9 +379,9 @@ def _shifts_from(clock: _Clock, index: int) -> Shifts:
         amount = np.add.reduceat(pushes, blocks) / np.add.reduceat(v, blocks) * sd_peak
     tau = clock.lead + begin
     first, last, peak = blocks + (tau + 1), ends + (tau + 1), peak + (tau + 1)
-    amount *= clock.scale
+    amount = amount * clock.signal * clock.scale
     if index >= 0:
-        start = clock.diameter * clock.scale
+        start = clock.diameter * clock.signal * clock.scale
         return frozen_shifts(tau, start, (first, last, peak), amount, math.inf)
     if tau > 0:
         first, last, peak, amount = (

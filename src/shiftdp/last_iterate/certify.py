@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from shiftdp._checks import choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture, TradeoffFunction
 from shiftdp.last_iterate import assumptions as given
-from shiftdp.last_iterate.bounds import RULES, Bound, Family, Proof, proofs_of, rules_for, solve
+from shiftdp.last_iterate.bounds import (
+    RULES,
+    Bound,
+    Family,
+    Proof,
+    proofs_of,
+    rules_for,
+    solve,
+    within_composition,
+)
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import is_endless, require_forgotten, stand_in
 from shiftdp.last_iterate.geometry import Geometry
@@ -32,6 +41,14 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "composition": ("composition",),
 }
 
+# Of NoisySGD the bounds of the paper need not be searched for the best. Where one of them applies,
+# Theorem B3 does (at t = 1: composition), and for every tau and split of the noise it is no worse:
+# S_p(a, s) dominates G(alpha a) (x) C_p(G(beta s)), without the factor 2 that they have on s.
+_SAMPLED_FAMILIES: dict[str, tuple[Family, ...]] = {
+    **_FAMILIES,
+    "best": ("composition", "ours"),
+}
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -46,15 +63,15 @@ def evaluate(
 ) -> Evaluation:
     """Try every rule of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
-    if is_endless(run):
-        return _evaluate_endless(run, geometry, bounds, delta)
     return _evaluate(run, geometry, _FAMILIES[bounds], delta)
 
 
-def _evaluate_endless(run: Run, geometry: Geometry, bounds: Bounds, delta: float) -> Evaluation:
+def _evaluate_endless(
+    run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float
+) -> Evaluation:
     """The bounds on the stand-in that hold for every longer run as well."""
     finite = stand_in(run, geometry)
-    evaluation = evaluate(finite, geometry, bounds, delta=delta)
+    evaluation = _tried(finite, geometry, families, delta)
     found, refused = [], list(evaluation.refused)
     for bound in evaluation.found:
         try:
@@ -70,6 +87,15 @@ def _evaluate_endless(run: Run, geometry: Geometry, bounds: Bounds, delta: float
 def _evaluate(
     run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float
 ) -> Evaluation:
+    """The bounds on a run of known length: composition limits whatever it can."""
+    if is_endless(run):
+        return _evaluate_endless(run, geometry, families, delta)
+    evaluation = _tried(run, geometry, families, delta)
+    found = tuple(within_composition(bound, run, geometry) for bound in evaluation.found)
+    return replace(evaluation, found=found)
+
+
+def _tried(run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float) -> Evaluation:
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
     for rule in rules_for(run):
@@ -116,25 +142,28 @@ def certify(
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
     if accuracy is not None:
         accuracy = number_in("accuracy", accuracy, 1e-9, 1.0)
-    if is_endless(run):
-        finite = stand_in(run, geometry)
-        if bounds == "composition":
-            require_forgotten(finite, geometry, bounds, ())
-        certificate = certify(finite, geometry, bounds=bounds, delta=delta, accuracy=accuracy)
-        require_forgotten(finite, geometry, certificate.bound, certificate.proofs)
-        return replace(certificate, run=run)
+    # a run without end is proved by a long one, from bounds that hold for every longer one
+    shown: Run = stand_in(run, geometry) if is_endless(run) else run
     if isinstance(run, NoisySGD):
-        best = _stochastic(run, geometry, bounds, delta, accuracy)
-        return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)
-    evaluation = evaluate(run, geometry, bounds)
+        refuse_adjacency(run, geometry)
+        evaluation = _evaluate(run, geometry, _SAMPLED_FAMILIES[bounds], delta)
+        best = tightest(_found(evaluation), cast(NoisySGD, shown), geometry, delta, accuracy)
+    else:
+        best = _tightest(_found(_evaluate(run, geometry, _FAMILIES[bounds], delta)))
+    f, proofs = best.f, best.proofs
+    if not proofs:
+        shifts = _proofs(shown, geometry, best)
+        f, proofs = _not_below(f, shifts), shifts
+    if is_endless(run):
+        require_forgotten(shown, geometry, best.name, proofs)
+    return Certificate(run, geometry, best.name, f, best.assumptions, proofs)
+
+
+def _found(evaluation: Evaluation) -> tuple[Bound, ...]:
+    """All bounds; where there is none, the last refusal is raised."""
     if not evaluation.found:
         raise evaluation.refused[-1][1]
-    best = _tightest(evaluation.found)
-    if best.proofs:
-        return Certificate(run, geometry, best.name, best.f, best.assumptions, best.proofs)
-    proofs = _proofs(run, geometry, best)
-    f = _not_below(best.f, proofs)
-    return Certificate(run, geometry, best.name, f, best.assumptions, proofs)
+    return evaluation.found
 
 
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
@@ -149,23 +178,6 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     given.require_contractive(run.learning_rate, geometry)
     positions = range(1, run.batches + 1)
     return {j: solve(schedule_of(run, geometry, Visits("every", j))).mu for j in positions}
-
-
-def _stochastic(
-    run: NoisySGD, geometry: Geometry, bounds: Bounds, delta: float, accuracy: float | None
-) -> Bound:
-    """The best bound on NoisySGD, for which those of the paper need not be searched.
-
-    Where one of them applies, Theorem B3 does (at t = 1: composition), and for every tau and split
-    of the noise it is no worse: S_p(a, s) dominates G(alpha a) (x) C_p(G(beta s)), without the
-    factor 2 that they have on s.
-    """
-    refuse_adjacency(run, geometry)
-    families: tuple[Family, ...] = (
-        ("composition", "ours") if bounds == "best" else _FAMILIES[bounds]
-    )
-    found = _evaluate(run, geometry, families, delta).found
-    return tightest(found, run, geometry, delta, accuracy)
 
 
 def _tightest(found: tuple[Bound, ...]) -> Bound:

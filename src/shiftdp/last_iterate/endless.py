@@ -93,7 +93,9 @@ def require_forgotten(
         if isinstance(proof, StochasticProof):
             kept = not _settled(run, geometry, name, proof)
         else:
-            kept = proof.shifts.tau == 0 and not _faded(c, run.steps)
+            # mu = 0: a record that is never used, however long the run
+            counts = proof.shifts.tau == 0 and proof.shifts.mu > 0.0
+            kept = counts and not _faded(c, run.steps)
         if kept:
             raise _remembered(run, c)
 
