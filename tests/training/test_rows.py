@@ -76,6 +76,27 @@ def test_some_rows_of_many_are_the_same_rows() -> None:
         assert (sparse.take(slice(5, 9)).toarray() == whole[5:9]).all()
 
 
+@given(
+    X=arrays(np.float64, (4, 3), elements=ENTRY),
+    other=arrays(np.float64, 3, elements=ENTRY),
+    form=st.sampled_from([np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array, sp.coo_array]),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_row_is_taken_in_the_same_way_whatever_the_others_are(
+    X: NDArray[np.float64], other: NDArray[np.float64], form: Any
+) -> None:
+    """Bit by bit, and in the same layout."""
+    moved = X.copy()
+    moved[-1] = other
+    one, two = (bounded_rows(form(each), 1.0).take(slice(0, 4)) for each in (X, moved))
+    if isinstance(one, np.ndarray):
+        assert one.flags.c_contiguous
+        assert two.flags.c_contiguous
+    else:
+        one, two = one.toarray(), two.toarray()
+    assert one[:-1].tobytes() == two[:-1].tobytes()
+
+
 def duplicated(kind: Any) -> Any:
     """A row whose entry 0.9 is given four times, in a matrix that says that nothing is."""
     clean = sp.csr_array(np.array([[0.9, 0.0], [0.1, 0.2]]))

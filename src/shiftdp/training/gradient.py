@@ -63,8 +63,7 @@ class _Worker:
 
     def __init__(self, at: Parameters, rows: int, records: Records) -> None:
         outputs, features = at.weights.shape
-        dense = not (records.rows.sparse or records.rows.as_given)
-        self.features = np.empty((rows, features)) if dense else None
+        self.features = None if records.rows.sparse else np.empty((rows, features))
         self.scores = np.empty(outputs * rows)
         self.block, self.chunk, self.total = at.like(), at.like(), at.like()
 

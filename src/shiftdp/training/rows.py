@@ -56,24 +56,18 @@ class BoundedRows:
     def sparse(self) -> bool:
         return not isinstance(self.features, np.ndarray)
 
-    @property
-    def as_given(self) -> bool:
-        """Whether blocks of consecutive rows are views of what was given."""
-        unscaled = self.scales is None and self.shrink is None
-        return unscaled and bool(self.features.dtype == np.float64)
-
     def take(self, rows: Indices, buffer: Array | None = None) -> Any:
         """These rows in float64, within the bound.
 
+        Dense rows are always copied, so that what the products see of a row, its place in memory
+        included, does not depend on whether some other row had to be scaled.
+
         Args:
-            buffer: float64, at least as many rows as are taken: the block is written here unless it
-                is a view of the features. Not used for sparse rows.
+            buffer: float64, at least as many rows as are taken: a dense block is written here.
         """
         if self.sparse:
             return self._sparse_block(rows)
         given = self.features[rows]
-        if self.as_given:
-            return given
         block = np.empty(given.shape) if buffer is None else buffer[: len(given)]
         np.copyto(block, given)
         for factors in (self.shrink, self.scales):
@@ -83,8 +77,6 @@ class BoundedRows:
 
     def _sparse_block(self, rows: Indices) -> Any:
         block = _rows_of_csr(self.features, rows)
-        if self.as_given:
-            return block
         data = block.data.astype(np.float64)
         entries = np.diff(block.indptr)
         for factors in (self.shrink, self.scales):
