@@ -10,6 +10,8 @@ import pytest
 import shiftdp as sdp
 from shiftdp.privacy import Ledger, compare, frontier, risk
 from shiftdp.privacy import calibration as library
+from shiftdp.training import Logistic, Plan
+from shiftdp.training.entropy import Entropy, Seeded, System
 from tests.ui.shell import MNIST, prose, refused, said, shiftdp
 
 GEOMETRY = sdp.Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -274,3 +276,29 @@ def test_a_ledger_is_not_made_twice_and_no_other_file_is_one(study: Path, tmp_pa
     result = shiftdp(f"ledger show {other}")
     assert result.exit_code in (1, 2)
     assert len(result.stderr.splitlines()) == 1
+
+
+# --- verify ---
+
+
+def trained(entropy: Entropy) -> str:
+    run = sdp.NoisyGD(n=9, steps=12, learning_rate=0.4, noise=0.7)
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.25, entropy=entropy)
+    return plan.certificate.to_json()
+
+
+def test_verify_refuses_a_seeded_run_as_not_private(tmp_path: Path) -> None:
+    path = tmp_path / "seeded.json"
+    path.write_text(trained(Seeded(3)), encoding="utf-8")
+    result = shiftdp(f"verify {path}")
+    assert result.exit_code == 1
+    assert "NOT PRIVATE" in result.stderr
+
+
+def test_verify_says_what_was_trained_by_which_version_and_when(tmp_path: Path) -> None:
+    path = tmp_path / "private.json"
+    path.write_text(trained(System()), encoding="utf-8")
+    text = " ".join(prose(f"verify {path}").split())
+    for part in ("Logistic()", "1.25", f"shiftdp {sdp.__version__} on 20"):
+        assert part in text
+    assert "Logistic()" in said(f"verify {path} --json")["training"]["trained"]

@@ -22,6 +22,7 @@ __all__ = [
     "require_contractive",
     "require_equal_steps",
     "require_smooth",
+    "seeded_noise",
     "sensitivity",
     "smooth_losses",
     "summed_losses",
@@ -44,6 +45,15 @@ def hidden_iterates() -> Assumption:
         "hidden iterates",
         "only the last iterate is released; no earlier one leaves the process, and none of the "
         "parameters were chosen by looking at the data",
+    )
+
+
+def seeded_noise() -> Assumption:
+    """The stamp on the certificate of a run that anybody can repeat: it is not private."""
+    return Assumption(
+        "reproducible run: not private",
+        "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for "
+        "the same run with the entropy of the operating system",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from numpy.typing import ArrayLike
 
@@ -16,6 +16,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.interval import composed_below
 from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
 from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.training_record import TrainingRecord
 
 __all__ = ["Certificate"]
 
@@ -28,7 +29,8 @@ _SPREAD, _SPREAD_STEP = 4e-12, 2.0**-49
 class Certificate:
     """A proved privacy guarantee of one run. Every number it returns is an upper bound on the leak.
 
-    Make one with `certify`; take one apart with `to_json`, `statement` and `verify`.
+    Make one with `certify`; take one apart with `to_json`, `statement` and `verify`. That of a
+    trained model also has a `training` record: loss, bounds, arithmetic, version and date.
     """
 
     run: Run
@@ -37,6 +39,7 @@ class Certificate:
     f: TradeoffFunction = field(repr=False)
     assumptions: tuple[Assumption, ...] = field(repr=False)
     proofs: tuple[Proof | StochasticProof, ...] = field(repr=False, default=())
+    training: TrainingRecord | None = field(repr=False, default=None)
 
     @property
     def kind(self) -> Kind:
@@ -108,10 +111,28 @@ class Certificate:
         return mu_by_position(self.run, self.geometry)
 
     def verify(self) -> None:
-        """Check the proof without the solver, in O(t); raises `VerificationFailed`."""
+        """Check the proof without the solver; raises `VerificationFailed`.
+
+        At once for equal steps, in O(t) otherwise. The certificate of a seeded run is refused as
+        NOT PRIVATE, whatever it proves.
+        """
         from shiftdp.last_iterate.verification import verify_certificate
 
         verify_certificate(self)
+
+    def same_guarantee(self, other: Certificate) -> bool:
+        """Whether two certificates say the same, apart from who made them when.
+
+        Run, losses, theorem, tradeoff function, hypotheses, proofs and training are compared; the
+        estimator, the version of shiftdp and the date are not.
+        """
+        from shiftdp.last_iterate.serialisation import document_of
+
+        return document_of(self._unsigned()) == document_of(other._unsigned())
+
+    def _unsigned(self) -> Certificate:
+        training = self.training
+        return self if training is None else replace(self, training=training.unsigned())
 
     def to_json(self, indent: int | None = None) -> str:
         """Everything that somebody else needs to check the guarantee."""
@@ -137,8 +158,10 @@ class Certificate:
             f"  run          {_parameters(self.run)}",
             f"  attacker     at most {self.tpr(0.01):.2%} true positives at 1% false positives; "
             f"advantage at most {self.advantage():.2%}",
-            "  provided that",
         ]
+        if self.training is not None:
+            lines += [f"  {title:<12} {text}" for title, text in self.training.lines()]
+        lines.append("  provided that")
         return "\n".join([*lines, *(f"    - {item}" for item in self.assumptions)])
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
+from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
@@ -30,6 +31,7 @@ from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.certificate_schema import FORMAT, SCHEMA
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits
 from shiftdp.last_iterate.runs import (
@@ -41,10 +43,10 @@ from shiftdp.last_iterate.runs import (
     Run,
 )
 from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.training_record import TrainingRecord
 
-__all__ = ["FORMAT", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
+__all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
 
-FORMAT = "shiftdp-certificate/1"
 _RUNS: dict[str, type] = {
     kind.__name__: kind for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism)
 }
@@ -52,6 +54,12 @@ _RUNS: dict[str, type] = {
 
 def dumps(certificate: Certificate, indent: int | None = None) -> str:
     """The certificate as one JSON object; infinities are written as the string "inf"."""
+    return json.dumps(document_of(certificate), indent=indent, allow_nan=False)
+
+
+def document_of(certificate: Certificate) -> dict[str, Any]:
+    """The certificate in lists, dictionaries, numbers and strings, as the schema wants it."""
+    training = certificate.training
     document = {
         "format": FORMAT,
         "kind": certificate.kind,
@@ -62,35 +70,56 @@ def dumps(certificate: Certificate, indent: int | None = None) -> str:
         "tradeoff": _function_out(certificate.f),
         "assumptions": [vars(item) for item in certificate.assumptions],
         "proofs": [_proof_out(proof) for proof in certificate.proofs],
+        "training": None if training is None else _training_out(training),
     }
-    return json.dumps(_finite_out(document), indent=indent, allow_nan=False)
+    plain: dict[str, Any] = _finite_out(document)
+    return plain
 
 
 def loads(text: str) -> Certificate:
-    """The certificate in a JSON text; one clear error where it is not one."""
+    """The certificate in a JSON text; one clear error where it is not one.
+
+    The text is held to `certificate_schema` before anything is made of it.
+    """
     try:
-        document = _finite_in(json.loads(text))
-        if document["format"] != FORMAT:
-            raise _damaged(f"has format {document['format']!r}")
+        document = parse(text)
+        _require_format(document)
+        problem = mismatch(document, SCHEMA, SCHEMA)
+        if problem is not None:
+            raise Malformed(f"does not meet the schema: {problem}")
         certificate = Certificate(
-            run=_run_in(document["run"]),
-            geometry=Geometry(**document["geometry"]),
-            bound=str(document["bound"]),
-            f=_function_in(document["tradeoff"]),
+            run=_run_in(_finite_in(document["run"])),
+            geometry=Geometry(**_finite_in(document["geometry"])),
+            bound=document["bound"],
+            f=_function_in(_finite_in(document["tradeoff"])),
             assumptions=tuple(Assumption(**item) for item in document["assumptions"]),
-            proofs=tuple(_proof_in(item) for item in document["proofs"]),
+            proofs=tuple(_proof_in(_finite_in(item)) for item in document["proofs"]),
+            training=None if document["training"] is None else _training_in(document["training"]),
         )
-        if document["mu"] != certificate.mu or document["kind"] != certificate.kind:
-            raise _damaged("contradicts itself: `mu` or `kind` is not that of the tradeoff")
+        if _finite_in(document["mu"]) != certificate.mu:
+            raise Malformed("contradicts itself: `mu` is not that of the tradeoff")
         return certificate
     except InvalidInput:
         raise
-    except json.JSONDecodeError as error:
-        raise _damaged(f"is not JSON ({error})") from error
+    except Malformed as error:
+        raise _damaged(str(error)) from error
     except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
         raise _damaged(f"lacks or misplaces {error}") from error
-    except RecursionError as error:
-        raise _damaged("is nested without end") from error
+
+
+def _require_format(document: Any) -> None:
+    """Older formats are not read: what they left open is what is now checked."""
+    found = document.get("format") if isinstance(document, dict) else None
+    if found == FORMAT:
+        return
+    if isinstance(found, str) and found.startswith("shiftdp-certificate/"):
+        raise InvalidInput(
+            "certificate",
+            "<JSON text>",
+            f"has format {found[:40]!r}, and this version reads {FORMAT!r} only",
+            "certify the run anew with this version",
+        )
+    raise Malformed("is no certificate: it has no format that is known")
 
 
 def tradeoff_to_json(f: TradeoffFunction) -> str:
@@ -105,13 +134,35 @@ def tradeoff_to_json(f: TradeoffFunction) -> str:
 def tradeoff_from_json(text: str) -> TradeoffFunction:
     """The function that `tradeoff_to_json` wrote; one clear error where it is not one."""
     try:
-        return _function_in(_finite_in(json.loads(text)))
+        document = parse(text)
+        problem = mismatch(document, SCHEMA["$defs"]["tradeoff"], SCHEMA)
+        if problem is not None:
+            raise Malformed(f"does not meet the schema: {problem}")
+        return _function_in(_finite_in(document))
     except InvalidInput:
         raise
     except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
-        raise InvalidInput(
-            "tradeoff", "<JSON text>", f"lacks or misplaces {error}", "give what was written"
-        ) from error
+        problem = str(error) if isinstance(error, Malformed) else f"lacks or misplaces {error}"
+        raise InvalidInput("tradeoff", "<JSON text>", problem, "give what was written") from error
+
+
+def _training_out(record: TrainingRecord) -> dict[str, Any]:
+    fields = dict(vars(record))
+    for name in _NAMED:
+        fields[name] = dict(fields[name])
+    return fields
+
+
+def _training_in(data: Mapping[str, Any]) -> TrainingRecord:
+    fields = {**data, "slope": _finite_in(data["slope"])}
+    for name in _NAMED:
+        fields[name] = tuple((key, _finite_in(value)) for key, value in data[name].items())
+    for name in ("outputs", "features"):
+        fields[name] = None if data[name] is None else int(data[name])
+    return TrainingRecord(**fields)
+
+
+_NAMED = ("loss_parameters", "projection_parameters")
 
 
 def _run_in(data: Mapping[str, Any]) -> Run:
@@ -135,7 +186,7 @@ def _proof_in(data: Mapping[str, Any]) -> Proof | StochasticProof:
             split=None if data["split"] is None else float(data["split"]),
             cap=None if data["cap"] is None else _whole("cap", data["cap"]),
         )
-    visits = Visits(data["pattern"], int(data["position"]))
+    visits = Visits(data["pattern"], _whole("position", data["position"]))
     return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
 
 
@@ -222,7 +273,7 @@ def _finite_out(value: Any) -> Any:
 
 
 def _finite_in(value: Any) -> Any:
-    if value in ("inf", "-inf"):
+    if isinstance(value, str) and value in ("inf", "-inf"):
         return float(value)
     if isinstance(value, Mapping):
         return {key: _finite_in(item) for key, item in value.items()}

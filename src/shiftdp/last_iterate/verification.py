@@ -24,6 +24,7 @@ from shiftdp.fdp import (
     WithFailure,
 )
 from shiftdp.interpolation.verify import verify
+from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.bound import Bound, Proof
 from shiftdp.last_iterate.bounds import (
     composition_mu,
@@ -52,6 +53,7 @@ from shiftdp.last_iterate.stochastic_verification import (
     verify_groups,
 )
 from shiftdp.last_iterate.theorem_names import theorem_of
+from shiftdp.last_iterate.training_record import verify_training
 
 __all__ = ["verify_certificate"]
 
@@ -81,7 +83,14 @@ def verify_certificate(certificate: Certificate) -> None:
 
 
 def _verify(certificate: Certificate, *, endless: bool = False) -> None:
+    if given.seeded_noise() in certificate.assumptions:
+        raise VerificationFailed(
+            "NOT PRIVATE: the noise came from a seed, so whoever knows it can undo it; train again "
+            "without a seed (random_state=None)"
+        )
     theorem = theorem_of(certificate.bound)
+    if certificate.training is not None:
+        verify_training(certificate.training, certificate.geometry, contracts=theorem.contracts)
     if is_endless(certificate.run):
         finite = replace(certificate, run=stand_in(certificate.run, certificate.geometry))
         _require_forgotten(finite)
@@ -215,10 +224,10 @@ def _require_formula(certificate: Certificate, *, proved: bool) -> None:
     """The formula of that name gives this number; where shifts prove it, to rounding only."""
     bound = _formula(certificate)
     if proved:
-        mu, given = _mu(certificate.f), _mu(bound.f)
+        mu, formula = _mu(certificate.f), _mu(bound.f)
         most = max(proof.shifts.mu for proof in certificate.proofs if isinstance(proof, Proof))
         _require(
-            given * (1 - 1e-12) <= mu <= max(given, most) * (1 + _SAME) + _TINY,
+            formula * (1 - 1e-12) <= mu <= max(formula, most) * (1 + _SAME) + _TINY,
             "mu is not what its formula gives",
         )
     else:

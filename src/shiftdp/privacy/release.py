@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
+from shiftdp._strict_json import parse
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.tradeoff import tradeoff
 from shiftdp.last_iterate.certificate import Certificate
@@ -101,7 +102,7 @@ def declared(f: TradeoffFunction, description: str, adjacency: str) -> Release:
 def read_release(document: str) -> Release:
     """The release in a document. Its certificate is not verified here."""
     try:
-        data = json.loads(document)
+        data = parse(document)
         source = choice("source", data["source"], get_args(Source))
         if source == "certified":
             proof = Certificate.from_json(json.dumps(data["certificate"]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -115,7 +116,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
         """Plan, certify, check the data, charge, descend: in this order."""
         planned = self._planned(X.shape[0], X.shape[1], outputs)
-        certificate = planned.plan.certificate
+        certificate = self._signed(planned.plan.certificate)
         records = prepared(planned.plan, X, targets)
         ledger = self._ledger(planned)
         entry = None
@@ -127,6 +128,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.plan_ = planned
         self.certificate_ = certificate
         return released
+
+    def _signed(self, certificate: Certificate) -> Certificate:
+        """With the name of the estimator on its record."""
+        training = certificate.training
+        if training is None:
+            return certificate
+        return replace(certificate, training=replace(training, estimator=type(self).__name__))
 
     def _planned(self, n: int, features: int, outputs: int) -> Planned:
         problem = Problem(

@@ -8,7 +8,8 @@ projection that the loop applies.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
@@ -20,7 +21,6 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate import (
-    Assumption,
     Certificate,
     Geometry,
     NoisyCGD,
@@ -28,8 +28,10 @@ from shiftdp.last_iterate import (
     NoisySGD,
     certify,
 )
+from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training.arithmetic import CHUNK, sum_error
 from shiftdp.training.batches import TrainingRun, largest_batch
 from shiftdp.training.entropy import Entropy, System
@@ -37,7 +39,7 @@ from shiftdp.training.loss import Loss
 from shiftdp.training.projection import Projection
 from shiftdp.training.softmax import Softmax
 
-__all__ = ["NOT_PRIVATE", "Clipping", "Oversized", "Plan"]
+__all__ = ["Clipping", "Oversized", "Plan"]
 
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
@@ -45,11 +47,6 @@ Oversized = Literal["scale", "refuse"]
 _UP = 1.0 + 2.0**-50
 _MOST = 290.0  # powers of ten that parameters and scores may reach, of the 308 of a float
 _NORMAL = 9.0  # no normal number of the loop is larger
-NOT_PRIVATE = Assumption(
-    "reproducible run: not private",
-    "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for the "
-    "same run with the entropy of the operating system",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +111,7 @@ class Plan:
         _kind("intercept", self.intercept, (bool, np.bool_))
         if self.projection is not None:
             _kind("projection", self.projection, (Projection,))
-        fields = {
+        checked = {
             "feature_bound": finite("feature_bound", self.feature_bound, 0.0, open_low=True),
             "l2": finite("l2", self.l2, 0.0),
             "intercept": bool(self.intercept),
@@ -124,10 +121,10 @@ class Plan:
             "bounds": choice("bounds", self.bounds, get_args(Bounds)),
         }
         if self.features is not None:
-            fields["features"] = count("features", self.features, 1)
+            checked["features"] = count("features", self.features, 1)
         if self.clip is not None:
-            fields["clip"] = number_in("clip", self.clip, 0.0, open_low=True, open_high=True)
-        for name, value in fields.items():
+            checked["clip"] = number_in("clip", self.clip, 0.0, open_low=True, open_high=True)
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
         self._check_clipping()
         self._check_theorem()
@@ -314,9 +311,36 @@ class Plan:
                 'bounds="composition", which asks for no convexity',
             )
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
+        certificate = replace(certificate, training=self._training())
         if self.entropy.private:
             return certificate
-        return replace(certificate, assumptions=(NOT_PRIVATE, *certificate.assumptions))
+        return replace(certificate, assumptions=(seeded_noise(), *certificate.assumptions))
+
+    def _training(self) -> TrainingRecord:
+        """What was signed, and today's date."""
+        from shiftdp import __version__
+
+        return TrainingRecord(
+            loss=type(self.loss).__name__,
+            loss_parameters=_parameters(self.loss),
+            outputs=self.loss.outputs,
+            slope=self.loss.slope,
+            curvature=self.loss.curvature,
+            feature_bound=self.feature_bound,
+            intercept=self.intercept,
+            l2=self.l2,
+            clipping=self.clipping,
+            clip=self.clip,
+            projection=None if self.projection is None else type(self.projection).__name__,
+            projection_parameters=_parameters(self.projection),
+            features=self.features,
+            oversized=self.oversized,
+            noise_source=type(self.entropy).__name__,
+            private=self.entropy.private,
+            arithmetic=self.arithmetic,
+            version=__version__,
+            date=datetime.now(UTC).date().isoformat(),
+        )
 
     @property
     def estimate(self) -> Uncertified[TradeoffFunction]:
@@ -355,6 +379,14 @@ class Plan:
             sigma if isinstance(sigma, float) else sigma[-1]
         )
         return 2.0 ** (math.floor(math.log2(last)) - 8)
+
+
+def _parameters(item: Loss | Projection | None) -> tuple[tuple[str, float], ...]:
+    """The numbers that a loss or a set was made with, by name."""
+    if item is None or not is_dataclass(item):
+        return ()
+    values = ((part.name, getattr(item, part.name)) for part in fields(item))
+    return tuple((name, value) for name, value in values if isinstance(value, (int, float)))
 
 
 def _kind(name: str, value: object, kinds: tuple[type, ...]) -> None:

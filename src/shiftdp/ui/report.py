@@ -47,6 +47,8 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
         "run": described(certificate.run),
         "geometry": dict(vars(certificate.geometry)),
     }
+    if certificate.training is not None:
+        document["training"] = dict(certificate.training.lines())
     if explain:
         document |= _explanation(certificate, delta)
     return document
@@ -94,6 +96,7 @@ def print_document(
         ("attacker", f"true positives exceed false ones by at most {up(document['advantage'])}"),
         ("run", _described(run, without=("type",))),
         ("losses", _described(geometry)),
+        *document.get("training", {}).items(),
     ]
     print_pairs(f"{run['type']}: what its last iterate reveals, at most", pairs)
     if "assumptions" in document:

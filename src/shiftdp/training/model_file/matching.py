@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 from shiftdp._errors import ShiftdpError
 from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.plan import NOT_PRIVATE, Plan
+from shiftdp.training.plan import Plan
 
 __all__ = ["require_match"]
-
-_WRITING = ("date", "version")
-"""Fields of a certificate that say when it was written and by what: they differ without harm."""
 
 
 def require_match(plan: Plan, certificate: Certificate, *, same_version: bool) -> None:
@@ -31,25 +27,17 @@ def require_match(plan: Plan, certificate: Certificate, *, same_version: bool) -
     """
     if certificate.run != plan.run or certificate.geometry != plan.geometry:
         raise Damaged("has the certificate of another run than its model's")
-    stamped = NOT_PRIVATE in certificate.assumptions
+    stamped = seeded_noise() in certificate.assumptions
     if stamped is plan.entropy.private:
         raise Damaged("has a certificate that does not say whether the run is private")
     if same_version:
-        if _content(certificate) != _content(plan.certificate):
+        if not certificate.same_guarantee(plan.certificate):
             raise Damaged("has a certificate that is not the one of its plan")
         return
-    others = tuple(item for item in certificate.assumptions if item != NOT_PRIVATE)
+    # what the same run would prove with the entropy of the operating system
+    others = tuple(item for item in certificate.assumptions if item != seeded_noise())
+    training = certificate.training and replace(certificate.training, private=True)
     try:
-        replace(certificate, assumptions=others).verify()
+        replace(certificate, assumptions=others, training=training).verify()
     except ShiftdpError as error:
         raise Damaged("has a certificate that does not hold for its plan") from error
-
-
-def _content(certificate: Certificate) -> Any:
-    return _undated(json.loads(certificate.to_json()))
-
-
-def _undated(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _undated(item) for key, item in value.items() if key not in _WRITING}
-    return [_undated(item) for item in value] if isinstance(value, list) else value

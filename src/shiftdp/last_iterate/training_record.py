@@ -1,0 +1,161 @@
+"""What a trained model was trained with, so that a steward can tell what was signed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from shiftdp._errors import VerificationFailed
+from shiftdp.last_iterate.geometry import Geometry
+
+__all__ = ["TrainingRecord", "verify_training"]
+
+Parameters = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRecord:
+    """The public side of a training run, as it stands in its certificate.
+
+    Args:
+        loss, loss_parameters: of one record, by name.
+        outputs: how many scores a record has.
+        slope, curvature: the Lipschitz constant and the smoothness of the loss in the scores.
+        feature_bound, intercept, l2: as in `Plan`.
+        clipping, clip, projection, features, oversized: as in `Plan`.
+        noise_source: where the randomness came from.
+        private: whether that source is secret; a seed is not.
+        arithmetic: how sums were computed, and what that adds to the sensitivity.
+        estimator: which one was fitted, if any.
+        version, date: of shiftdp, and the day (UTC) on which the certificate was made.
+    """
+
+    loss: str
+    loss_parameters: Parameters = ()
+    outputs: int = 1
+    slope: float
+    curvature: float
+    feature_bound: float
+    intercept: bool
+    l2: float
+    clipping: str
+    clip: float | None
+    projection: str | None
+    projection_parameters: Parameters = ()
+    features: int | None
+    oversized: str
+    noise_source: str
+    private: bool
+    arithmetic: str
+    estimator: str | None = None
+    version: str
+    date: str
+
+    def unsigned(self) -> TrainingRecord:
+        """The same without estimator, version and date, which say nothing about the guarantee."""
+        return replace(self, estimator=None, version="", date="")
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What a statement says of the training, in pairs of a title and a text."""
+        bound = f"features within {self.feature_bound:g} ({self.oversized})"
+        parts = [_called(self.loss, self.loss_parameters), bound, f"l2={self.l2:g}"]
+        parts.append("with an intercept" if self.intercept else "without an intercept")
+        if self.clip is not None:
+            parts.append(f"clipping={self.clipping} at {self.clip:g}")
+        if self.projection is not None:
+            parts.append(_called(self.projection, self.projection_parameters))
+        by = f"shiftdp {self.version} on {self.date}"
+        return [
+            ("trained", ", ".join(parts)),
+            ("noise from", self.noise_source),
+            ("arithmetic", self.arithmetic),
+            ("made by", by if self.estimator is None else f"{self.estimator}, {by}"),
+        ]
+
+
+def _called(name: str, parameters: Parameters) -> str:
+    return f"{name}({', '.join(f'{key}={value:g}' for key, value in parameters)})"
+
+
+_Constants = Callable[[Mapping[str, Fraction]], tuple[Fraction | None, Fraction]]
+# The square of the slope (None where it is not bounded) and the curvature. [docs/losses.md]
+_LOSSES: dict[str, _Constants] = {
+    "Logistic": lambda of: (Fraction(1), Fraction(1, 4)),
+    "Softmax": lambda of: (Fraction(2), Fraction(1, 2)),
+    "SmoothedHinge": lambda of: (Fraction(1), 1 / of["width"]),
+    "Huber": lambda of: (of["width"] ** 2, Fraction(1)),
+    "ClippedSquared": lambda of: (
+        of["residual_bound"] ** 2 if "residual_bound" in of else None,
+        Fraction(1),
+    ),
+}
+
+
+def verify_training(record: TrainingRecord, geometry: Geometry, *, contracts: bool) -> None:
+    """Raise `VerificationFailed` unless the geometry follows from what the record says.
+
+    With R^2 = feature_bound^2, and 1 more for an intercept, the loss is (slope R)-Lipschitz and
+    (curvature R^2 + l2)-smooth, and a clip bounds its gradients further. Sensitivity, smoothness
+    and diameter may be more than that, never less. In rational arithmetic. `contracts` is whether
+    the theorem asks for losses that are convex as clipped.
+    """
+    if not record.private:
+        raise VerificationFailed(
+            f"NOT PRIVATE: the noise came from a seed ({record.noise_source}), and whoever knows "
+            "it can undo it; the numbers would hold with the entropy of the operating system"
+        )
+    given = {name: Fraction(x) for name, x in record.loss_parameters if math.isfinite(x)}
+    least = _LOSSES.get(record.loss)
+    slope = None if math.isinf(record.slope) else Fraction(record.slope) ** 2
+    curvature = Fraction(record.curvature)
+    if least is not None:
+        steepest, bend = least(given)
+        _require(slope is None or (steepest is not None and slope >= steepest), "slope")
+        _require(curvature >= bend, "curvature")
+    R2 = Fraction(record.feature_bound) ** 2 + int(record.intercept)
+    clip = None if record.clip is None else Fraction(record.clip) ** 2
+    own = None if slope is None else slope * R2
+    norms = [norm for norm in (own, clip) if norm is not None]
+    _require(bool(norms) and (record.clip is None) == (record.clipping == "none"), "clipping")
+    G2 = min(norms)
+    times = 4 if geometry.adjacency == "replace_one" else 1
+    _require(Fraction(geometry.sensitivity) ** 2 >= times * G2, "sensitivity")
+    if geometry.gradient_bound is not None:
+        _require(Fraction(geometry.gradient_bound) ** 2 >= G2, "gradient_bound")
+    if contracts:
+        acts = clip is not None and (own is None or clip < own)
+        monotone = record.clipping in ("none", "envelope") or record.outputs <= 2
+        _require(monotone or not acts, "clipping")
+        smooth = curvature * R2 + Fraction(record.l2)
+        _require(
+            math.isinf(geometry.smoothness) or Fraction(geometry.smoothness) >= smooth, "smoothness"
+        )
+        _require(geometry.strong_convexity <= record.l2, "strong_convexity")
+    _require_diameter(record, geometry)
+
+
+def _require_diameter(record: TrainingRecord, geometry: Geometry) -> None:
+    if record.projection is None:
+        _require(not geometry.bounded, "diameter")
+        return
+    if not geometry.bounded:
+        return
+    given = {name: Fraction(x) for name, x in record.projection_parameters if math.isfinite(x)}
+    squared = {
+        "Ball": lambda: 4 * given["radius"] ** 2,
+        "Simplex": lambda: 2 * given["total"] ** 2,
+        "Box": lambda: (
+            record.outputs
+            * ((record.features or 2**53) + int(record.intercept))
+            * (given["high"] - given["low"]) ** 2
+        ),
+    }.get(record.projection)
+    if squared is not None:
+        _require(Fraction(geometry.diameter) ** 2 >= squared(), "diameter")
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise VerificationFailed(f"the {what} does not follow from the training that is stated")
