@@ -7,10 +7,9 @@
 #   newest       the newest release of everything that pyproject.toml allows
 #   oldest       the oldest release of everything that it names
 #   bare         NumPy, SciPy, click and rich only: what needs more is skipped and says so
-#   without-numba
 #   python3.12, python3.13   without PyTorch and Opacus, whose builds are gigabytes there
 #   haswell, skylakex, zen   the matrix products of these processors
-#   prescott     those of an old one; NumPy, PyTorch, numba and the C library do without AVX as well
+#   prescott     those of an old one; NumPy, PyTorch and the C library do without AVX as well
 #   loaded       beside eight processes that never rest
 #   shuffled     in a random order, other in every run; the log has the seed
 #
@@ -20,7 +19,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 JOBS=${JOBS:-auto}
-REST='sklearn,parquet,plot,reproduce,fast,dp-accounting'
+REST='sklearn,parquet,plot,reproduce,dp-accounting'
 status=0
 
 uv() {
@@ -76,7 +75,7 @@ other_python() {
 }
 
 mkdir -p .matrix
-for row in ${*:-newest oldest bare without-numba python3.12 python3.13 \
+for row in ${*:-newest oldest bare python3.12 python3.13 \
     haswell skylakex zen prescott loaded shuffled}; do
     case $row in
     newest) newest && run newest newest ;;
@@ -84,17 +83,13 @@ for row in ${*:-newest oldest bare without-numba python3.12 python3.13 \
         environment oldest python3.11 --resolution lowest-direct -e '.[dev]' && run oldest oldest
         ;;
     bare) environment bare python3.11 -e '.[test]' && run bare bare ;;
-    without-numba)
-        environment unfused python3.11 -e '.[dev]' &&
-            { uv pip uninstall --python .matrix/unfused numba; run without-numba unfused; }
-        ;;
     python3.*) other_python "$row" ;;
     haswell) kernel haswell OPENBLAS_CORETYPE=Haswell ;;
     skylakex) kernel skylakex OPENBLAS_CORETYPE=SkylakeX ;;
     zen) kernel zen OPENBLAS_CORETYPE=Zen ;;
     prescott)
         kernel prescott OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES=X86_V3 \
-            ATEN_CPU_CAPABILITY=default NUMBA_CPU_NAME=generic \
+            ATEN_CPU_CAPABILITY=default \
             GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable
         ;;
     loaded)
