@@ -36,28 +36,19 @@ class FreshRegressor(PrivateHuberRegressor):
         super().__init__(epochs=epochs, feature_bound=feature_bound)
 
 
-EQUAL = "fits twice and wants equal models: two releases with fresh noise differ"
-REFITS = {
-    "FreshClassifier": {
-        "check_classifier_data_not_an_array": EQUAL,
-        "check_fit_idempotent": EQUAL,
-        "check_supervised_y_2d": EQUAL,
-    },
-    "FreshRegressor": {
-        "check_fit_idempotent": EQUAL,
-        "check_regressor_data_not_an_array": EQUAL,
-        "check_regressors_int": EQUAL,
-        "check_supervised_y_2d": EQUAL,
-    },
+# They fit twice and want equal predictions; two releases with fresh noise differ, but for a chance
+# that is too small to be counted on and too large to be left out of account.
+EQUAL = {
+    "check_classifier_data_not_an_array",
+    "check_fit_idempotent",
+    "check_regressor_data_not_an_array",
+    "check_regressors_int",
+    "check_supervised_y_2d",
 }
 
 
-def expected(estimator: Any) -> dict[str, str]:
-    return REFITS[type(estimator).__name__]
-
-
-@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn is not typed
-    [FreshClassifier(), FreshRegressor()], expected_failed_checks=expected
-)
+@parametrize_with_checks([FreshClassifier(), FreshRegressor()])  # type: ignore[untyped-decorator]
 def test_unseeded(estimator: Any, check: Any) -> None:
+    if check.func.__name__ in EQUAL:
+        pytest.skip("wants two releases with fresh noise to be equal")
     check(estimator)
