@@ -234,7 +234,8 @@ def neighbours() -> None:
         seen = {"dense": 0.0, "sparse": 0.0}
         for X, y in worst_sums(n, d):
             other = X.copy()
-            other[-1] = -X[-1] / max(np.linalg.norm(X[-1]), 1e-30)
+            X[0], other[0] = 0.0, 0.0
+            X[0, 0], other[0, 0] = 0.9, -0.9
             for name, form in (("dense", np.asarray), ("sparse", sp.csr_array)):
                 one, two = (descend(plan, form(each), y) for each in (X, other))
                 apart = float(np.linalg.norm(one - two)) * n / L
@@ -248,12 +249,18 @@ def neighbours() -> None:
 
 
 def worst_sums(n: int, d: int) -> list[tuple[Any, Any]]:
-    """Long sums, cancelling ones, sorted ones, tiny and huge entries."""
+    """Long sums, cancelling ones, sorted ones, tiny and huge entries; and ties, of which the first
+    record decides how sums of 24 digits round them (`tests/training/test_arithmetic.py`)."""
     rng = np.random.default_rng(0)
     ones, half = np.ones(n, dtype=int), (np.arange(n) < n // 2).astype(int)
     positive = rng.random((n, d)).astype(np.float32)
     steps = np.linspace(0.0, 1.0, n, dtype=np.float32)[:, None] ** 8
+    ties, places = np.zeros((n, d), np.float32), np.arange(n // 2, n, 8)
+    ties[: n // 2, 0], ties[places, 0] = 0.5, 2.0**-23 * (n / 8)
+    ties[places[::4], 0] *= 3.0
+    up = np.isin(np.arange(n), places) & ~np.isin(np.arange(n), places[::4])
     return [
+        (ties, up.astype(int)),
         (positive, ones),
         (positive, half),
         (positive, np.arange(n) % 2),

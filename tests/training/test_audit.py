@@ -19,6 +19,7 @@ from scipy.stats import beta
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Huber, Logistic, Loss, Plan, Seeded, Softmax, descend_stacked
 from shiftdp.training.batches import TrainingRun
+from tests.training.test_arithmetic import drifting
 
 D = 4
 LUCK = 1e-6
@@ -59,6 +60,16 @@ def cancelling_sums(n: int) -> Neighbours:
     return exchanged(X, y, -X[-1], 0, np.asarray)
 
 
+def drifting_sums(n: int) -> Neighbours:
+    """The first record decides how all later ties in sums of single precision are rounded."""
+    X, y = drifting(n, 24, 8)
+    X[0, 0] = -0.9
+    moved = X.copy()
+    moved[0, 0] = 0.9
+    one, other = (sp.csr_array(each.astype(np.float32)) for each in (X, moved))
+    return Neighbours((one, y), (other, y))
+
+
 def duplicates(n: int) -> Neighbours:
     """A sparse row that gives one entry many times, in a matrix that says it does not."""
     X, y = np.full((n, D), 0.1), np.arange(n) % 2
@@ -83,7 +94,7 @@ def saturated(n: int) -> Neighbours:
     return exchanged(X, y, X[-1], -1000, np.asarray)
 
 
-CANARIES = [at_the_bound, huge_rows, beyond_squares, cancelling_sums, duplicates]
+CANARIES = [at_the_bound, huge_rows, beyond_squares, cancelling_sums, drifting_sums, duplicates]
 
 
 def attacked(one: NDArray[Any], other: NDArray[Any]) -> float:
