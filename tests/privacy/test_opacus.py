@@ -326,12 +326,41 @@ def test_a_ragged_last_batch_in_fixed_order() -> None:
     """55 records in batches of 10: Opacus divides all sums by int(55/6) = 9."""
     made = session(data=dataset(55)).train(3)
     run, geometry = made.accountant.described()
-    assert (run.n, run.batch_size, run.steps) == (60, 10, 18)
+    assert isinstance(run, sdp.NoisyCGD)
+    assert (run.n, run.batch_size, run.steps, run.last_batch) == (55, 10, 18, "divide_by_b")
     assert run.learning_rate == pytest.approx(0.5 * 10 / 9)
     assert run.learning_rate * geometry.strong_convexity == pytest.approx(0.05)
     assert made.engine.get_epsilon(DELTA) < sdp.certify(
         run, geometry, bounds="composition"
     ).epsilon(DELTA)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_last_batch_of_one_record_costs_no_more_than_a_full_one(shuffle: bool) -> None:
+    """Opacus divides every sum by the same number, so nobody weighs more than others."""
+    ragged = session(data=dataset(61), batch_size=20, shuffle=shuffle).train(3)
+    whole = session(data=dataset(60), batch_size=20, shuffle=shuffle).train(3)
+    assert ragged.engine.get_epsilon(DELTA) < 1.02 * whole.engine.get_epsilon(DELTA)
+    ragged.accountant.certificate().verify()
+
+
+def test_records_that_are_dropped_have_their_share_in_a_random_order() -> None:
+    made = session(data=dataset(57), shuffle=True, drop_last=True).train(3)
+    run, _ = made.accountant.described()
+    assert isinstance(run, sdp.NoisyCGD)
+    assert (run.n, run.batches, run.last_batch) == (57, 5, "drop")
+    all_used = session(data=dataset(50), shuffle=True).train(3)
+    assert made.engine.get_epsilon(DELTA) < all_used.engine.get_epsilon(DELTA)
+
+
+def test_what_cannot_be_watched_is_in_the_certificate() -> None:
+    certificate = session().train().accountant.certificate()
+    assert [item.name for item in certificate.assumptions[-2:]] == ["records", "gradients"]
+    certificate.verify()
+    sdp.Certificate.from_json(certificate.to_json()).verify()
+    curved = Declaration(adjacency="zero_out", curvature=(0.0, 0.5), inputs="computed")
+    names = [item.name for item in session(curved).train().accountant.certificate().assumptions]
+    assert names[-4:] == ["records", "gradients", "inputs", "declared curvature"]
 
 
 def test_curvature_of_records_counts_in_full_batches_only() -> None:

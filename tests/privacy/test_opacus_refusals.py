@@ -16,9 +16,11 @@ from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.utils.data import (
     BatchSampler,
+    ConcatDataset,
     DataLoader,
     IterableDataset,
     RandomSampler,
+    Subset,
     SubsetRandomSampler,
     TensorDataset,
     WeightedRandomSampler,
@@ -354,19 +356,205 @@ def test_random_records_for_empty_batches() -> None:
         session(poisson_sampling=True, rand_on_empty=True)
 
 
-def test_a_ragged_last_batch_that_is_shuffled() -> None:
-    with refused("batch_size", "last batch of 5"):
-        session(data=dataset(55), shuffle=True)
-    with refused("batch_size", "drop_last"):
+# --- what reaches the step ---
+
+COMPUTED = Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0, inputs="computed")
+
+
+@pytest.mark.parametrize("poisson", [False, True])
+@pytest.mark.parametrize("declaration", [LOGISTIC, COMPOSED, COMPUTED])
+def test_one_batch_that_is_used_for_all_steps(declaration: Declaration, poisson: bool) -> None:
+    """The loop draws a new batch for each step, and trains on the first."""
+    torch.manual_seed(0)  # the first Poisson batch is not empty, and the second of another size
+    made = session(declaration, poisson_sampling=poisson)
+    batches = iter(made.loader)
+    first = next(batches)
+    assert len(first[0])
+    made.step(*first)
+    next(batches)
+    with pytest.raises(sdp.UnmetHypothesis) as caught:
+        made.step(*first)
+    assert caught.value.name == ("data_loader" if poisson else "inputs")
+    assert len(made.accountant) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: x[:1].expand(len(x), -1),
+        lambda x: x[:1].repeat(len(x), 1),
+        lambda x: x[torch.zeros(len(x), dtype=torch.long)],
+        lambda x: 0.5 * x,
+        lambda x: x.flip(0),
+    ],
+    ids=["a view of one", "one repeated", "one index", "scaled", "another order"],
+)
+def test_inputs_that_are_not_the_batch(other: Any) -> None:
+    made = session()
+    for x, y in made.loader:
+        with refused("inputs", "not the batch that was yielded last"):
+            made.step(other(x), y)
+        break
+    assert len(made.accountant) == 0, "it is refused before the step"
+
+
+def test_a_batch_that_was_written_over() -> None:
+    made = session()
+    for x, y in made.loader:
+        x.copy_(x[:1].expand(len(x), -1))
+        with refused("inputs"):
+            made.step(x, y)
+        break
+
+
+def test_a_second_batch_in_the_same_loss() -> None:
+    """Opacus adds up what a layer did in two calls: both records of a row are in its gradient."""
+    made = session(COMPOSED)
+    batches = iter(made.loader)
+    before = next(batches)
+    made.step(*before)
+    x, y = next(batches)
+    made.optimizer.zero_grad()
+    output = made.module(x).squeeze(1) + made.module(before[0]).squeeze(1)
+    made.criterion(output, y).backward()
+    with refused("inputs"):
+        made.optimizer.step()
+
+
+def test_inputs_that_are_reshaped_or_cast_are_the_batch() -> None:
+    made = session(module=nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 1).double()))
+    for x, y in made.loader:
+        made.step(x.double().reshape(len(x), 2, 2), y.double())
+    assert len(made.accountant) == 6
+
+
+def test_inputs_that_the_loop_computes_are_declared() -> None:
+    made = session(COMPUTED)
+    for x, y in made.loader:
+        made.step(0.5 * x, y)
+    assert len(made.accountant) == 6
+
+
+def test_a_model_that_is_not_called() -> None:
+    made = session()
+    layer = made.module._module
+    for x, y in made.loader:
+        output = nn.functional.linear(x, layer.weight, layer.bias).squeeze(1)
+        made.criterion(output, y).backward()
+        for p in made.optimizer.params:
+            p.grad_sample = torch.zeros(len(x), *p.shape)
+        with refused("inputs", "was not called"):
+            made.optimizer.step()
+        break
+
+
+def repeated(samples: list[Any]) -> Any:
+    return torch.utils.data.default_collate([samples[0]] * len(samples))
+
+
+@pytest.mark.parametrize("poisson", [False, True])
+def test_records_that_a_collate_function_repeats(poisson: bool) -> None:
+    loader = DataLoader(dataset(), batch_size=10, collate_fn=repeated)
+    for declaration in (LOGISTIC, COMPOSED):
+        with refused("collate_fn", "more than once"):
+            session(declaration, loader=loader, poisson_sampling=poisson)
+    # on one's own word, which the certificate repeats
+    made = session(COMPUTED, loader=loader, poisson_sampling=poisson).train()
+    assert "inputs" in [item.name for item in made.accountant.certificate().assumptions]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Subset(dataset(), [0] * 60),
+        Subset(Subset(dataset(), [3, 3, 4]), [0, 1]),
+        (lambda data: ConcatDataset([data, data]))(dataset(30)),
+    ],
+    ids=["subset", "nested", "twice"],
+)
+def test_records_with_several_indices(data: Any) -> None:
+    with refused("data_loader", "several indices"):
+        session(COMPOSED, data=data, batch_size=2)
+    halves: Any = ConcatDataset([Subset(dataset(), range(30)), Subset(dataset(), range(30, 60))])
+    assert len(session(data=halves).train().accountant) == 6
+
+
+# --- clipped softmax ---
+
+
+def classes(rows: int = 60) -> TensorDataset:
+    x, _ = dataset(rows).tensors
+    return TensorDataset(x, x[:, :3].argmax(dim=1))
+
+
+@pytest.mark.parametrize(
+    ("module", "criterion"),
+    [
+        (nn.Linear(FEATURES, 3), nn.CrossEntropyLoss()),
+        (nn.Linear(FEATURES, 3, bias=False), nn.CrossEntropyLoss(label_smoothing=0.1)),
+        (nn.Sequential(nn.Linear(FEATURES, 3), nn.LogSoftmax(dim=1)), nn.NLLLoss()),
+        (
+            nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), nn.Linear(5, 3)),
+            nn.CrossEntropyLoss(),
+        ),
+    ],
+    ids=["softmax", "smoothed labels", "inside the model", "last layer"],
+)
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"curvature": (0.0, 0.5)},
+        {"curvature": (0.0, 0.5), "feature_bound": 1.0},
+        {"curvature": (-0.5, 0.5), "diameter": 1000.0},
+    ],
+    ids=str,
+)
+def test_clipped_softmax_whatever_is_declared(module: Any, criterion: Any, declared: Any) -> None:
+    declaration = Declaration(adjacency="zero_out", **declared)
+    made = session(
+        declaration, module=deepcopy(module), criterion=criterion, data=classes(), shuffle=True
+    )
+    with refused("curvature", "softmax of 3 outputs"):
+        made.train()
+    assert len(made.accountant) == 0
+    composed = session(
+        COMPOSED, module=deepcopy(module), criterion=criterion, data=classes(), shuffle=True
+    )
+    assert len(composed.train().accountant) == 6
+
+
+def test_softmax_that_is_never_clipped_is_covered() -> None:
+    """sqrt(2) times the norm of a row with its constant is 2, up to rounding."""
+    declaration = Declaration(adjacency="zero_out", curvature=(0.0, 1.0), feature_bound=1.0)
+    given: dict[str, Any] = {"data": classes(), "criterion": nn.CrossEntropyLoss()}
+    module = nn.Linear(FEATURES, 3)
+    made = session(declaration, module=deepcopy(module), max_grad_norm=2.01, **given).train()
+    assert made.engine.get_epsilon(1e-5) > 0
+    with refused("curvature"):
+        session(declaration, module=deepcopy(module), max_grad_norm=2.0, **given).train()
+    long = TensorDataset(2.0 * given["data"].tensors[0], given["data"].tensors[1])
+    with refused("feature_bound"):
         session(
-            data=dataset(55),
-            shuffle=True,
-            calibrate=True,
-            target_epsilon=1.0,
-            target_delta=1e-5,
-            epochs=1,
-        )
-    assert session(data=dataset(55), shuffle=True, drop_last=True).train().accountant.history
+            declaration,
+            module=deepcopy(module),
+            max_grad_norm=2.01,
+            **{**given, "data": long},
+        ).train()
+
+
+def test_other_losses_of_several_outputs_and_two_classes_are_taken_at_their_word() -> None:
+    declaration = Declaration(adjacency="zero_out", curvature=(0.0, 2.0))
+    x, _ = dataset().tensors
+    vectors = TensorDataset(x, torch.stack([x[:, 0], x[:, 1], x[:, 2] + 1.0], dim=1))
+    made = session(
+        declaration, module=nn.Linear(FEATURES, 3), data=vectors, criterion=nn.MSELoss()
+    ).train()
+    assert "declared curvature" in [i.name for i in made.accountant.certificate().assumptions]
+    pair = TensorDataset(x, (x[:, 0] > 0).long())
+    two = session(
+        declaration, module=nn.Linear(FEATURES, 2), data=pair, criterion=nn.CrossEntropyLoss()
+    )
+    assert len(two.train().accountant) == 6
 
 
 def test_a_loader_that_was_not_shown() -> None:

@@ -15,6 +15,8 @@ ADAPTERS = {
     "shiftdp.privacy.dp_accounting": {"attr", "dp_accounting"},
     "shiftdp.privacy.dp_accounting_export": {"dp_accounting"},
     "shiftdp.privacy.opacus": {"opacus"},
+    "shiftdp.privacy.opacus_inputs": {"torch"},
+    "shiftdp.privacy.opacus_watch": set(),
     "shiftdp.privacy.opacus_reading": {"opacus", "torch"},
 }
 

@@ -11,6 +11,7 @@ from shiftdp.last_iterate.outcomes import BatchRun
 from shiftdp.last_iterate.runs import NoisyCGD, Order, PerStep
 
 __all__ = [
+    "LOOP_ASSUMPTIONS",
     "Assumption",
     "adjacency",
     "batch_losses",
@@ -38,6 +39,34 @@ class Assumption:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.statement}"
+
+
+LOOP_ASSUMPTIONS: dict[str, Assumption] = {
+    "records": Assumption(
+        "records",
+        "the data set has one index for each record: what it returns for an index depends on that "
+        "record alone, and no record is returned for two",
+    ),
+    "gradients": Assumption(
+        "gradients",
+        "the loss of a step is made of the model's outputs and the labels of the loader's batch of "
+        "that step, the part of a record of that record alone, and nothing else adds to gradients",
+    ),
+    "inputs": Assumption(
+        "inputs",
+        "what the model is given in a step is computed from the loader's batch of that step, for "
+        "each record from that record alone",
+    ),
+    "curvature": Assumption(
+        "declared curvature",
+        "the curvature of each record's loss, as its gradient is clipped, is as it was declared",
+    ),
+}
+"""What is assumed of a training loop that is not ours, beside the hypotheses of a theorem.
+
+No accountant can watch these. A certificate may list them; it is then a promise under more
+conditions, and `verify` checks the rest of it.
+"""
 
 
 def hidden_iterates() -> Assumption:

@@ -28,6 +28,7 @@ from shiftdp.last_iterate.certify import certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.last_iterate.stochastic_bounds import DELTA
+from shiftdp.privacy.opacus_inputs import WatchedInputs
 from shiftdp.privacy.opacus_probes import Probes
 from shiftdp.privacy.opacus_run import (
     Declaration,
@@ -102,6 +103,7 @@ def _planned(
 ) -> Plan:
     loader = reading.read_loader(data_loader, poisson_sampling=poisson)
     refuse_loader(declaration, loader)
+    reading.refuse_collating(data_loader, declaration)
     linear = reading.read_model(module, declaration)
     rate, decay = reading.read_settings(optimizer, declaration)
     # as Opacus has it, of its own loader, whose number of batches may be rounded down
@@ -113,6 +115,7 @@ def _planned(
 
 @dataclass(frozen=True)
 class _Attached:
+    module: Any
     optimizer: Any
     watched: WatchedLoader
 
@@ -135,7 +138,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         self._loader: LoaderReading | None = None
         self._intercept = False
         self._attached: _Attached | None = None
-        self._checks: Any = None
+        self._checks: list[Any] = []
         self._probes = Probes()
 
     def mechanism(self) -> str:
@@ -155,21 +158,26 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         linear = reading.read_model(module, declaration)
         loader = reading.read_loader(data_loader)
         refuse_loader(declaration, loader)
+        reading.refuse_collating(data_loader, declaration)
         if self._loader not in (None, loader):
             raise UnmetHypothesis(
                 "data_loader", loader, f"is not the one so far, {self._loader}", "use the same"
             )
         self._refuse_other_plan(self._read(optimizer, stepping=False), loader)
-        if self._checks is not None:
-            self._checks.remove()
-            self._checks = None
-        if linear is not None:
+        if linear is not None and declaration.linear:
             _refuse_parameters(optimizer, linear)
-            self._checks = linear.register_forward_pre_hook(reading.check_features(declaration))
+        for check in self._checks:
+            check.remove()
+        inputs = WatchedInputs(computed=declaration.inputs == "computed")
+        inner = reading.inner_of(module)
+        self._checks = [inner.register_forward_pre_hook(inputs.hook, with_kwargs=True)]
+        if linear is not None:
+            check = reading.check_features(declaration)
+            self._checks.append(linear.register_forward_pre_hook(check))
         self._loader = loader
         self._intercept = linear is not None and linear.bias is not None
-        watched = WatchedLoader(data_loader, loader, self.__len__)
-        self._attached = _Attached(optimizer, watched)
+        watched = WatchedLoader(data_loader, loader, self.__len__, inputs)
+        self._attached = _Attached(module, optimizer, watched)
         return watched
 
     def _refuse_other_plan(self, now: StepReading, loader: LoaderReading) -> None:
@@ -200,6 +208,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             now = self._read(optimizer, stepping=True)
             records = reading.check_records(optimizer, self.declaration, self._intercept)
             attached.watched.refuse_step(records)
+            reading.refuse_clipped_softmax(attached.module, optimizer, self.declaration)
             self._append(now, sample_rate)
 
         return hook
@@ -259,7 +268,8 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
     def certificate(self, delta: float = DELTA) -> Certificate:
         """The certificate of the run so far, its last iterate being the only one released."""
         run, geometry = self.described()
-        return certify(run, geometry, bounds=self.declaration.bounds, delta=delta)
+        found = certify(run, geometry, bounds=self.declaration.bounds, delta=delta)
+        return replace(found, assumptions=(*found.assumptions, *self.declaration.assumptions))
 
     def get_epsilon(self, delta: float) -> float:
         """A certified bound for the run so far; it changes nothing."""

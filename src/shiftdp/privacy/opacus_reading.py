@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
+from opacus.data_loader import CollateFnWithEmpty
 from opacus.optimizers import (
     AdaClipDPOptimizer,
     DistributedDPOptimizer,
@@ -15,7 +17,14 @@ from opacus.optimizers import (
 )
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 from torch import nn
-from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    default_collate,
+)
 
 from shiftdp._checks import finite
 from shiftdp._errors import UnmetHypothesis
@@ -24,10 +33,13 @@ from shiftdp.privacy.opacus_run import FEATURE_SLACK, Declaration, LoaderReading
 __all__ = [
     "check_features",
     "check_records",
+    "inner_of",
     "read_loader",
     "read_model",
     "read_settings",
     "read_step",
+    "refuse_clipped_softmax",
+    "refuse_collating",
 ]
 
 _WRAPPERS: dict[type, str] = {
@@ -40,6 +52,39 @@ _WRAPPERS: dict[type, str] = {
 _PASSIVE = (nn.Flatten, nn.Identity)
 
 
+def refuse_collating(loader: Any, declaration: Declaration) -> None:
+    """Only torch's own way to make a batch is known to keep each record to its own row."""
+    collate = loader.collate_fn
+    if isinstance(collate, CollateFnWithEmpty):
+        collate = collate.wrapped_collator_fn
+    if collate is not default_collate and declaration.inputs == "as_loaded":
+        raise UnmetHypothesis(
+            "collate_fn",
+            getattr(collate, "__name__", type(collate).__name__),
+            "makes batches in a way that cannot be seen, and may use a record more than once",
+            "leave it out, or, if the row of each record depends on that record alone, declare "
+            'inputs="computed"',
+        )
+
+
+def _refuse_repeats(data: Any) -> None:
+    """Views of a data set in which one record has several indices."""
+    repeated = False
+    parts: list[Any] = []
+    if isinstance(data, Subset):
+        repeated = len(set(data.indices)) < len(data.indices)
+        parts = [data.dataset]
+    elif isinstance(data, ConcatDataset):
+        parts = list(data.datasets)
+        repeated = len({id(part) for part in parts}) < len(parts)
+    if repeated:
+        raise _loader_refusal(
+            data, "has one record at several indices", "give each record one index"
+        )
+    for part in parts:
+        _refuse_repeats(part)
+
+
 def read_loader(loader: Any, *, poisson_sampling: bool = False) -> LoaderReading:
     """The sampling of a loader, or with `poisson_sampling` of what Opacus will make of it."""
     if not isinstance(loader, torch.utils.data.DataLoader):
@@ -48,6 +93,7 @@ def read_loader(loader: Any, *, poisson_sampling: bool = False) -> LoaderReading
         )
     if isinstance(loader.dataset, torch.utils.data.IterableDataset):
         raise _loader_refusal(loader.dataset, "is a stream", "give a dataset of known length")
+    _refuse_repeats(loader.dataset)
     n = len(loader.dataset)  # type: ignore[arg-type]
     sampler = loader.batch_sampler
     if isinstance(sampler, UniformWithReplacementSampler):
@@ -156,28 +202,95 @@ def read_settings(optimizer: Any, declaration: Declaration) -> tuple[float, floa
 
 
 def read_model(module: Any, declaration: Declaration) -> nn.Linear | None:
-    """The linear map with one output that the declared loss is about; None if none is needed."""
+    """The linear map whose rows are bounded; None if none is needed.
+
+    A declared loss is about a linear map with one output.
+    """
+    found = _linear_map(module)
     if not declaration.linear:
-        return None
-    inner = getattr(module, "_module", module)  # GradSampleModule keeps it there
-    parts = list(inner) if isinstance(inner, nn.Sequential) else [inner]
-    maps = [part for part in parts if not isinstance(part, _PASSIVE)]
-    if len(maps) != 1 or type(maps[0]) is not nn.Linear:
+        bounded = declaration.feature_bound is not None and not declaration.composed_only
+        return found if bounded else None
+    if found is None:
         raise UnmetHypothesis(
             "module",
-            type(inner).__name__,
+            type(inner_of(module)).__name__,
             "is not a single linear map, so the loss is not known to be convex",
             'give nn.Linear(d, 1), or declare its curvature, or bounds="composition"',
         )
-    if maps[0].out_features != 1:
+    if found.out_features != 1:
         raise UnmetHypothesis(
             "out_features",
-            maps[0].out_features,
+            found.out_features,
             "is not 1: clipping a gradient of several outputs (multiclass softmax) leaves no "
             "gradient of a convex loss",
             'give one output, or bounds="composition"',
         )
-    return maps[0]
+    return found
+
+
+def inner_of(module: Any) -> Any:
+    """The model itself, which GradSampleModule wraps."""
+    return getattr(module, "_module", module)
+
+
+def _linear_map(module: Any) -> nn.Linear | None:
+    """The only layer of a model that is one linear map."""
+    inner = inner_of(module)
+    parts = list(inner) if isinstance(inner, nn.Sequential) else [inner]
+    maps = [part for part in parts if not isinstance(part, _PASSIVE)]
+    return maps[0] if len(maps) == 1 and type(maps[0]) is nn.Linear else None
+
+
+def refuse_clipped_softmax(module: Any, optimizer: Any, declaration: Declaration) -> None:
+    """Clipped softmax of three classes or more, whatever curvature was declared for it.
+
+    Scaling its gradient to a norm leaves no gradient of a convex function, nor of any other
+    ([docs/losses.md]): no theorem but composition holds. Softmax is known by its gradients: those
+    of the outputs of a linear head add up to zero in every record, p - e_y having sum 0. Where the
+    clip cannot act it is covered: rows of norm R have gradients of norm sqrt(2) R at most.
+    """
+    if declaration.composed_only:
+        return
+    heads = [
+        part
+        for part in inner_of(module).modules()
+        if isinstance(part, nn.Linear) and part.out_features > 2 and _sums_to_zero(part)
+    ]
+    if not heads:
+        return
+    whole = _linear_map(module)
+    if whole is not None and declaration.feature_bound is not None:
+        longest = math.sqrt(2.0) * declaration.row_bound(whole.bias is not None) * (1.0 + 1e-5)
+        # Opacus scales by C / (norm + 1e-6) where that is below 1
+        never = longest + 1e-6 <= optimizer.max_grad_norm
+        if never and _longest(optimizer.grad_samples) <= longest:
+            return
+    raise UnmetHypothesis(
+        "curvature",
+        declaration.curvature,
+        f"is declared for a softmax of {heads[0].out_features} outputs, whose clipped gradient is "
+        "not the gradient of any function",
+        'give bounds="composition", or a feature_bound R of a linear model with sqrt(2) R below '
+        "max_grad_norm, so that nothing is clipped",
+    )
+
+
+def _sums_to_zero(linear: nn.Linear) -> bool:
+    samples = getattr(linear.weight, "grad_sample", None)
+    if not isinstance(samples, torch.Tensor) or samples.numel() == 0:
+        return False
+    rows = samples.detach().double()
+    total, size = rows.sum(dim=1).abs().sum(dim=1), rows.abs().sum(dim=(1, 2))
+    return bool((size > 0).any() and (total <= 1e-4 * size).all())
+
+
+def _longest(samples: Any) -> float:
+    """The largest norm of a record's gradient."""
+    records = len(samples[0])
+    if not records:
+        return 0.0
+    rows = torch.cat([g.detach().double().reshape(records, -1) for g in samples], dim=1)
+    return float(torch.linalg.vector_norm(rows, dim=1).max())
 
 
 def check_features(declaration: Declaration) -> Any:
@@ -222,14 +335,12 @@ def check_records(optimizer: Any, declaration: Declaration, intercept: bool) -> 
                 "is that of a ball which the parameters are not in",
                 "project them after each step",
             )
-    if declaration.loss == "logistic" and declaration.linear and records:
-        rows = torch.cat([g.detach().double().reshape(records, -1) for g in samples], dim=1)
-        largest = float(torch.linalg.vector_norm(rows, dim=1).max())
-        if not largest <= declaration.row_bound(intercept) * (1.0 + 1e-5):
-            raise UnmetHypothesis(
-                "loss",
-                declaration.loss,
-                "has no gradient as long as one that was seen, on rows within the bound",
-                "declare the loss that is used, and the same loss_reduction as in make_private",
-            )
+    most = declaration.row_bound(intercept) * (1.0 + 1e-5)
+    if declaration.loss == "logistic" and declaration.linear and not _longest(samples) <= most:
+        raise UnmetHypothesis(
+            "loss",
+            declaration.loss,
+            "has no gradient as long as one that was seen, on rows within the bound",
+            "declare the loss that is used, and the same loss_reduction as in make_private",
+        )
     return records

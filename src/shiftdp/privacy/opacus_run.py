@@ -8,10 +8,10 @@ Weight decay w is added after that. With batches of b records one step is
        = X - (eta b/e) (clipped sum / b + N(0, (noise_multiplier C / b)^2) + (w e/b) X):
 
 a run with learning rate eta b/e, noise noise_multiplier C / b on the mean, and ridge w e/b. Where
-e = b, nothing is rescaled. A last batch of r < b records has the same sensitivity and noise (e does
-not change), and a gradient map between that of b records and that of none, which contracts at least
-as well: in a fixed order it counts as a full batch. A Poisson loader with p = 1/l takes part as one
-with b = ceil(n p): all laws of a step and the batch cap are worse at a larger p.
+e = b, nothing is rescaled. A last batch of r < b records is divided by e as well: it is a run with
+`last_batch="divide_by_b"`, the weight decay being the ridge outside of the sum. A Poisson loader
+with p = 1/l takes part as one with b = ceil(n p): all laws of a step and the batch cap are worse at
+a larger p.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import choice, finite, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS, Assumption
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
@@ -31,6 +32,7 @@ __all__ = ["Declaration", "LoaderReading", "Loss", "StepReading", "described", "
 
 Loss = Literal["logistic", "squared", "huber"]
 Kind = Literal["fixed", "reshuffled", "poisson"]
+Inputs = Literal["as_loaded", "computed"]
 
 CURVATURE: dict[str, float] = {"logistic": 0.25, "squared": 2.0, "huber": 1.0}
 """The largest second derivative in the model's output, as torch's losses are scaled."""
@@ -52,10 +54,14 @@ class Declaration:
             (BCEWithLogitsLoss), `squared` (MSELoss) or `huber` (HuberLoss, any delta). Clipping
             keeps these convex and as smooth.
         feature_bound: the largest norm of a row of features, without the constant 1 of the
-            intercept. Batches are checked against it.
+            intercept. Batches of a linear model are checked against it.
         curvature: instead of a loss, bounds (low, high) on the curvature of each record's loss *as
             clipped*, without weight decay; low < 0 is not convex and needs a diameter.
         diameter: of a ball around 0 onto which you project the parameters after each step.
+        inputs: `as_loaded` if the model is given the tensors of the loader's batch, which is
+            checked at each step, and the loader collates records as torch does. `computed` if the
+            loop or a `collate_fn` of your own computes them from the batch, each record's from
+            that record alone: this cannot be checked, and is listed in the certificate.
         bounds: as for `certify`. `composition` asks nothing of loss, model or optimizer.
 
     >>> Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0).record(True)
@@ -68,10 +74,12 @@ class Declaration:
     curvature: tuple[float, float] | None = None
     diameter: float = math.inf
     bounds: Bounds = "best"
+    inputs: Inputs = "as_loaded"
 
     def __post_init__(self) -> None:
         choice("adjacency", self.adjacency, get_args(Adjacency))
         choice("bounds", self.bounds, get_args(Bounds))
+        choice("inputs", self.inputs, get_args(Inputs))
         number_in("diameter", self.diameter, 0.0, open_low=True)
         if self.loss is not None:
             choice("loss", self.loss, get_args(Loss))
@@ -80,6 +88,8 @@ class Declaration:
             finite("feature_bound", self.feature_bound, 0.0, open_low=True)
         elif self.curvature is not None:
             self._check_curvature()
+            if self.feature_bound is not None:
+                finite("feature_bound", self.feature_bound, 0.0, open_low=True)
         elif self.composed_only:
             return
         else:
@@ -101,6 +111,20 @@ class Declaration:
                 "is that of a loss that is not convex, and the domain is not bounded",
                 'project onto a ball and give its diameter, or bounds="composition"',
             )
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What no accountant can watch of a loop that is not ours."""
+        return tuple(
+            LOOP_ASSUMPTIONS[name]
+            for name, wanted in (
+                ("records", True),
+                ("gradients", True),
+                ("inputs", self.inputs == "computed"),
+                ("curvature", self.curvature is not None and not self.composed_only),
+            )
+            if wanted
+        )
 
     @property
     def composed_only(self) -> bool:
@@ -162,15 +186,6 @@ def refuse_loader(declaration: Declaration, loader: LoaderReading) -> None:
             "is that of a loss that is not convex, and a Poisson batch may have any size",
             'give poisson_sampling=False, or bounds="composition"',
         )
-    # Theorem B4 weighs positions by batch sizes, which Opacus does not divide by
-    if loader.kind == "reshuffled" and loader.last != loader.batch_size:
-        raise UnmetHypothesis(
-            "batch_size",
-            loader.batch_size,
-            f"does not divide n={loader.records}, and the loader shuffles: no theorem covers the "
-            f"last batch of {loader.last}",
-            "give a divisor of n, or drop_last=True, or shuffle=False",
-        )
 
 
 def described(
@@ -216,12 +231,14 @@ def described(
             sampling="poisson",
         ), geometry
     return NoisyCGD(
-        n=size * loader.batches,
+        n=loader.records,
         batch_size=size,
         steps=t,
         learning_rate=_each([(rate(r), count) for r, count in steps]),
         noise=_each([(noise(r), count) for r, count in steps]),
         order=loader.kind,
+        # whatever the size of a batch, its sum is divided by the same number
+        last_batch="drop" if loader.batches * size < loader.records else "divide_by_b",
     ), geometry
 
 
@@ -259,9 +276,12 @@ def _geometry(
     ridge = step.weight_decay if scale == 1.0 else step.weight_decay / scale * _DOWN
     above = step.weight_decay if scale == 1.0 else step.weight_decay / scale * _UP
     known = math.isfinite(high)
+    convexity = low + ridge
+    if low < 0.0 and loader.last != loader.batch_size:
+        convexity = min(convexity, 0.0)  # part of it would shrink with the batch, and part not
     L = step.max_grad_norm * (2.0 if declaration.adjacency == "replace_one" else 1.0)
     return Geometry(
-        strong_convexity=low + ridge if known else -math.inf,
+        strong_convexity=convexity if known else -math.inf,
         smoothness=(high + above) * _UP if known else math.inf,
         sensitivity=L,
         diameter=declaration.diameter,

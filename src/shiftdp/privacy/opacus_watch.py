@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp.privacy.opacus_inputs import WatchedInputs
 from shiftdp.privacy.opacus_run import LoaderReading
 
 __all__ = ["WatchedLoader"]
@@ -21,12 +22,20 @@ class WatchedLoader:
         loader: the loader that Opacus returned.
         reading: how it makes batches.
         counted: returns the number of steps so far.
+        inputs: is told of each batch, and knows what the model was given.
     """
 
-    def __init__(self, loader: Any, reading: LoaderReading, counted: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        loader: Any,
+        reading: LoaderReading,
+        counted: Callable[[], int],
+        inputs: WatchedInputs,
+    ) -> None:
         self._loader = loader
         self._reading = reading
         self._counted = counted
+        self._inputs = inputs
         self._pass = 0
         self._before = 0  # steps before this pass
         self._batch = -1  # the batch that was yielded last, in this pass
@@ -52,9 +61,11 @@ class WatchedLoader:
         for batch in self._loader:
             self._check_turn(mine)
             self._batch += 1
+            self._inputs.yielded(batch)
             yield batch
         self._check_turn(mine)
         self._batch = -1
+        self._inputs.yielded(())
 
     def _check_turn(self, mine: int) -> None:
         """All batches of the pass so far have had one step each, or none has."""
@@ -86,13 +97,18 @@ class WatchedLoader:
                 "make one step for each batch",
             )
         reading = self._reading
+        size: int | None = reading.batch_size
         if reading.kind == "poisson":
-            return
-        size = reading.last if self._batch == reading.batches - 1 else reading.batch_size
-        if records != size:
+            size = self._inputs.records
+        elif self._batch == reading.batches - 1:
+            size = reading.last
+        refusal = self._inputs.refusal()
+        if size is not None and records != size:
             raise _refusal(
                 records, f"records are in a step whose batch has {size}", "use the whole batch"
             )
+        if refusal is not None:
+            raise refusal
 
 
 def _refusal(value: Any, problem: str, remedy: str) -> UnmetHypothesis:

@@ -1,0 +1,115 @@
+"""Whether the model is given the batch that the loader yielded, and no other.
+
+Steps that are counted say nothing of what they used: a loop may draw one batch after another and
+train on the first one all the time. So the tensors that go into the model while it trains are
+compared with those of the batch that was yielded last.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from shiftdp._errors import UnmetHypothesis
+
+__all__ = ["WatchedInputs", "tensors_in"]
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in a batch, or in the arguments of a model, however they are nested.
+
+    >>> [len(t) for t in tensors_in({"x": torch.zeros(3, 2), "y": [torch.ones(3), "text"]})]
+    [3, 3]
+    """
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from tensors_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+
+
+class WatchedInputs:
+    """Compares what the model is given with the batch of the step.
+
+    Args:
+        computed: whether the loop computes the inputs from the batch. They cannot be compared
+            then, and only a tensor that an earlier step has used is refused.
+    """
+
+    def __init__(self, *, computed: bool) -> None:
+        self._computed = computed
+        self._batch: list[tuple[torch.Tensor, int]] = []
+        self._earlier: list[weakref.ref[torch.Tensor]] = []
+        self._given: list[weakref.ref[torch.Tensor]] = []
+        self._problem: str | None = None
+        self._calls = 0
+
+    def yielded(self, batch: Any) -> None:
+        """A new batch: what was yielded before must not be used any more."""
+        old = [*self._earlier, *(weakref.ref(tensor) for tensor, _ in self._batch)]
+        self._earlier = [reference for reference in old if reference() is not None]
+        self._batch = [(tensor, tensor._version) for tensor in tensors_in(batch)]
+
+    @property
+    def records(self) -> int | None:
+        """How many records the batch has; None where that cannot be seen."""
+        lengths = {tensor.shape[0] for tensor, _ in self._batch if tensor.dim()}
+        return lengths.pop() if len(lengths) == 1 else None
+
+    def hook(self, module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """A forward pre-hook of the model; an evaluation, of which no gradient comes, is free."""
+        if not (module.training and torch.is_grad_enabled()):
+            return
+        given = list(tensors_in((arguments, named)))
+        self._calls += 1
+        if self._computed:
+            if any(self._used_before(tensor) for tensor in given):
+                self._problem = "does not hold: an input was used in an earlier step"
+            self._given += [weakref.ref(tensor) for tensor in given]
+        elif not given or not all(self._loaded(tensor) for tensor in given):
+            self._problem = "does not hold: an input is not the batch that was yielded last"
+
+    def refusal(self) -> UnmetHypothesis | None:
+        """Why a step is refused whose model saw anything but the batch; then wait for the next."""
+        problem = self._problem if self._calls else "cannot be seen: the model was not called"
+        self._problem, self._calls = None, 0
+        self._earlier += self._given
+        self._given = []
+        if problem is None:
+            return None
+        return UnmetHypothesis(
+            "inputs",
+            "computed" if self._computed else "as_loaded",
+            problem,
+            "give the model the tensors of the batch as they are, and evaluate under "
+            "torch.no_grad(); if the loop computes inputs from the batch, each record's from that "
+            'record alone, declare inputs="computed"',
+        )
+
+    def _loaded(self, given: torch.Tensor) -> bool:
+        return any(
+            tensor._version == version and _same(given.detach(), tensor)
+            for tensor, version in self._batch
+        )
+
+    def _used_before(self, given: torch.Tensor) -> bool:
+        earlier = (reference() for reference in self._earlier)
+        place = given.untyped_storage().data_ptr()
+        return given.numel() > 0 and any(
+            tensor is not None and tensor.untyped_storage().data_ptr() == place
+            for tensor in earlier
+        )
+
+
+def _same(given: torch.Tensor, loaded: torch.Tensor) -> bool:
+    """Record by record the same numbers; reshaped, moved or cast they may be."""
+    if given.shape[:1] != loaded.shape[:1] or given.numel() != loaded.numel():
+        return False
+    moved = loaded.detach().to(device=given.device, dtype=given.dtype)
+    return torch.equal(given.reshape(-1), moved.reshape(-1))
