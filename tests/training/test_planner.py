@@ -1,13 +1,12 @@
 """The planner: it meets the budget, looks at public numbers only, and can be overridden."""
 
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
@@ -16,6 +15,7 @@ from shiftdp.training.overrides import Overrides
 from shiftdp.training.planner import plan_for
 from shiftdp.training.problem import Problem
 from shiftdp.training.utility import Reference
+from tests.effort import effort
 
 DIGITS = Problem(
     n=1_437,
@@ -48,6 +48,7 @@ def reach(problem: Problem, overrides: Overrides | None = None) -> float:
     loss=st.sampled_from([Logistic(), Softmax(classes=7), SmoothedHinge(), Huber(width=2.0)]),
     intercept=st.booleans(),
 )
+@example(65_537, 257, 1.0, 1e-9, "zero_out", Logistic(), False)  # Poisson, at a very small delta
 def test_the_budget_is_met_and_used_up(
     n: int, features: int, epsilon: float, delta: float, adjacency: Any, loss: Any, intercept: bool
 ) -> None:
@@ -204,10 +205,7 @@ def test_compute_limits_the_passes_and_changes_the_algorithm() -> None:
 
 
 def test_planning_is_quick() -> None:
-    plan_for(CANCER)  # loads what is loaded on first use
-    began = time.process_time()
-    plan_for(DIGITS)
-    assert time.process_time() - began < 1.0
+    assert effort(lambda: plan_for(DIGITS)) < 200_000
 
 
 def test_the_plan_says_what_and_why() -> None:

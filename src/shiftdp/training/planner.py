@@ -279,17 +279,32 @@ class _Frame:
 
     def finished(self, candidate: _Candidate) -> Plan:
         """The plan with the least noise that meets the budget, certified."""
-        run, problem = candidate.run, self.problem
-        bounds = self._bounds(run, candidate.l2)
-        plan = self._plan(run, candidate.l2, bounds)
+        problem = self.problem
+        bounds = self._bounds(candidate.run, candidate.l2)
+        plan = self._plan(candidate.run, candidate.l2, bounds)
         if self.chosen.noise is None:
-            run = calibrate_noise(
-                run, plan.geometry, bounds=bounds, epsilon=problem.epsilon, delta=problem.delta
-            )
-            plan = replace(plan, run=run)
+            plan = self._calibrated(plan, bounds)
         spent = plan.certificate.epsilon(problem.delta)
         if spent > problem.epsilon:
             raise self._too_quiet(spent)
+        return plan
+
+    def _calibrated(self, plan: Plan, bounds: Bounds) -> Plan:
+        """With the least noise that meets the budget.
+
+        Calibration to a very small delta certifies each run for that delta, a plan is certified for
+        every delta, which may cost a little more. Then the aim is lowered by as much.
+        """
+        problem, aim = self.problem, self.problem.epsilon
+        for _ in range(3):
+            run = calibrate_noise(
+                plan.run, plan.geometry, bounds=bounds, epsilon=aim, delta=problem.delta
+            )
+            plan = replace(plan, run=run)
+            spent = plan.certificate.epsilon(problem.delta)
+            if spent <= problem.epsilon:
+                break
+            aim *= (1.0 - 1e-6) * problem.epsilon / spent
         return plan
 
     def _too_quiet(self, spent: float) -> InvalidInput:
