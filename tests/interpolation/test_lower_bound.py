@@ -16,6 +16,7 @@ from shiftdp.interpolation.lower_bound import (
     no_lower_bound,
     slope_floor,
 )
+from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from tests.interpolation.brute_force import isotonic_mu, quotient
 
@@ -211,3 +212,25 @@ def test_a_run_that_never_meets_the_record_leaks_nothing() -> None:
     never = lower_mu_periodic(PeriodicSchedule(0.9, 1.0, 1.0, period=5, first=4, steps=3), 0.0)
     assert never is not None
     assert (never.mu, never.exact) == (0.0, True)
+
+
+@pytest.mark.parametrize(("period", "first", "floor"), [(1, 1, 0.5), (3, 1, 0.9), (3, 2, 0.0)])
+def test_long_expanding_runs_attain_what_short_ones_say(
+    period: int, first: int, floor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The closed form for runs that are too long to list, at a length that can be."""
+    schedule = PeriodicSchedule(1.02, 1.0, 1.3, period, first, 300)
+    listed = lower_mu_periodic(schedule, floor)
+    monkeypatch.setattr("shiftdp.interpolation.lower_bound._LONGEST", 100)
+    closed = lower_mu_periodic(schedule, floor)
+    assert listed is not None
+    assert closed is not None
+    assert closed.mu == pytest.approx(listed.mu, rel=1e-10)
+    assert closed.mu <= optimal_shifts_periodic(schedule).mu
+
+
+def test_expanding_runs_of_any_length_have_a_lower_bound() -> None:
+    endless = PeriodicSchedule(1.5, 1.0, 1.0, 50, 50, 2**53 // 50 * 50)
+    bound = lower_mu_periodic(endless, 0.4)
+    assert bound is not None
+    assert bound.mu == pytest.approx(math.sqrt(2**53 / 50**2), rel=1e-9)

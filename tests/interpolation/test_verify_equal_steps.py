@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts
 from shiftdp.interpolation.verify import proved_mu, verify
-from shiftdp.interpolation.verify_equal_steps import proved_mu_of_equal_steps
+from shiftdp.interpolation.verify_equal_steps import _Stretch, proved_mu_of_equal_steps
 from tests.interpolation.test_verify import exact_optimum_squared
 
 Equal = PeriodicSchedule | ReshuffledSchedule
@@ -107,12 +110,50 @@ def test_a_start_below_the_diameter_needs_a_proof() -> None:
         proved_mu(schedule, replace(shifts, start=1.5 * (1.0 - 1e-14)))
 
 
-def test_long_expanding_runs_are_checked_by_their_visits_or_refused() -> None:
+def test_long_expanding_runs_are_checked_by_their_visits() -> None:
     schedule = PeriodicSchedule(1.001, 1.0, 1.0, period=10**7, first=10**7, steps=10**9)
     shifts = optimal_shifts_periodic(schedule)
     assert verify(schedule, shifts) <= shifts.mu
     with pytest.raises(VerificationFailed):
         verify(schedule, replace(shifts, mu=shifts.mu * (1 - 1e-10)))
     one = frozen_shifts(0, 0.0, ([1], [10**9], [1]), [1.0], 1.0)
-    with pytest.raises(VerificationFailed, match="too many"):
+    with pytest.raises(VerificationFailed, match="mu=inf"):
         verify(replace(schedule, period=1, first=1), one)
+
+
+@pytest.mark.parametrize("c", [1.0 + 2.0**-52, 1.0 + 1e-12, 1.0 + 1e-9, 1.001])
+def test_blocks_of_any_number_of_visits_are_checked(c: float) -> None:
+    """Up to 10^8 visits in one block, looked at by bisection."""
+    schedule = PeriodicSchedule(c, 1.0, 1.0, period=3, first=2, steps=2**53, diameter=1e8)
+    shifts = optimal_shifts_periodic(schedule)
+    assert verify(schedule, shifts) <= shifts.mu
+    with pytest.raises(VerificationFailed):
+        verify(schedule, replace(shifts, mu=shifts.mu * (1 - 1e-11)))
+    with pytest.raises(VerificationFailed):
+        verify(replace(schedule, sensitivity=1.001), shifts)
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32))
+def test_bisection_finds_the_visit_that_every_visit_would_show(seed: int) -> None:
+    """Any blocks and amounts, of which few are any good."""
+    rng = np.random.default_rng(seed)
+    period, epochs = int(rng.integers(1, 4)), int(rng.integers(1, 12))
+    rest = int(rng.integers(1, period + 1))
+    schedule = ReshuffledSchedule(
+        1.0 + 10.0 ** rng.uniform(-6, 0), 1.0, 0.7, 1.0, period, epochs, rest, rest, 3.0
+    )
+    t = schedule.steps
+    tau = int(rng.integers(0, t))
+    cuts = sorted({tau, t, *rng.integers(tau, t + 1, int(rng.integers(0, 4))).tolist()})
+    first, last = np.array(cuts[:-1]) + 1, np.array(cuts[1:])
+    amount = rng.uniform(0.0, 2.0, first.size)
+    shifts = frozen_shifts(tau, 3.0, (first, last, first), amount, math.inf)
+    found = proved_mu_of_equal_steps(schedule, shifts)
+
+    def all_of_them(self: _Stretch, of: Callable[[Decimal, Decimal], Decimal]) -> Any:
+        return max((self.at(k) for k in range(len(self.visits))), key=lambda pair: of(*pair))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Stretch, "highest", all_of_them)
+        assert proved_mu_of_equal_steps(schedule, shifts) == found

@@ -205,7 +205,9 @@ def test_the_limit_of_the_finite_runs(order: Order, c: float) -> None:
         "noise": 2.0,
         "order": order,
     }
-    limit = certify(NoisyCGD(**given, epochs=math.inf), geometry).delta(1.0)
+    endless = certify(NoisyCGD(**given, epochs=math.inf), geometry)
+    endless.verify()
+    limit = endless.delta(1.0)
     before = 0.0
     for epochs in (1, 2, 5, 20, 100, 200, 250, 300, 400, 1000, 10**5):
         delta = certify(NoisyCGD(**given, epochs=epochs), geometry).delta(1.0)
@@ -220,6 +222,7 @@ def test_composition_is_passed_over_where_another_bound_has_a_limit() -> None:
     tiny = replace(BODY, sensitivity=1e-13)
     cert = certify(NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=0.5), tiny)
     assert cert.bound == "Theorem B1"
+    cert.verify()
 
 
 def test_records_that_are_never_used_do_not_stand_in_the_way() -> None:
@@ -233,6 +236,7 @@ def test_records_that_are_never_used_do_not_stand_in_the_way() -> None:
         last_batch="drop",
     )
     cert = certify(run, BODY)
+    cert.verify()
     assert cert.epsilon(1e-5) < certify(NoisyCGD(**{**vars(run), "order": "fixed"}), BODY).epsilon(
         1e-5
     )

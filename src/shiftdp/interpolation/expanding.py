@@ -42,7 +42,7 @@ from shiftdp.interpolation.shifts import Shifts, frozen_shifts
 
 __all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]
 
-MOST_BLOCKS = 1 << 20
+MOST_BLOCKS = 1 << 16
 """From the start every visit is a block of its own; so many are listed at most."""
 
 

@@ -43,7 +43,7 @@ class LowerBound:
         mu: no member of the family G(mu') with mu' < mu holds for the whole class.
         exact: whether Theorem B1 gives the same number, up to rounding.
         slopes: c' of the last `len(slopes)` steps. Before them it is c (of equal steps, the floor
-            up to the first visit).
+            up to the first visit). None are listed for very long runs of steps that expand.
     """
 
     mu: float
@@ -147,7 +147,7 @@ def lower_mu_periodic(schedule: PeriodicSchedule, floor: float) -> LowerBound | 
     if v == 0 or s == 0.0:
         return LowerBound(0.0, True, none)
     if c > 1.0:
-        return lower_mu(schedule.expand(), f)
+        return _long_expanding(schedule, f) if t > _LONGEST else lower_mu(schedule.expand(), f)
     r = s / sd
     A, B = _pinned(c, f, schedule.period, schedule.first, v - 1)
     fade, end = c ** (t - v), _square_sum(c, t - v + 1)
@@ -173,6 +173,24 @@ def lower_mu_periodic(schedule: PeriodicSchedule, floor: float) -> LowerBound | 
         if other > value:
             value, slopes = other, better[gain.size - tail :]
     return LowerBound(round_down(r * value, 2 * slopes.size), exact, slopes)
+
+
+def _long_expanding(schedule: PeriodicSchedule, f: float) -> LowerBound:
+    """c > 1, too many steps to list: slopes of 1 throughout, or the isotonic ones if allowed.
+
+    These are c, but `c^(1 - period)` at every visit, and 0 at the first one if it is not step 1.
+    Every visit is then a block of its own: Theorem B1 gives the same number.
+    """
+    c, n, t, period = schedule.contraction, schedule.visits, schedule.steps, schedule.period
+    squares = n * (n / t)
+    exact = (f == 0.0 or schedule.first == 1) and (1 - period) * math.log(c) >= math.log(
+        f or 1e-300
+    )
+    if exact:
+        block, end = (_square_sum(1.0 / c, size) for size in (period, t - schedule.last_visit + 1))
+        squares = max(squares, (n - 1) / block + 1.0 / end)
+    r = schedule.sensitivity / schedule.noise
+    return LowerBound(round_down(r * math.sqrt(squares), 64), exact, np.empty(0))
 
 
 def _optimise(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, float, bool]:

@@ -1,8 +1,9 @@
 """The independent check of a certificate: what mu do these shifts prove? Cost O(t).
 
-Nothing here is shared with the solver, and nothing here trusts it. Equal steps with c <= 1 are left
-to `verify_equal_steps`, whose cost is free of t; any other schedule is followed step by step, if it
-has no more than 2^24 of them, which takes half a minute. The argument has two parts.
+Nothing here is shared with the solver, and nothing here trusts it. Equal steps are left to
+`verify_equal_steps`, whose cost is free of t, unless they expand, are few, and come in many blocks.
+Any other schedule is followed step by step, if it has no more than 2^24 of them, which takes half a
+minute. The argument has two parts.
 
 **Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t`
 be *any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the last
@@ -43,8 +44,9 @@ _FAINT = 2.0**-40
 _AGREEMENT = 1e-5
 # Steps that are followed one by one at most.
 _MOST_STEPS = 1 << 24
-# Expanding equal steps from which on their visits are looked at one by one instead.
-_MANY_STEPS = 1 << 20
+# Equal steps that expand are followed one by one if they are fewer, and in more blocks, than this:
+# a block costs as much as a thousand steps.
+_MANY_STEPS, _FEW_BLOCKS = 1 << 20, 100
 
 
 class _Steps(Protocol):
@@ -137,15 +139,10 @@ def _prove(schedule: _Steps, shifts: Claim) -> tuple[float, float]:
 
 
 def _in_closed_form(schedule: EqualSteps, shifts: Claim) -> bool:
-    """Whether blocks and visits are to be looked at, and not every step.
-
-    They always are if c <= 1. If c > 1 every visit counts; the solver gives each a block of its
-    own, so that the work is that of reading the certificate.
-    """
-    if schedule.contraction <= 1.0:
+    """Whether blocks are to be looked at, and not every step: not where there are more blocks."""
+    if schedule.contraction <= 1.0 or shifts.first.size <= _FEW_BLOCKS:
         return True
-    seen = sum(row.number - row.up_to(shifts.tau) for row in schedule.progressions)
-    return schedule.steps - shifts.tau > _MANY_STEPS and seen <= 2 * shifts.first.size
+    return schedule.steps - shifts.tau > _MANY_STEPS
 
 
 def _check_length(schedule: _Steps, shifts: Claim) -> None:

@@ -16,7 +16,10 @@ was never 0). All of them are at most 0. What was paid is at most the sum. [BSA2
 enough. In one block `a_i = amount c^{peak-i}`; seen over the clock `sum c^{2(t-i)}`, A is linear
 there, and if c <= 1 the points of S in front of equally spaced visits of equal strength form a
 concave chain (from one to the next its slope changes by the factor c^period): A - S is least at the
-first or at the last of those visits in the block. If c > 1, every visit is looked at.
+first or at the last of those visits in the block. If c > 1, put `x = c^-v`: in the block S is an
+increasing linear function of x, and A a convex quadratic one that increases with it. So S/A rises
+and then falls along the visits, and so does S - (1 + e) A for any e: their largest values are found
+by bisection.
 
 **Amounts are floats** and miss the inequalities by rounding. The verifier repairs them: all shifts
 are multiplied by 1 + e, and the last one is raised by r, which makes up for what is left (amounts
@@ -31,7 +34,7 @@ below 2^53 another 16, so everything is right to 1e-60, which is paid for with a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, localcontext
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -67,12 +70,10 @@ class Progression(NamedTuple):
             return 0
         return min(self.number, (step - self.first) // self.period + 1)
 
-    def within(self, begin: int, end: int, every: bool) -> Iterator[int]:
-        """The visits at the steps `begin` to `end`: every one, or the first and the last."""
-        low, high = self.up_to(begin - 1), self.up_to(end)
-        ends = range(low, high) if every else {low, high - 1} if low < high else ()
-        for k in ends:
-            yield self.first + self.period * k
+    def within(self, begin: int, end: int) -> range:
+        """The visits at the steps `begin` to `end`."""
+        low, high = (self.first + self.period * self.up_to(j) for j in (begin - 1, end))
+        return range(low, high, self.period)
 
 
 @runtime_checkable
@@ -144,13 +145,17 @@ class _Check:
         self._check_start()
         energy, later = Decimal(0), Decimal(0)
         pairs: list[tuple[Decimal, Decimal]] = []  # S(j) and A(j), where it matters
+        stretches: list[_Stretch] = []  # of visits between the first and the last of a block
         for first, last, peak, amount in reversed(self.blocks):
             strength = self._strength(last, peak, amount)
             weight = strength * self._power(self.t - last)
             for row in self.visits:
-                for v in row.within(first, last, every=self.c > 1):
-                    ahead = later + weight * self._sum(2, last - v + 1)
-                    pairs.append((self._displacement(v - 1), ahead))
+                visits = row.within(first, last)
+                stretch = _Stretch(self, visits, last, later, weight)
+                pairs.extend(stretch.at(k) for k in {0, len(visits) - 1} if visits)
+                if self.c > 1 and len(visits) > 2:
+                    stretches.append(stretch)
+                    pairs.append(stretch.highest(lambda s, a: s / a if a else s))
             whole = self._sum(2, last - first + 1)
             later += weight * whole
             energy += strength**2 * whole
@@ -160,6 +165,8 @@ class _Check:
         pairs.append((begun, later))
         repair = max((s / a - 1 for s, a in pairs if 0 < s <= a * (1 + _MOST_REPAIR)), default=0)
         repair = max(Decimal(0), Decimal(repair))
+        raised = 1 + repair
+        pairs.extend(stretch.highest(lambda s, a: s - raised * a) for stretch in stretches)
         rest = max(s - a * (1 + repair) for s, a in pairs)
         mu = (1 + repair) * energy.sqrt() / self.sd * _UP
         if rest > 0:
@@ -213,6 +220,36 @@ class _Check:
         if self.c == 1 or n <= 1:
             return Decimal(n)
         return (1 - self._power(stride * n)) / (1 - self._power(stride))
+
+
+class _Stretch(NamedTuple):
+    """The visits of one progression in one block, with what A(j) is made of there.
+
+    Any other progression lies in front of them or behind them.
+    """
+
+    check: _Check
+    visits: range
+    last: int
+    later: Decimal
+    weight: Decimal
+
+    def at(self, k: int) -> tuple[Decimal, Decimal]:
+        """S(j) and A(j) in front of the k-th of the visits."""
+        v = self.visits[k]
+        ahead = self.later + self.weight * self.check._sum(2, self.last - v + 1)
+        return self.check._displacement(v - 1), ahead
+
+    def highest(self, of: Callable[[Decimal, Decimal], Decimal]) -> tuple[Decimal, Decimal]:
+        """The pair with the largest value, which rises and then falls along the visits."""
+        low, high = 0, len(self.visits) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if of(*self.at(middle)) < of(*self.at(middle + 1)):
+                low = middle + 1
+            else:
+                high = middle
+        return self.at(low)
 
 
 def float_above(value: Decimal) -> float:
