@@ -133,6 +133,12 @@ def test_blocks_of_any_number_of_visits_are_checked(c: float) -> None:
         verify(replace(schedule, sensitivity=1.001), shifts)
 
 
+def test_weights_of_58000_digits_round_to_nothing() -> None:
+    schedule = PeriodicSchedule(3.8347, 1e-6, 2.0, period=10**4, first=10**4, steps=10**5)
+    shifts = optimal_shifts_periodic(schedule)
+    assert verify(schedule, shifts) <= shifts.mu
+
+
 @settings(max_examples=150)
 @given(st.integers(0, 2**32))
 def test_bisection_finds_the_visit_that_every_visit_would_show(seed: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_the_closed_forms_of_the_paper_written_out(
     if geometry.bounded:
         forms.append(mgd_proj_best(s, sd, geometry.diameter, ell, epochs))
     assert mu <= min(forms) * UP
-    if not geometry.bounded:
+    if not geometry.bounded and ell > 1:  # of a single batch, mgd-sc is not the optimum
         assert mu == pytest.approx(forms[1], rel=1e-9)
 
 
@@ -152,14 +153,19 @@ def test_more_batches_an_epoch_never_leak_more(
 @given(
     st.sampled_from(ORDERS).flatmap(lambda order: cyclic_runs(order, equal_steps=True)),
     st.integers(1, 4),
-    st.integers(1, 40),
+    st.one_of(st.integers(1, 40), st.integers(40, 2000)),
 )
 def test_more_epochs_never_leak_less(
     setting: tuple[NoisyCGD, Geometry], epochs: int, more: int
 ) -> None:
+    """Up to a run without end, if there is a bound on it."""
     run, geometry = setting
-    short, long = (changed(run, steps=run.batches * E) for E in (epochs, epochs + more))
-    at_most(profile(short, geometry), profile(long, geometry))
+    lengths = (epochs, epochs + more, epochs + 2 * more)
+    profiles = [profile(changed(run, steps=run.batches * E), geometry) for E in lengths]
+    if geometry.bounded or geometry.strong_convexity > 0.0:
+        profiles.append(profile(changed(run, steps=math.inf), geometry))
+    for shorter, longer in itertools.pairwise(profiles):
+        at_most(shorter, longer)
 
 
 @settings(max_examples=80)

@@ -161,7 +161,7 @@ def lower_mu_periodic(schedule: PeriodicSchedule, floor: float) -> LowerBound | 
     slopes[0] = at_visit
     exact = wanted >= f * (1.0 - 1e-11) and (f == 0.0 or schedule.first == 1)
     if not exact:
-        tail = min(t, max(_affordable(f), 4 * schedule.period))
+        tail = min(t, max(_affordable(f), min(4 * schedule.period, _LONGEST)))
         gain, cost = np.zeros(tail), np.ones(tail)
         k = np.arange(t - tail + 1, t + 1)
         gain[(k >= schedule.first) & ((k - schedule.first) % schedule.period == 0)] = 1.0

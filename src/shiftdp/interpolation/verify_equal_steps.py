@@ -50,6 +50,7 @@ _DIGITS = Context(prec=100, Emin=-(10**17), Emax=10**17)
 _UP = 1 + Decimal("1e-40")
 _NOISE_DOWN = 1 - Decimal(2) ** -50
 _MOST_REPAIR = Decimal("1e-9")
+_DIGIT = Decimal("1e-50")
 
 
 class Progression(NamedTuple):
@@ -163,8 +164,9 @@ class _Check:
         if self.start:
             begun += self._power(self.t - self.tau) * Decimal(self.start)
         pairs.append((begun, later))
-        repair = max((s / a - 1 for s, a in pairs if 0 < s <= a * (1 + _MOST_REPAIR)), default=0)
-        repair = max(Decimal(0), Decimal(repair))
+        asked = [s / a - 1 for s, a in pairs if a < s <= a * (1 + _MOST_REPAIR)]
+        # a little more than asked for: where c > 1 the last digit of a power is no small number
+        repair = max(asked) + _DIGIT if asked else Decimal(0)
         raised = 1 + repair
         pairs.extend(stretch.highest(lambda s, a: s - raised * a) for stretch in stretches)
         rest = max(s - a * (1 + repair) for s, a in pairs)

@@ -22,6 +22,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import (
     BatchRun,
     StepSchedule,
+    Visits,
     has_random_visits,
     outcomes,
     schedule_of,
@@ -38,6 +39,7 @@ from shiftdp.last_iterate.runs import (
 __all__ = ["attained_mu"]
 
 _LONGEST = 200_000  # steps of an uneven run whose slopes are taken one by one
+_MOST_WORK = 200_000  # steps times positions that are tried one by one
 
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
@@ -55,10 +57,10 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
     if no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
         return None
     best: float | None = None
-    for case in outcomes(run, geometry):
-        if case.visits.pattern != "every":
+    for visits in _positions(run, geometry):
+        if visits.pattern != "every":
             return None
-        schedule = schedule_of(run, geometry, case.visits, attained=True)
+        schedule = schedule_of(run, geometry, visits, attained=True)
         floor = slope_floor(run.learning_rate, m, M)
         last = _last_batch(run, geometry)
         if last is not None:
@@ -72,6 +74,14 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
         if bound is not None:
             best = bound.mu if best is None else max(best, bound.mu)
     return best
+
+
+def _positions(run: BatchRun, geometry: Geometry) -> list[Visits]:
+    """Where a record may sit; the worst position need not be the one where most is known."""
+    listed = run.batches * run.steps <= _MOST_WORK and isinstance(run.learning_rate, float)
+    if listed and geometry.contraction(float(np.max(run.learning_rate))) > 1.0:
+        return [Visits("every", j) for j in range(1, run.batches + 1)]
+    return [case.visits for case in outcomes(run, geometry)]
 
 
 def _last_batch(run: BatchRun, geometry: Geometry) -> Geometry | None:
