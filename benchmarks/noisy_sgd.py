@@ -31,7 +31,7 @@ CASES = {
     ),
     "strongly convex, Poisson, replace_one": (
         sdp.NoisySGD(**RUN, sampling="poisson"),  # type: ignore[arg-type]
-        sdp.Geometry(strong_convexity=0.02, smoothness=1, sensitivity=10),
+        sdp.Geometry(strong_convexity=0.02, smoothness=1, sensitivity=10, gradient_bound=5),
     ),
     "strongly convex, Poisson, zero_out": (
         sdp.NoisySGD(**RUN, sampling="poisson"),  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from shiftdp.last_iterate import (
     certify,
 )
 from shiftdp.last_iterate.bound import Proof
-from tests.last_iterate.random_runs import BOUNDS, ORDERS
+from tests.last_iterate.random_runs import BOUNDS, LAST_BATCHES, ORDERS
 
 STRONG: dict[str, Any] = {"strong_convexity": 0.3, "smoothness": 2.0, "sensitivity": 2.0}
 CONVEX = {**STRONG, "strong_convexity": 0.0}
@@ -38,6 +38,9 @@ def _certificates() -> dict[str, Certificate]:
             for order in ORDERS:
                 run = NoisyCGD(**CGD, order=order)
                 kinds[f"cgd {name} {D} {order}"] = certify(run, geometry)
+                for last_batch in LAST_BATCHES[1:]:
+                    other = NoisyCGD(**CGD, order=order, last_batch=last_batch)
+                    kinds[f"cgd {name} {D} {order} {last_batch}"] = certify(other, geometry)
     for order in ORDERS:
         for bounds in BOUNDS[1:]:
             for D in (math.inf, 0.5):

@@ -91,6 +91,30 @@ def test_any_schedule_of_cyclic_batches_is_exact_from_one_over_smoothness(
     assert cert.lower_mu == pytest.approx(cert.mu, rel=1e-9)
 
 
+@pytest.mark.parametrize("eta", [0.05, 0.15, 0.195])
+def test_a_smaller_last_batch_shows_fewer_slopes(eta: float) -> None:
+    """Its sum is divided by b, so it curves less: in long runs all steps are held to that."""
+    geometry = Geometry(**CLASS)
+    bounds = []
+    for epochs in (40_000, 60_000):  # step by step up to 200,000 steps, in closed form beyond
+        run = NoisyCGD(
+            n=13,
+            batch_size=4,
+            epochs=epochs,
+            learning_rate=eta,
+            noise=1.0,
+            last_batch="divide_by_b",
+        )
+        cert = certify(run, geometry)
+        assert cert.lower_mu is not None
+        assert cert.mu is not None
+        shape = NoisyCGD(**{**vars(run), "steps": 400})
+        exact = max(linear_shift(shape, geometry, visits, 1.0) for _, visits in positions(shape))
+        assert exact * (1 - 1e-9) <= cert.lower_mu <= cert.mu
+        bounds.append(cert.lower_mu)
+    assert bounds[1] <= bounds[0] * (1 + 1e-9)
+
+
 def test_the_gap_of_the_paper_is_closed_on_mnist() -> None:
     geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
     for epochs, gap in {50: 1.33, 100: 1.18, 200: 1.09}.items():
