@@ -60,29 +60,41 @@ def pytest_make_collect_report(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """So is a test that imports one, or calls what refuses to work without it.
-
-    A refusal is an ImportError of ours with a cause. The bare error, from a module of ours, is a
-    package that was taken for granted: the test fails.
-    """
+    """So is a test that imports one, or calls what refuses to work without it."""
     report = yield
     if report.failed and MISSING and call.excinfo is not None:
-        error: BaseException | None = call.excinfo.value
+        error = call.excinfo.value
         error = getattr(error, "exc_info", (None, error))[1]  # as a doctest wraps it
-        ours = isinstance(error, ImportError) and error.__cause__ is not None
-        cause = error.__cause__ if ours and error is not None else error
-        if (
-            isinstance(cause, ModuleNotFoundError)
-            and (cause.name or "").partition(".")[0] in MISSING
-            and (ours or not _raised_in_sources(cause))
-        ):
+        if _is_refusal(error):
             report.outcome = "skipped"
-            report.longrepr = (str(item.path), 0, f"Skipped: needs {cause.name}")
+            report.longrepr = (str(item.path), 0, f"Skipped: {str(error).splitlines()[0]}")
     return report
 
 
-def _raised_in_sources(error: BaseException) -> bool:
+def _is_refusal(error: BaseException) -> bool:
+    """Whether it says that a package is missing, and not by taking it for granted.
+
+    A bare error from a module of ours is a fault: users are told which extra to install.
+    """
+    if "pip install" in str(error) and "shiftdp[" in str(error):
+        return True
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return False
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return last is not None and SOURCES in Path(last.tb_frame.f_code.co_filename).parents
+    ours = last is not None and SOURCES in Path(last.tb_frame.f_code.co_filename).parents
+    return error.name.partition(".")[0] in MISSING and not ours
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """And so is a page that imports one anywhere: its blocks build on each other."""
+    pages = {item.path for item in items if MISSING and item.path.suffix == ".md"}
+    needs = {page: _IMPORTS.findall(page.read_text()) for page in pages}
+    for item in items:
+        for name in {_ADAPTED.get(name, name) for name in needs.get(item.path, ())} & {*MISSING}:
+            item.add_marker(pytest.mark.skip(reason=f"needs {name}"))
+
+
+_IMPORTS = re.compile(r"^(?:>>> |\.\.\. )? *(?:from|import) (shiftdp\.[\w.]+|\w+)", re.MULTILINE)
+_ADAPTED = {"shiftdp.sklearn": "sklearn", "shiftdp.ui.plots": "matplotlib"}

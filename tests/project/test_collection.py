@@ -151,7 +151,7 @@ def work():
     try:
         import absent_package
     except ImportError as error:
-        raise ImportError("install the extra") from error
+        raise ImportError("pip install 'shiftdp[extra]'") from error
 """
 
 
