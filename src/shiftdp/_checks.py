@@ -10,11 +10,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftdp._errors import InvalidInput
+from shiftdp._errors import InvalidInput, OutOfRange
 
-__all__ = ["Array", "array_in", "choice", "count", "finite", "number_in"]
+__all__ = [
+    "DATA_GREATEST",
+    "DATA_LEAST",
+    "GREATEST",
+    "LEAST",
+    "RIDGE_GREATEST",
+    "Array",
+    "array_in",
+    "choice",
+    "count",
+    "finite",
+    "magnitude",
+    "magnitudes",
+    "number_in",
+    "probability",
+]
 
 Array = NDArray[np.float64]
+
+LEAST, GREATEST = 1e-40, 1e40
+"""The range of every quantity with a unit that describes a run or its losses.
+
+What the theorems form of them are products and quotients of three such numbers and a count (at most
+2^53), and squares of these: eta L / b and eta sigma lie between 1e-96 and 1e80, L / (b sigma) and
+D / (eta sigma) between 1e-120 and 1e120, and all of their squares between 1e-240 and 1e240. So none
+of them overflows, underflows or loses digits to a subnormal number. Powers of contractions and sums
+over long runs may leave the range of floats nevertheless; the engine carries them as logarithms.
+"""
+
+DATA_LEAST, DATA_GREATEST = 1e-12, 1e12
+"""The range of bounds on the data and of the constants of losses, of which sensitivity (k R) and
+smoothness (R^2 / h) are made: they then lie between 1e-36 and 1e36.
+"""
+
+RIDGE_GREATEST = 1e36
+"""The most that a ridge may add to the smoothness."""
 
 
 def number_in(
@@ -36,22 +69,60 @@ def number_in(
     shiftdp._errors.InvalidInput: delta=2 lies outside [0, 1]; give a number in [0, 1]
     """
     interval = _interval(low, high, open_low, open_high)
-    if not isinstance(value, Real) or isinstance(value, bool):
-        if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
-            value = value.item()
-        else:
-            raise InvalidInput(name, value, "is not a real number", f"give a number in {interval}")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer or a fraction that no float can hold
-        number = math.inf if value > 0 else -math.inf
-    if math.isnan(number):
-        raise InvalidInput(name, value, "is not a number", f"give a number in {interval}")
+    number = _real(name, value, f"give a number in {interval}")
     too_low = number < low or (open_low and number == low)
     too_high = number > high or (open_high and number == high)
     if too_low or too_high:
         raise InvalidInput(name, value, f"lies outside {interval}", f"give a number in {interval}")
     return number
+
+
+def magnitude(
+    name: str,
+    value: Any,
+    least: float = LEAST,
+    greatest: float = GREATEST,
+    *,
+    zero: bool = False,
+    infinite: bool = False,
+    signed: bool = False,
+) -> float:
+    """A positive number from `least` to `greatest`; where allowed also 0, infinity, or a negative.
+
+    >>> magnitude("noise", 0.5)
+    0.5
+    >>> magnitude("diameter", 1e50, infinite=True)
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.OutOfRange: diameter=1e+50 lies outside its range; give a number in ...
+    """
+    named = [f"a number in [{least:g}, {greatest:g}]{', of either sign' if signed else ''}"]
+    remedy = "give " + " or ".join(["0"] * zero + named + ["inf"] * infinite)
+    number = _real(name, value, remedy)
+    size = abs(number) if signed else number
+    if least <= size <= greatest or (zero and size == 0.0) or (infinite and size == math.inf):
+        return number
+    raise OutOfRange(name, value, "lies outside its range", remedy)
+
+
+def magnitudes(name: str, values: ArrayLike) -> Array:
+    """The same for an array of positive numbers."""
+    try:
+        return array_in(name, values, LEAST, GREATEST)
+    except InvalidInput as outside:
+        if isinstance(outside.value, float) and not math.isnan(outside.value):
+            raise OutOfRange(
+                name, outside.value, "lies outside its range", outside.remedy
+            ) from None
+        raise
+
+
+def probability(name: str, value: Any, *, open_low: bool = False) -> float:
+    """A share of the records: 0 (unless `open_low`), or from 1e-300, by which one can divide."""
+    share = number_in(name, value, 0.0, 1.0, open_low=open_low)
+    if 0.0 < share < 1e-300:
+        raise OutOfRange(name, value, "lies outside its range", "give 0, or 1e-300 to 1")
+    return share
 
 
 def finite(name: str, value: Any, low: float = -math.inf, *, open_low: bool = False) -> float:
@@ -131,6 +202,22 @@ def array_in(
         problem = "is not a number" if math.isnan(worst) else f"lies outside {interval}"
         raise InvalidInput(name, float(worst), problem, remedy)
     return array
+
+
+def _real(name: str, value: Any, remedy: str) -> float:
+    """A real number that is not NaN; infinity for what no float can hold."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
+            value = value.item()
+        else:
+            raise InvalidInput(name, value, "is not a real number", remedy)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction that no float can hold
+        number = math.inf if value > 0 else -math.inf
+    if math.isnan(number):
+        raise InvalidInput(name, value, "is not a number", remedy)
+    return number
 
 
 def _interval(low: float, high: float, open_low: bool, open_high: bool) -> str:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidInput", "NoClosedForm", "ShiftdpError", "UnmetHypothesis", "VerificationFailed"]
+__all__ = [
+    "InvalidInput",
+    "NoClosedForm",
+    "OutOfRange",
+    "ShiftdpError",
+    "UnmetHypothesis",
+    "VerificationFailed",
+]
 
 
 class ShiftdpError(Exception):
@@ -27,6 +34,10 @@ class InvalidInput(ShiftdpError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.name}={_shown(self.value)} {self.problem}; {self.remedy}"
+
+
+class OutOfRange(InvalidInput):
+    """A number so large or so small that the arithmetic of the bounds is not proved for it."""
 
 
 class UnmetHypothesis(InvalidInput):

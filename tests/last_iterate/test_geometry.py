@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
+from shiftdp._checks import LEAST
 from shiftdp.last_iterate import Geometry
 
 GOOD: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 2.0, "sensitivity": 1.0}
@@ -83,7 +84,10 @@ def test_it_is_frozen_and_holds_plain_floats() -> None:
     assert hash(geometry) == hash(dataclasses.replace(geometry))
 
 
-@given(st.floats(-3.0, 3.0), st.floats(0.01, 5.0), st.floats(0.01, 3.0))
+curvatures = st.floats(-3.0, 3.0).map(lambda m: m if abs(m) >= LEAST else 0.0)
+
+
+@given(curvatures, st.floats(0.01, 5.0), st.floats(0.01, 3.0))
 def test_contraction_is_rounded_up_and_steepest_down(m: float, M: float, eta: float) -> None:
     geometry = Geometry(strong_convexity=min(m, M), smoothness=M, sensitivity=1.0)
     exact = max(abs(1 - Fraction(eta) * Fraction(h)) for h in (min(m, M), M))

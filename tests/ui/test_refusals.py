@@ -11,7 +11,10 @@ from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
     ("line", "start"),
     [
         ("account cgd --learning-rate 0.9", "--learning-rate 0.9: exceeds 2/smoothness=0.0615347"),
-        ("account cgd --noise -1", "--noise -1: lies outside (0, inf)"),
+        (
+            "account cgd --noise -1",
+            "--noise -1: lies outside its range; give a number in [1e-40, 1e+40]",
+        ),
         ("account cgd --noise 0", "--noise 0: lies outside"),
         ("account cgd --n 0", "--n 0: is below 1"),
         ("account cgd --n 2.5", "--n 2.5: is not a whole number"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from shiftdp._checks import choice, number_in
+from shiftdp._checks import choice, magnitude
 from shiftdp._errors import InvalidInput
 
-__all__ = ["Adjacency", "Geometry"]
+__all__ = ["Adjacency", "Geometry", "contraction_of"]
 
 Adjacency = Literal["replace_one", "zero_out"]
 
@@ -46,17 +46,15 @@ class Geometry:
 
     def __post_init__(self) -> None:
         fields = {
-            "strong_convexity": number_in(
-                "strong_convexity", self.strong_convexity, -math.inf, open_high=True
-            ),
-            "smoothness": number_in("smoothness", self.smoothness, 0.0),
-            "sensitivity": number_in("sensitivity", self.sensitivity, 0.0, open_high=True),
-            "diameter": number_in("diameter", self.diameter, 0.0, open_low=True),
+            "strong_convexity": _curvature("strong_convexity", self.strong_convexity),
+            "smoothness": magnitude("smoothness", self.smoothness, zero=True, infinite=True),
+            "sensitivity": magnitude("sensitivity", self.sensitivity, zero=True),
+            "diameter": magnitude("diameter", self.diameter, infinite=True),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
         }
         if self.gradient_bound is not None:
-            fields["gradient_bound"] = number_in(
-                "gradient_bound", self.gradient_bound, 0.0, open_high=True
+            fields["gradient_bound"] = magnitude(
+                "gradient_bound", self.gradient_bound, zero=True
             )
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -109,19 +107,30 @@ class Geometry:
         [BSA24, Lemma contraction]. Rounded up, so that it is a Lipschitz constant in truth;
         exactly 1 stays exactly 1.
         """
-        slow, fast = self._slopes(learning_rate, +1)
-        return max(slow, fast)
+        return contraction_of(self.strong_convexity, self.smoothness, learning_rate)
 
     def steepest(self, learning_rate: float) -> float:
         """The same number rounded down: a slope that some loss of the class really shows."""
-        slow, fast = self._slopes(learning_rate, -1)
-        return max(slow, fast)
+        return _slope(self.strong_convexity, self.smoothness, learning_rate, -1)
 
-    def _slopes(self, eta: float, side: int) -> tuple[float, float]:
-        m, M = self.strong_convexity, self.smoothness
-        if math.isinf(m) or math.isinf(M):
-            return math.inf, math.inf
-        return _distance_to_one(eta * m, side), _distance_to_one(eta * M, side)
+
+def contraction_of(m: float, M: float, learning_rate: float) -> float:
+    """max(|1 - eta m|, |1 - eta M|), rounded up."""
+    return _slope(m, M, learning_rate, +1)
+
+
+def _slope(m: float, M: float, eta: float, side: int) -> float:
+    if math.isinf(m) or math.isinf(M):
+        return math.inf
+    return max(_distance_to_one(eta * m, side), _distance_to_one(eta * M, side))
+
+
+def _curvature(name: str, value: Any) -> float:
+    """Any sign, and minus infinity where nothing is known; never plus infinity."""
+    number = magnitude(name, value, zero=True, infinite=True, signed=True)
+    if number == math.inf:
+        raise InvalidInput(name, value, "is infinite", "give a finite number, 0, or -inf")
+    return number
 
 
 def _distance_to_one(x: float, side: int) -> float:

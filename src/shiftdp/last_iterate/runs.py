@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from shiftdp._checks import array_in, choice, count, finite
+from shiftdp._checks import choice, count, finite, magnitude, magnitudes
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 
@@ -203,7 +203,7 @@ class LangevinMC:
         _set(
             self,
             steps=_length("steps", steps),
-            learning_rate=finite("learning_rate", learning_rate, 0.0, open_low=True),
+            learning_rate=magnitude("learning_rate", learning_rate),
         )
 
     @property
@@ -273,8 +273,8 @@ def _countable(name: str, value: object) -> int:
 def _per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
     # anything with entries but text and a NumPy scalar is meant as one number a step
     if not isinstance(value, (list, tuple)) and np.ndim(cast(Any, value)) == 0:
-        return finite(name, value, 0.0, open_low=True)
-    values = array_in(name, value, 0.0, open_low=True, open_high=True)
+        return magnitude(name, value)
+    values = magnitudes(name, value)
     if values.shape != (steps,):
         raise InvalidInput(
             name,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from shiftdp._checks import choice, count, finite
+from shiftdp._checks import choice, count, magnitude
 from shiftdp._errors import InvalidInput
 
 __all__ = ["NoisySGD", "Sampling"]
@@ -90,4 +90,4 @@ def _number(name: str, value: object) -> float:
         raise InvalidInput(
             name, value, "has many entries, and random batches are for equal steps", "give one"
         )
-    return finite(name, value, 0.0, open_low=True)
+    return magnitude(name, value)

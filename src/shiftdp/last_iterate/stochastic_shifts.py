@@ -16,11 +16,11 @@ ends are equally spaced in c^{2(t-k)/3} lose about .56 / (number of groups)^2 of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.stochastic_run import NoisySGD
 
 __all__ = [
@@ -82,10 +82,10 @@ class StochasticSteps:
 def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None) -> StochasticSteps:
     """The constants of B3, rounded up; `smoothness` is that of the largest batch, if not M."""
     unit = geometry.sensitivity / (run.batch_size * run.noise) * UP
-    batch = geometry if smoothness is None else _with_smoothness(geometry, smoothness)
+    M = geometry.smoothness if smoothness is None else smoothness
     return StochasticSteps(
         p=participation_up(run),
-        c=batch.contraction(run.learning_rate),
+        c=contraction_of(geometry.strong_convexity, M, run.learning_rate),
         s=record_move(run, geometry) / (run.batch_size * run.noise) * UP,
         apart=unit,
         diameter=geometry.diameter / (run.learning_rate * run.noise) * UP,
@@ -199,10 +199,6 @@ def _ends(rate: float, count: int, most: int) -> list[int]:
         j = -math.log(1.0 - (1.0 - last) * i / most) * 1.5 / rate
         ends.add(min(count, max(i, round(j))) if i < count else count)
     return sorted(ends)
-
-
-def _with_smoothness(geometry: Geometry, smoothness: float) -> Geometry:
-    return replace(geometry, smoothness=smoothness)
 
 
 def _lowest(numerator: int, denominator: int) -> tuple[int, int]:

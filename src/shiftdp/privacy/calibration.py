@@ -26,6 +26,7 @@ from typing import Any, TypeVar, Unpack, cast
 
 import numpy as np
 
+from shiftdp._checks import GREATEST, LEAST
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Geometry
@@ -52,8 +53,7 @@ __all__ = [
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 _LONGEST = 2**53
-_NOISE = 1e-30, 1e30  # factors
-_DIAMETER = 1e-30, 1e30
+_FACTORS = 1e-30, 1e30
 _RIDGE = 1e-12  # the least, as a part of the largest
 _EVERY = 256  # batch sizes up to which each is tried
 
@@ -78,15 +78,16 @@ def calibrate_noise(
     """
     refuse_missing(run, "noise", "calibrate the learning rate, or the geometry")
     _refuse_harmless(geometry)
+    noise = _field(run, "noise")
     question = Question(
         budget_of(**budget),
         bounds,
         "noise",
         lambda x: (scaled(run, "noise", x), geometry),
-        lambda x: x * _one(_field(run, "noise")),
+        lambda x: x * _one(noise),
         accuracy=accuracy,
     )
-    return cast(AnyRun, scaled(run, "noise", question.settle(1.0, *_NOISE, slope=-1.0)))
+    return cast(AnyRun, scaled(run, "noise", question.settle(1.0, *_factors(noise), slope=-1.0)))
 
 
 def calibrate_epochs(
@@ -175,7 +176,8 @@ def calibrate_learning_rate(
         *(top * (1.0 - np.geomspace(1e-6, 0.5, near))).tolist(),
         *np.geomspace(0.5 * top, 1e-8 * top, far).tolist(),
     }
-    rate = question.scan(sorted(points, reverse=True))
+    low, high = _factors(_field(run, "learning_rate"), LEAST, GREATEST)
+    rate = question.scan([x for x in sorted(points, reverse=True) if low <= x / largest <= high])
     return cast(AnyRun, question.setting(rate)[0])
 
 
@@ -265,18 +267,19 @@ def calibrate_strong_convexity(
     if math.isfinite(base) and question.excess(0.0) <= 0.0:
         return setting(0.0)[1]
     if isinstance(run, ExponentialMechanism):
-        return setting(question.settle(1.0, 1e-30, 1e30, slope=-0.5))[1]
+        return setting(question.settle(1.0, *_FACTORS, slope=-0.5))[1]
     top = 1.0 / _one(run.learning_rate) - 0.5 * own - base
-    if not (math.isfinite(own) and top > 0.0):
+    if not (math.isfinite(own) and top > LEAST):
         raise InvalidInput(
             "smoothness",
             geometry.smoothness,
             f"leaves no room for a ridge at learning_rate={_one(run.learning_rate):g}",
             "lower the learning rate",
         )
+    least = max(_RIDGE * top, LEAST)
     if isinstance(run, NoisySGD):
-        return setting(question.scan(np.geomspace(_RIDGE * top, top, 20).tolist()))[1]
-    return setting(question.settle(0.1 * top, _RIDGE * top, top, slope=-0.5))[1]
+        return setting(question.scan(np.geomspace(least, top, 20).tolist()))[1]
+    return setting(question.settle(max(0.1 * top, least), least, top, slope=-0.5))[1]
 
 
 def calibrate_diameter(
@@ -309,7 +312,7 @@ def calibrate_diameter(
     if question.excess(math.inf) <= 0.0:
         return _with(geometry, diameter=math.inf)
     start = geometry.diameter if geometry.bounded else 1.0
-    return _with(geometry, diameter=question.settle(start, *_DIAMETER, slope=0.5))
+    return _with(geometry, diameter=question.settle(start, LEAST, GREATEST, slope=0.5))
 
 
 def _with(geometry: Geometry, **changes: float) -> Geometry:
@@ -324,6 +327,14 @@ def _field(run: Run, name: str) -> Any:
 def _one(value: float | tuple[float, ...]) -> float:
     """The number, or the largest of several."""
     return max(value) if isinstance(value, tuple) else value
+
+
+def _factors(
+    value: float | tuple[float, ...], low: float = _FACTORS[0], high: float = _FACTORS[1]
+) -> tuple[float, float]:
+    """By what a number, or all of a sequence, may be multiplied without leaving its range."""
+    least, most = (value, value) if isinstance(value, float) else (min(value), max(value))
+    return max(low, LEAST / least * (1 + 1e-15)), min(high, GREATEST / most * (1 - 1e-15))
 
 
 def _refuse_harmless(geometry: Geometry) -> None:

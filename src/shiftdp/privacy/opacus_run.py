@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from shiftdp._checks import choice, finite, number_in
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, choice, finite, magnitude, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS, Assumption
 from shiftdp.last_iterate.certify import Bounds
@@ -80,16 +80,16 @@ class Declaration:
         choice("adjacency", self.adjacency, get_args(Adjacency))
         choice("bounds", self.bounds, get_args(Bounds))
         choice("inputs", self.inputs, get_args(Inputs))
-        number_in("diameter", self.diameter, 0.0, open_low=True)
+        magnitude("diameter", self.diameter, infinite=True)
         if self.loss is not None:
             choice("loss", self.loss, get_args(Loss))
             if self.curvature is not None:
                 raise InvalidInput("curvature", self.curvature, "is known from loss", "give one")
-            finite("feature_bound", self.feature_bound, 0.0, open_low=True)
+            magnitude("feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST)
         elif self.curvature is not None:
             self._check_curvature()
             if self.feature_bound is not None:
-                finite("feature_bound", self.feature_bound, 0.0, open_low=True)
+                magnitude("feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST)
         elif self.composed_only:
             return
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from shiftdp._checks import choice, count, finite
+from shiftdp._checks import RIDGE_GREATEST, choice, count, finite, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.runs import LastBatch, Order
@@ -60,13 +60,15 @@ class Overrides:
         for name, known in words.items():
             if getattr(self, name) is not None:
                 choice(name, getattr(self, name), get_args(known))
-        for name in ("epochs", "learning_rate", "noise"):
+        if self.epochs is not None:
+            object.__setattr__(self, "epochs", finite("epochs", self.epochs, 0.0, open_low=True))
+        for name in ("learning_rate", "noise"):
             if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, finite(name, getattr(self, name), 0.0, open_low=True)
-                )
+                object.__setattr__(self, name, magnitude(name, getattr(self, name)))
         if self.l2 is not None:
-            object.__setattr__(self, "l2", finite("l2", self.l2, 0.0))
+            object.__setattr__(
+                self, "l2", magnitude("l2", self.l2, greatest=RIDGE_GREATEST, zero=True)
+            )
         if self.batch_size is not None:
             object.__setattr__(self, "batch_size", count("batch_size", self.batch_size, 1))
         self._refuse_rivals()

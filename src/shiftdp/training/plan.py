@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from shiftdp._checks import choice, count, finite, number_in
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, RIDGE_GREATEST, choice, count, magnitude
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp import TradeoffFunction
@@ -112,8 +112,10 @@ class Plan:
         if self.projection is not None:
             _kind("projection", self.projection, (Projection,))
         checked = {
-            "feature_bound": finite("feature_bound", self.feature_bound, 0.0, open_low=True),
-            "l2": finite("l2", self.l2, 0.0),
+            "feature_bound": magnitude(
+                "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
+            ),
+            "l2": magnitude("l2", self.l2, greatest=RIDGE_GREATEST, zero=True),
             "intercept": bool(self.intercept),
             "clipping": choice("clipping", self.clipping, get_args(Clipping)),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
@@ -123,7 +125,7 @@ class Plan:
         if self.features is not None:
             checked["features"] = count("features", self.features, 1)
         if self.clip is not None:
-            checked["clip"] = number_in("clip", self.clip, 0.0, open_low=True, open_high=True)
+            checked["clip"] = magnitude("clip", self.clip, DATA_LEAST, DATA_GREATEST)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         self._check_clipping()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftdp._checks import finite
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD, certify
@@ -336,7 +336,7 @@ def _clipping(problem: Problem, chosen: Overrides) -> tuple[Clipping, float | No
     if chosen.clip is not None:
         if chosen.clip == math.inf:
             return "none", None
-        return "envelope", finite("clip", chosen.clip, 0.0, open_low=True)
+        return "envelope", magnitude("clip", chosen.clip, DATA_LEAST, DATA_GREATEST)
     if _halved(problem.loss):
         return "envelope", _CLIP * problem.residual * problem.norm_bound
     return "none", None

@@ -6,7 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import get_args
 
-from shiftdp._checks import choice, count, finite, number_in
+from shiftdp._checks import (
+    DATA_GREATEST,
+    DATA_LEAST,
+    choice,
+    count,
+    finite,
+    magnitude,
+    number_in,
+)
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.training.loss import Loss
@@ -65,7 +73,9 @@ class Problem:
         fields = {
             "n": count("n", self.n, 1),
             "features": count("features", self.features, 1),
-            "feature_bound": finite("feature_bound", self.feature_bound, 0.0, open_low=True),
+            "feature_bound": magnitude(
+                "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
+            ),
             "epsilon": finite("epsilon", self.epsilon, 0.0, open_low=True),
             "delta": number_in("delta", self.delta, 0.0, 1.0, open_low=True, open_high=True),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),

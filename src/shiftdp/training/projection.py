@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftdp._checks import finite
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp.training.loss import Floats
 
@@ -44,7 +44,9 @@ class Ball(Projection):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", finite("radius", self.radius, 0.0, open_low=True))
+        object.__setattr__(
+            self, "radius", magnitude("radius", self.radius, DATA_LEAST, DATA_GREATEST)
+        )
 
     def diameter(self, dimension: int | None = None) -> float:
         return 2.0 * self.radius
@@ -70,8 +72,8 @@ class Box(Projection):
     high: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", finite("low", self.low))
-        object.__setattr__(self, "high", finite("high", self.high))
+        object.__setattr__(self, "low", _end("low", self.low))
+        object.__setattr__(self, "high", _end("high", self.high))
         if not self.low < self.high:
             raise InvalidInput(
                 "high", self.high, f"is not above low={self.low:g}", "give a wider box"
@@ -104,7 +106,7 @@ class Simplex(Projection):
     total: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "total", finite("total", self.total, 0.0, open_low=True))
+        object.__setattr__(self, "total", magnitude("total", self.total, DATA_LEAST, DATA_GREATEST))
 
     def diameter(self, dimension: int | None = None) -> float:
         return math.sqrt(2.0) * self.total * _UP
@@ -118,3 +120,7 @@ class Simplex(Projection):
         theta = thresholds[np.arange(len(v)), np.maximum(last, 0)]
         projected: Floats = np.maximum(v - theta[:, None], 0.0).astype(v.dtype)
         return projected
+
+
+def _end(name: str, value: float) -> float:
+    return magnitude(name, value, DATA_LEAST, DATA_GREATEST, zero=True, signed=True)

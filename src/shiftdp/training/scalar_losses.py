@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from shiftdp._checks import number_in
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp.training.loss import Floats, Loss, real_vector, signs
 
 __all__ = ["ClippedSquared", "Huber", "Logistic", "SmoothedHinge"]
@@ -63,7 +63,7 @@ class SmoothedHinge(Loss):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        width = number_in("width", self.width, 0.0, open_low=True, open_high=True)
+        width = magnitude("width", self.width, DATA_LEAST, DATA_GREATEST)
         object.__setattr__(self, "width", width)
 
     @property
@@ -103,7 +103,7 @@ class Huber(Loss):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        width = number_in("width", self.width, 0.0, open_low=True, open_high=True)
+        width = magnitude("width", self.width, DATA_LEAST, DATA_GREATEST)
         object.__setattr__(self, "width", width)
 
     @property
@@ -141,7 +141,9 @@ class ClippedSquared(Loss):
     residual_bound: float = math.inf
 
     def __post_init__(self) -> None:
-        bound = number_in("residual_bound", self.residual_bound, 0.0, open_low=True)
+        bound = magnitude(
+            "residual_bound", self.residual_bound, DATA_LEAST, DATA_GREATEST, infinite=True
+        )
         object.__setattr__(self, "residual_bound", bound)
 
     @property
