@@ -17,12 +17,17 @@ from shiftdp.fdp import (
     GaussianTradeoff,
     Identity,
     LaplaceTradeoff,
+    Minimum,
+    Mixture,
     PiecewiseLinear,
+    PoissonReplaceOne,
+    ShiftedSubsampled,
     TradeoffFunction,
     WithFailure,
 )
 from shiftdp.fdp.composite import AccuracyNotMet, Composite
 from shiftdp.fdp.contour import estimate_epsilon
+from shiftdp.fdp.loose_product import LooseProduct
 
 STEP = GaussianTradeoff(2 / 3).subsample(0.025)
 ASYMMETRIC = PiecewiseLinear([0, 0.1, 0.5, 1], [1, 0.6, 0.1, 0])
@@ -74,10 +79,51 @@ def test_pure_privacy_against_the_binomial_law(delta: float) -> None:
     assert low <= exact_finite(atoms, 30, delta) <= high
 
 
-def test_losses_beyond_what_a_float_can_weigh_are_refused() -> None:
+def test_losses_beyond_what_a_float_can_weigh_are_bounded_without_a_grid() -> None:
     product = GaussianTradeoff(1000.0).compose(LaplaceTradeoff(1.0))
-    with pytest.raises(AccuracyNotMet, match="losses above 700"):
-        product.epsilon(1e-5)
+    least = GaussianTradeoff(1000.0).epsilon(1e-5)
+    assert least <= product.epsilon(1e-5) <= least + 10.0
+    assert product.delta(least) >= 1e-5 >= product.delta(product.epsilon(1e-5) * (1 + 1e-9))
+    assert product.advantage() == 1.0
+    with pytest.raises(AccuracyNotMet, match="is known to"):
+        product.epsilon_interval(1e-5)
+
+
+STRANGE: list[TradeoffFunction] = [
+    GaussianTradeoff(5.0).subsample(0.1).compose(GaussianTradeoff(900.0)),
+    PoissonReplaceOne(0.6, 0.3, 500.0).power(2),
+    ShiftedSubsampled(0.7, 50.0, 90.0).power(3),
+    ApproxDPTradeoff(200.0, 1e-9).compose(LaplaceTradeoff(800.0)),
+    LaplaceTradeoff(900.0).compose(PiecewiseLinear([0, 0.25, 1], [0.9, 0.25, 0])),
+    Mixture([GaussianTradeoff(90.0), LaplaceTradeoff(3.0)]).compose(GaussianTradeoff(2.0)),
+    Minimum([GaussianTradeoff(90.0), LaplaceTradeoff(3.0)]).compose(GaussianTradeoff(2.0)),
+]
+
+
+@pytest.mark.parametrize("product", STRANGE, ids=repr)
+def test_every_question_is_answered_however_large_the_losses(product: TradeoffFunction) -> None:
+    deltas = np.array([1e-300, 1e-5])
+    epsilon = np.array([product.epsilon(d) for d in deltas.tolist()])
+    assert np.all(epsilon[1:] <= epsilon[:-1])
+    for eps, delta in zip(epsilon.tolist(), deltas.tolist(), strict=True):
+        # both are bounds, and the one is known no better than to the accuracy of the other
+        assert math.isinf(eps) or product.delta(eps + 0.1) <= 2.0 * delta + 1e-11
+    curve = np.asarray(product([0.0, 1e-12, 0.01, 0.5, 1.0]))
+    assert np.all((curve >= 0.0) & (curve <= 1.0) & np.isfinite(curve))
+    assert 0.0 <= product.advantage() <= 1.0
+
+
+def test_the_bounds_without_a_grid_are_above_the_exact_numbers() -> None:
+    parts = ((GaussianTradeoff(0.4).subsample(0.02), 40),)
+    loose, fine = LooseProduct(parts), Composite(parts)
+    deltas = np.array([1e-9, 1e-5, 0.01])
+    exact = [fine.epsilon_interval(d)[0] for d in deltas.tolist()]
+    assert np.all(loose.epsilon(deltas) >= exact)
+    assert np.all(loose.epsilon(deltas) <= np.array(exact) * 2.0 + 0.1)
+    eps = np.array([-0.1, 0.0, 0.1, 1.0, 5.0])
+    assert np.all(loose.delta(eps) >= np.asarray(fine.delta(eps)) * (1.0 - 1e-2))
+    gaussian = LooseProduct(((GaussianTradeoff(12.0), 9), (GaussianTradeoff(27.0), 1)))
+    assert gaussian.epsilon(deltas) == pytest.approx(GaussianTradeoff(45.0).epsilon(deltas))
 
 
 @pytest.mark.parametrize("k", [3, 12])
@@ -190,8 +236,11 @@ def test_products_join_the_algebra() -> None:
 
 
 def test_what_cannot_be_met_is_said() -> None:
-    with pytest.raises(AccuracyNotMet, match=r"atoms .* within"):
-        Composite(((STEP, 10**6),), 1e-9).epsilon_interval(1e-5)
+    product = Composite(((STEP, 10**6),), 1e-9)
+    with pytest.raises(AccuracyNotMet, match=r"known to .* within"):
+        product.epsilon_interval(1e-5)
+    low, high = product.epsilon_between(1e-5)
+    assert low < high == product.epsilon(1e-5) < low + 0.01
     with pytest.raises(InvalidInput, match="accuracy"):
         Composite(((STEP, 2),), 0.0)
     for delta in (0.0, 1.0, -1.0, math.nan):

@@ -230,3 +230,21 @@ def test_log_delta_far_out(mu: float, u: float) -> None:
     """Beyond what a float can hold: Lemma fdptoapproxdp by logarithms."""
     true = float(mpmath.log(exact.gaussian_delta(mu, mu * u)))
     assert gaussian_log_delta(mu, mu * u) == pytest.approx(true, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("mu", [5e-324, 1e-160, 1e-30, 79.0, 81.0, 1e100, 1e160, 1.7e308])
+def test_no_mu_is_too_large_or_too_small_to_be_asked(mu: float) -> None:
+    f = GaussianTradeoff(mu)
+    alpha = np.array([0.0, 5e-324, 1e-300, 0.01, 0.5, 1.0 - 2.0**-53, 1.0])
+    with np.errstate(all="raise", under="ignore"):
+        beta = np.asarray(f(alpha))
+        epsilon = np.asarray(f.epsilon([1e-300, 1e-5, 0.5]))
+    for a, value in zip(alpha.tolist(), beta.tolist(), strict=True):
+        true = exact.beta(f, a) if mu < 1e90 else mpf(a == 0.0)
+        assert true * (1 - mpf("1e-10")) - mpf("1e-15") <= mpf(value) <= true
+    assert np.all(epsilon[1:] <= epsilon[:-1])
+    for order in (1.0 + 2.0**-50, 2.0, 1e4, 1e300):
+        # D = order mu^2 / 2, which is positive however small
+        assert mpf(f.renyi(order)) >= mpf(order) * mpf(mu) ** 2 / 2
+    assert mpf(f.zcdp) >= mpf(mu) ** 2 / 2
+    assert 0.0 <= f.bayes_risk(5e-324) < 5e-324

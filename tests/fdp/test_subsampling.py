@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mpf
 from scipy.special import ndtr
 
+from shiftdp import InvalidInput
 from shiftdp._checks import Array
 from shiftdp.fdp import (
     ApproxDPTradeoff,
@@ -20,6 +23,7 @@ from shiftdp.fdp import (
     WithFailure,
     dominates,
 )
+from tests.fdp import exact
 from tests.fdp.catalogue import approx_dp, asymmetric, gaussian, laplace, log_uniform
 
 GRID = np.unique(
@@ -175,3 +179,25 @@ def test_a_failure_is_sampled_too(q: float, p: float) -> None:
     sampled = WithFailure(GaussianTradeoff(1.0), q).subsample(p)
     assert sampled.delta(math.inf) == pytest.approx(p * q, rel=1e-14)
     assert sampled.epsilon(p * q * 0.999) == math.inf
+
+
+@pytest.mark.parametrize("p", [1e-300, 1e-177, 1e-92, 1e-16, 0.3])
+@pytest.mark.parametrize("mu", [1e-6, 0.5, 8.0, 30.0])
+def test_deltas_down_to_the_least_are_upper_bounds_to_ten_digits(mu: float, p: float) -> None:
+    f = GaussianTradeoff(mu).subsample(p)
+    for goal in (1e-300, 1e-250, 1e-120, 1e-91, 1e-40, 1e-17):
+        epsilon = f.epsilon(goal)
+        if not 0.0 < epsilon < math.inf:
+            continue
+        with mpmath.workdps(60):
+            inner = mpmath.log1p(mpmath.expm1(mpf(epsilon)) / mpf(p))
+            true = mpf(p) * exact.gaussian_delta(mu, inner)
+            assert true <= mpf(goal)
+            assert true <= mpf(f.delta(epsilon)) <= true * (1 + mpf("1e-10")) + mpf("1e-322")
+
+
+def test_a_share_that_cannot_be_divided_by_is_refused() -> None:
+    for p in (5e-324, 1e-301):
+        with pytest.raises(InvalidInput, match=r"p=.* give 0, or 1e-300 to 1"):
+            GaussianTradeoff(1.0).subsample(p)
+    assert GaussianTradeoff(1.0).subsample(0.0).delta(0.0) == 0.0

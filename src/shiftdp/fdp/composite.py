@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, number_in
 from shiftdp._errors import ShiftdpError
 from shiftdp.fdp.connect_the_dots import Dots, connect_the_dots
-from shiftdp.fdp.duality import smooth_tradeoff
+from shiftdp.fdp.duality import smooth_tradeoff, tradeoff_from_profile
 from shiftdp.fdp.grid import MOST_ATOMS, GridTooFine, compose_dots
 from shiftdp.fdp.grid_law import GridLaw
+from shiftdp.fdp.loose_product import LooseProduct
 from shiftdp.fdp.saddle import Saddle, find_saddle
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -30,10 +32,16 @@ _COARSE = 30.0
 _FREE, _FINER = 45_000, 0.4
 _WINDOW = 16.0  # in standard deviations
 _LATTICE = 64  # points of the grid a coefficient that counts, below which its points show
+_BETWEEN = 2  # meshes tried between one that was too wide and one that had too many points
+_COARSER, _COARSEST = 4.0, 8  # by what, and how often, a mesh is widened that has too many points
 
 
 class AccuracyNotMet(ShiftdpError):
     """The interval that was asked for is narrower than the grid can give."""
+
+
+class _LossesTooLarge(GridTooFine):
+    """No grid can hold them, however coarse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +50,7 @@ class _Pair:
 
     above: GridLaw
     below: GridLaw
+    narrow: bool = False  # enough at the deltas that it was made for
 
     def width(self, delta: Array) -> float:
         """How well epsilon is known at the worst of these deltas."""
@@ -54,7 +63,9 @@ class Composite(TradeoffFunction):
     """f_1^{k_1} (x) f_2^{k_2} (x) ..., certified.
 
     Queries run on a few compositions, one for every twelve decades of delta, made when first
-    needed. `accuracy` is the width of `epsilon_interval`.
+    needed. `accuracy` is the width of `epsilon_interval`, which says so if it cannot be had. All
+    other questions are answered whatever happens: where the grid would be too fine, by the finest
+    one that is not, and by the bounds of `LooseProduct`, if those are less.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> f = GaussianTradeoff(2 / 3).subsample(0.025).power(2000)
@@ -66,8 +77,10 @@ class Composite(TradeoffFunction):
     factors: tuple[tuple[TradeoffFunction, int], ...]
     accuracy: float = 1e-3
     _pairs: dict[int, list[_Pair]] = field(default_factory=dict, repr=False, compare=False)
-    _curves: dict[int, _Pair] = field(default_factory=dict, repr=False, compare=False)
-
+    _curves: dict[int, _Pair | None] = field(default_factory=dict, repr=False, compare=False)
+    _failed: dict[tuple[int, float, float], _Pair | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _saddles: dict[tuple[float, float], Saddle] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -104,6 +117,9 @@ class Composite(TradeoffFunction):
         """Losses add up, so the moments of independent factors are multiplied."""
         return math.fsum(k * f._log_moment(order) for f, k in self.factors) * (1 + 1e-15)
 
+    def _gaussian_below(self) -> tuple[float, float]:
+        return self._loose._gaussian._gaussian_below()
+
     # --- certified answers ---
 
     def _delta(self, epsilon: Array) -> Array:
@@ -116,14 +132,13 @@ class Composite(TradeoffFunction):
         for bucket in range(_BUCKETS):
             if todo.size == 0:
                 break
-            try:
-                above = self._curve(bucket).above.delta(epsilon[todo])
-            except AccuracyNotMet:
+            curve = self._curve(bucket)
+            if curve is not None:
+                delta[todo] = np.minimum(delta[todo], curve.above.delta(epsilon[todo]))
+            if curve is None or not curve.narrow:
                 # losses that end abruptly need ever finer meshes; what is known is still a bound
-                if bucket == 0:
-                    raise
+                delta[todo] = np.minimum(delta[todo], self._loose.delta(epsilon[todo]))
                 break
-            delta[todo] = np.minimum(delta[todo], above)
             # the next composition is made for smaller deltas, and better there
             todo = todo[delta[todo] < 10.0 ** (-_DECADES * (bucket + 1))]
             todo = todo[delta[todo] > floor[todo]]
@@ -134,11 +149,7 @@ class Composite(TradeoffFunction):
         open_ = ~self._clearly_below(delta, floor)
         if not open_.any():
             return larger
-        try:
-            larger[open_] = np.maximum(self._epsilon(delta[open_]), floor[open_])
-        except AccuracyNotMet:  # perhaps it is below all the same
-            if np.any(self._delta_or(floor[open_], delta[open_]) > delta[open_]):
-                raise
+        larger[open_] = np.maximum(self._epsilon(delta[open_]), floor[open_])
         return larger
 
     def _clearly_below(self, delta: Array, epsilon: Array) -> NDArray[np.bool_]:
@@ -152,21 +163,37 @@ class Composite(TradeoffFunction):
         saddle = self._saddle(float(delta[0]), 0.01 * float(delta[0]))
         try:
             above = coarse._compose(coarse._first_mesh(saddle), saddle, (+1,))[0]
-        except AccuracyNotMet:
+        except GridTooFine:
             return np.zeros(delta.shape, dtype=np.bool_)
         return np.asarray(above.delta(epsilon) <= delta)
 
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
-        """Two certified bounds between which the exact epsilon of the product lies."""
+        """Two certified bounds between which the exact epsilon of the product lies.
+
+        They are `accuracy` apart, or nearer; raises `AccuracyNotMet` if they would be farther.
+        """
+        low, high = self.epsilon_between(delta)
+        if low < math.inf and not high - low <= self.accuracy:
+            remedy = f"; ask for within({2 * (high - low):.1g})" if high - low <= 0.5 else ""
+            raise AccuracyNotMet(
+                f"epsilon at delta={delta:g} is known to {high - low:.2g} only, not to "
+                f"accuracy={self.accuracy:g}{remedy}"
+            )
+        return low, high
+
+    def epsilon_between(self, delta: float) -> tuple[float, float]:
+        """The same, however far apart they are."""
         delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
         if delta <= (infinite := self._infinite()):
             # 1 - prod (1 - q_i)^k_i >= 1 - exp(-sum k_i q_i), and the q_i are known to 1e-9
             surely = -math.expm1(-infinite) * (1.0 - 1e-9)
             return math.inf if delta < surely else 0.0, math.inf
         at = np.array([delta])
+        high = float(self._epsilon(at)[0])
         pair = self._pair(_bucket(delta), at)
-        above = pair.above.epsilon(at)
-        return float(pair.below.epsilon(at, near=above)[0]), float(above[0])
+        if pair is None:
+            return 0.0, high
+        return min(float(pair.below.epsilon(at, near=pair.above.epsilon(at))[0]), high), high
 
     def _epsilon(self, delta: Array) -> Array:
         epsilon = np.full(delta.shape, math.inf)
@@ -175,11 +202,19 @@ class Composite(TradeoffFunction):
         buckets = np.array([_bucket(d) if d > infinite else _BUCKETS for d in delta.tolist()])
         for bucket in set(buckets[buckets < _BUCKETS].tolist()):
             here = buckets == bucket
-            epsilon[here] = self._pair(bucket, delta[here]).above.epsilon(delta[here])
+            pair = self._pair(bucket, delta[here])
+            if pair is not None:
+                epsilon[here] = pair.above.epsilon(delta[here])
+            if pair is None or not pair.narrow:
+                epsilon[here] = np.minimum(epsilon[here], self._loose.epsilon(delta[here]))
         return epsilon
 
     def _beta(self, alpha: Array) -> Array:
-        law = self._curve(0).above
+        curve = self._curve(0)
+        if curve is None:
+            forth, back = self._loose, self._loose.inverse()
+            return tradeoff_from_profile(forth.delta, back.delta, alpha)
+        law = curve.above
         if self._curved and law.loud.size < law.size // _LATTICE:
             return smooth_tradeoff(self, alpha)
         return self._on_lattice(law, alpha)
@@ -211,52 +246,87 @@ class Composite(TradeoffFunction):
         lines = [_line(law, np.clip(e, first, last), alpha, mirrored) for e in near]
         return np.asarray(np.max(lines, axis=0))
 
+    @cached_property
+    def _loose(self) -> LooseProduct:
+        return LooseProduct(self.factors)
+
     def _infinite(self) -> float:
         """The probability that some loss is infinite, from above."""
         return math.fsum(k * _at_infinity(f) for f, k in self.factors)
 
     # --- the compositions behind them ---
 
-    def _curve(self, bucket: int) -> _Pair:
+    def _curve(self, bucket: int) -> _Pair | None:
         """The composition from which curves are read: centred on a typical delta of the bucket."""
         if bucket not in self._curves:
             typical = 10.0 ** (-_DECADES * (bucket + 0.5)) if bucket else 1e-3
             self._curves[bucket] = self._refined(bucket, np.array([typical]), central=bucket == 0)
         return self._curves[bucket]
 
-    def _pair(self, bucket: int, deltas: Array) -> _Pair:
-        """A composition whose interval is narrow at all of these deltas."""
+    def _pair(self, bucket: int, deltas: Array) -> _Pair | None:
+        """A composition whose interval is narrow at all of these deltas, or as narrow as it gets.
+
+        None where nothing can be composed.
+        """
         at = deltas if deltas.size == 1 else np.array([deltas.min(), deltas.max()])
         known = self._pairs.setdefault(bucket, [])
         for pair in (*known, *filter(None, [self._curves.get(bucket)])):
             if pair.width(at) <= self.accuracy:
                 return pair
-        known.append(self._refined(bucket, at))
-        return known[-1]
+        asked = (bucket, float(at[0]), float(at[-1]))
+        if asked not in self._failed:
+            found = self._refined(bucket, at)
+            if found is not None and found.narrow:
+                known.append(found)
+                return found
+            self._failed[asked] = found
+        return self._failed[asked]
 
-    def _refined(self, bucket: int, at: Array, central: bool = False) -> _Pair:
-        """Refine the mesh until the interval is narrow enough; tilted little if `central`."""
+    def _refined(self, bucket: int, at: Array, central: bool = False) -> _Pair | None:
+        """Refine the mesh until the interval is narrow enough; tilted little if `central`.
+
+        If that is too fine, the narrowest interval that was found; None if there was no grid.
+        """
         # their product underflows
         centre = float(at[0]) if at.size == 1 else math.sqrt(at[0]) * math.sqrt(at[-1])
         smallest = 10.0 ** (-_DECADES * (bucket + 1.0)) if central else 0.01 * float(at.min())
         saddle = self._saddle(centre, smallest)
         if central:
             saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
-        mesh, width = self._first_mesh(saddle), math.inf
+        mesh, best, least = self._first_mesh(saddle), None, math.inf
         smooth = all(f._smooth for f, _ in self.factors)
-        for attempt in range(_ROUNDS):
-            pair = _Pair(*self._compose(mesh, saddle))
+        fits, widened, between = mesh, 0, _BETWEEN
+        for attempt in range(_ROUNDS + _COARSEST):
+            try:
+                above, below = self._compose(mesh, saddle)
+            except _LossesTooLarge:
+                break
+            except GridTooFine:
+                if best is not None:
+                    if between == 0:
+                        break
+                    mesh, between = math.sqrt(mesh * fits), between - 1
+                    continue
+                if widened == _COARSEST:
+                    break
+                mesh, widened = mesh * _COARSER, widened + 1
+                continue
+            fits = mesh
+            pair = _Pair(above, below)
             width = pair.width(at)
+            if best is not None and math.isinf(width):
+                break  # a finer grid did not help, and the next would not either
+            if best is None or width < least:
+                best, least = pair, width
             if width <= self.accuracy:
-                return pair
+                return replace(pair, narrow=True)
+            if widened or between < _BETWEEN or attempt + 1 >= _ROUNDS:
+                break
             # the width falls as the square of the mesh, or in proportion where atoms lie off it
             ratio = self.accuracy / width if math.isfinite(width) else 0.0
             shrink = 0.95 * 0.8**attempt * math.sqrt(ratio) if smooth else min(0.5, 0.9 * ratio)
             mesh *= max(shrink, 0.02)
-        raise AccuracyNotMet(
-            f"epsilon at delta={at[0]:g} is known to {width:.2g} only, not to "
-            f"accuracy={self.accuracy:g}; ask for within({2 * width:.1g})"
-        )
+        return best
 
     def _saddle(self, delta: float, smallest: float) -> Saddle:
         key = delta, smallest
@@ -280,13 +350,8 @@ class Composite(TradeoffFunction):
     def _compose(
         self, mesh: float, saddle: Saddle, sides: tuple[int, ...] = (+1, -1)
     ) -> list[GridLaw]:
-        """The upper and the lower law, or one of them."""
-        try:
-            return self._on_mesh(self._aligned(mesh, saddle), saddle, sides)
-        except GridTooFine as limit:
-            raise AccuracyNotMet(
-                f"accuracy={self.accuracy:g} needs {limit}; ask for within({10 * self.accuracy:g})"
-            ) from limit
+        """The upper and the lower law, or one of them; raises `GridTooFine`."""
+        return self._on_mesh(self._aligned(mesh, saddle), saddle, sides)
 
     def _aligned(self, mesh: float, saddle: Saddle) -> float:
         """A mesh no coarser, that puts the largest loss of a factor with atoms on the grid."""
@@ -308,7 +373,7 @@ class Composite(TradeoffFunction):
                 raise GridTooFine(f"{atoms:.2g} atoms for {f}, more than {MOST_ATOMS // 4}")
             up, down = connect_the_dots(f, mesh, right, left, grades)
             if up.infinite > 0.5 + _at_infinity(f):
-                raise GridTooFine(f"losses above {right:g}, which {f} has")
+                raise _LossesTooLarge(f"losses above {right:g}, which {f} has")
             parts.append(([up if side > 0 else down for side in sides], k))
         return compose_dots(parts, saddle.theta, sides)
 

@@ -201,15 +201,15 @@ def _sag(values: Array, across: float, cells: _Cells) -> Array:
 
 def _slope_across(at_one: float, at_next: float, mesh: float) -> float:
     """Slope of H between e^-h and 1, from H^-1 at 1 and e^h: H(g) = 1 - g + g H^-1(1/g)."""
-    left = np.exp(-mesh)
-    return float((at_one - (1.0 - left + left * at_next)) / (1.0 - left))
+    left, gap = math.exp(-mesh), -math.expm1(-mesh)
+    return float((at_one - (gap + left * at_next)) / gap)
 
 
 def _at_one(right: Array, left: Array, mesh: float) -> float:
     """A value at gamma = 1 below both sides' and below the chord between its neighbours."""
-    before, after = np.exp(-mesh), np.exp(mesh)
-    value_before = 1.0 - before + before * left[1]
-    share = (1.0 - before) / (after - before)
+    gap = -math.expm1(-mesh)
+    value_before = gap + math.exp(-mesh) * left[1]
+    share = gap / (gap + math.expm1(mesh))
     chord = value_before + share * (right[1] - value_before)
     return float(max(0.0, min(right[0], left[0], chord)))
 
@@ -217,7 +217,8 @@ def _at_one(right: Array, left: Array, mesh: float) -> float:
 def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
     """The dominated law from one minorant of both sides, for kinks that meet at gamma = 1."""
     inner = 1.0 / cells[-1].gamma[:0:-1]
-    values = np.concatenate([[1.0], 1.0 - inner + inner * lower[-1][:0:-1], lower[0]])
+    gap = -np.expm1(-cells[-1].mesh * cells[-1].place[:0:-1])  # 1 - inner
+    values = np.concatenate([[1.0], gap + inner * lower[-1][:0:-1], lower[0]])
     gamma = np.concatenate([inner, cells[0].gamma])
     growth = np.concatenate([cells[-1].growth[::-1], cells[0].growth])
     width = np.append(gamma[0], gamma[:-1] * growth)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp.fdp.duality import smooth_tradeoff
-from shiftdp.fdp.mixture import log_mean_moment
+from shiftdp.fdp.mixture import log_mean_moment, worst_gaussian
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 __all__ = ["Maximum", "Minimum"]
@@ -69,6 +69,9 @@ class Minimum(TradeoffFunction):
     def _known(self) -> dict[float, float]:
         """What was answered: products are costly, and asked more than once."""
         return {}
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        return worst_gaussian(self.components)
 
     def _log_moment(self, order: float) -> float:
         """The moment less 1 is an increasing linear functional of the profile, and max <= sum."""
@@ -144,6 +147,10 @@ class Maximum(TradeoffFunction):
         height = self._profiles(eps).min(axis=0)
         kept = _lower_hull(eps, height)
         return eps[kept], height[kept]
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        # f >= one of them, which may be any: the one with the least chance of a failure
+        return min((f._gaussian_below() for f in self.components), key=lambda part: part[::-1])
 
     def _log_moment(self, order: float) -> float:
         return min(f._log_moment(order) for f in self.components)

@@ -54,12 +54,16 @@ class WithFailure(TradeoffFunction):
         # what lies below the last digit of the failure need not be known
         base = self.base._delta_or(epsilon, np.full(epsilon.shape, 2.0**-54 * self.failure))
         delta: Array = self.failure + (1.0 - self.failure) * base
-        return delta * (1 + 1e-15)
+        return np.where(delta > 0.0, delta * (1 + 1e-15) + 1e-323, 0.0)
 
     def _epsilon(self, delta: Array) -> Array:
         left = (delta - self.failure) / max(1.0 - self.failure, 1e-300) * (1 - 1e-15)
         epsilon = self.base._epsilon(np.clip(left, 0.0, 1.0))
         return np.where(delta < self.failure, math.inf, epsilon)
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        mu, q = self.base._gaussian_below()
+        return mu, min(1.0, (q + self.failure) * (1 + 1e-15) + 1e-323)
 
     def _log_moment(self, order: float) -> float:
         return self.base._log_moment(order) if self.failure == 0 else math.inf

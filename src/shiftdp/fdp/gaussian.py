@@ -29,6 +29,7 @@ __all__ = ["GaussianTradeoff", "gaussian_profiles"]
 _ULP = 2.0**-52
 _LEAST = 5e-324
 _FAR = 40.0  # beyond, in u, delta is no normal number
+_BLIND = 80.0  # no alpha > 0 has a quantile beyond 38.5
 _NARROW = 1e-100  # mu below which eps/mu may overflow
 _WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0
 
@@ -72,8 +73,9 @@ class GaussianTradeoff(TradeoffFunction):
         return math.nextafter(self.mu * self.mu / 2.0, math.inf) if self.mu > 0 else 0.0
 
     def _beta(self, alpha: Array) -> Array:
-        if self.mu == math.inf:
-            return np.zeros(alpha.shape)
+        if self.mu > _BLIND:
+            # Phi(z - mu) is below the least positive float for every alpha > 0
+            return np.where((alpha <= 0.0) & (self.mu < math.inf), 1.0, 0.0)
         with np.errstate(invalid="ignore"):
             z = -scipy.special.ndtri(alpha)
             x = z - self.mu
@@ -93,11 +95,12 @@ class GaussianTradeoff(TradeoffFunction):
         return _rounded_up(np.asarray(self.mu), epsilon, delta)
 
     def _epsilon(self, delta: Array) -> Array:
-        if delta.size == 1:
-            epsilon = np.array([gaussian_epsilon(self.mu, float(delta[0]))])
-        else:
-            epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
-        return epsilon * (1.0 + RELATIVE_ERROR)
+        with np.errstate(over="ignore"):  # to infinity, which is an upper bound
+            if delta.size == 1:
+                epsilon = np.array([gaussian_epsilon(self.mu, float(delta[0]))])
+            else:
+                epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
+            return epsilon * (1.0 + RELATIVE_ERROR)
 
     @property
     def _smooth(self) -> bool:
@@ -115,7 +118,13 @@ class GaussianTradeoff(TradeoffFunction):
         return delta * (1.0 + error) + 2 * _LEAST, tail
 
     def _log_moment(self, order: float) -> float:
-        return order * (order - 1.0) * self.mu * self.mu / 2.0 * (1 + 1e-15)
+        if self.mu == 0.0:
+            return 0.0
+        # a product of two numbers of the same size, which stays in range as long as it can
+        return (order * self.mu) * ((order - 1.0) * self.mu) / 2.0 * (1 + 1e-15) + 2 * _LEAST
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        return self.mu, 0.0
 
     def _join(self, product: Product, k: int) -> None:
         """G(mu_1) (x) G(mu_2) = G(sqrt(mu_1^2 + mu_2^2)). [BSA24, Lemma various (c)]"""

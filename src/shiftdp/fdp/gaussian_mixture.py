@@ -308,8 +308,8 @@ def _bound(
     rise = z + at.error
     plain = np.where(rise < 0.5, delta + np.maximum(rise, 0.0) * worst, 1.0)
     size = np.abs(z) + at.error
-    with np.errstate(divide="ignore", over="ignore"):
-        h = 2.2 * size / at.slope
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        h = 2.2 * size / at.slope  # no number where both are 0, and then (2) is not used
     near = (size <= 0.05) & (h * (np.abs(at.x) + at.s + 1.0) <= 0.1)
     h = np.where(near, h, 0.0)
     sharp = delta + tail * rise + 1.5 * density * size * h

@@ -14,9 +14,10 @@ from shiftdp.fdp.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.rounding import scaled_up
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
-__all__ = ["Mixture", "log_mean_moment"]
+__all__ = ["Mixture", "log_mean_moment", "worst_gaussian"]
 
 _AT_ONCE = 256
+_LEAST = 5e-324
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,21 @@ class Mixture(TradeoffFunction):
         for part in range(0, len(gaussians), _AT_ONCE):
             mu, weight = np.array(gaussians[part : part + _AT_ONCE]).T
             total += scaled_up(weight[:, None], gaussian_profiles(mu, epsilon)).sum(axis=0)
-        return total * (1 + 4e-16 * (4 + len(self.components)))
+        more = total * (1 + 4e-16 * (4 + len(self.components))) + _LEAST  # of subnormal numbers
+        return np.where(total > 0.0, more, 0.0)
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        return worst_gaussian(self.components)
 
     def _log_moment(self, order: float) -> float:
         parts = zip(self.weights, self.components, strict=True)
         return log_mean_moment([(w, f._log_moment(order)) for w, f in parts if w > 0])
+
+
+def worst_gaussian(components: Iterable[TradeoffFunction]) -> tuple[float, float]:
+    """What bounds all of these functions, as `_gaussian_below`."""
+    parts = [f._gaussian_below() for f in components]
+    return max(mu for mu, _ in parts), max(q for _, q in parts)
 
 
 def log_mean_moment(weighted: list[tuple[float, float]]) -> float:

@@ -25,5 +25,6 @@ def complement_down(x: Array) -> Array:
 
 def scaled_up(weight: float | Array, x: Array) -> Array:
     """weight x, rounded up, for weight in [0, 1]: what is positive stays so when it underflows."""
-    scaled = np.maximum(weight * x * (1 + 4e-16), _LEAST)
+    # the last term is for subnormal products, which are rounded by half of it twice at most
+    scaled = weight * x * (1 + 4e-16) + _LEAST
     return np.where((x > 0.0) & (weight > 0.0), scaled, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from shiftdp._checks import Array, finite, number_in
+from shiftdp._checks import Array, finite, probability
 from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.gaussian_mixture import (
     epsilon_from_profile,
@@ -33,7 +33,7 @@ class SampledStep(TradeoffFunction):
     s: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", number_in("p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", probability("p", self.p))
         object.__setattr__(self, "a", finite("a", self.a, 0.0))
         object.__setattr__(self, "s", finite("s", self.s, 0.0))
 
@@ -97,6 +97,10 @@ class SampledStep(TradeoffFunction):
         if self._simple is not None:
             return self._simple._log_moment(order)
         return self._own_log_moment(order)
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        """Of the pairs of components none is farther apart, and divergences are jointly convex."""
+        return self._span, 0.0
 
     def _beta(self, alpha: Array) -> Array:
         return between(self._curve, alpha) if self._simple is None else self._simple._beta(alpha)

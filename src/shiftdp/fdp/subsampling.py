@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftdp._checks import Array, number_in
+from shiftdp._checks import Array, probability
 from shiftdp._roots import most
 from shiftdp.fdp.gaussian import GaussianTradeoff
 from shiftdp.fdp.identity import Identity
@@ -28,6 +28,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 __all__ = ["Subsampled", "subsample"]
 
 _UP, _DOWN = 1 + 1e-15, 1 - 1e-15
+_LARGE = 1.0  # eps up to which e^eps - 1 is divided by p, which may be as small as 1e-300
 
 
 def subsample(f: TradeoffFunction, p: float) -> TradeoffFunction:
@@ -53,7 +54,7 @@ class Subsampled(TradeoffFunction):
 
     def __post_init__(self) -> None:
         tradeoff("base", self.base)
-        object.__setattr__(self, "p", number_in("p", self.p, 0.0, 1.0, open_low=True))
+        object.__setattr__(self, "p", probability("p", self.p, open_low=True))
 
     @property
     def symmetric(self) -> bool:
@@ -67,7 +68,7 @@ class Subsampled(TradeoffFunction):
     def _backward(self, epsilon: Array) -> Array:
         """The profile of f_p^-1 = T(Q_p, P): P - gamma Q_p is (1 - gamma (1-p)) P - gamma p Q."""
         share, inner, _ = _tilted(epsilon, self.p)
-        return share * self.base.inverse()._delta(inner) * _UP
+        return scaled_up(share * _UP, self.base.inverse()._delta(inner))
 
     def _delta(self, epsilon: Array) -> Array:
         least = -np.expm1(np.minimum(epsilon, 0.0))
@@ -82,11 +83,13 @@ class Subsampled(TradeoffFunction):
         return self.base.symmetric and self.base._smooth
 
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
-        inner = np.log1p(np.expm1(np.minimum(epsilon, 500.0)) / self.p)
-        inner += np.maximum(epsilon - 500.0, 0.0)
         # rounded down, so that delta is rounded up
-        delta, tail = self.base._tangents(inner * (1.0 - 2e-15))
-        return self.p * _UP * delta, tail
+        delta, tail = self.base._tangents(_before_sampling(epsilon, self.p) * (1.0 - 2e-15))
+        return scaled_up(self.p, delta), tail
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        """C_p(f) >= g wherever f >= g for a symmetric g, as g <= Id."""
+        return self.base._gaussian_below()
 
     def _log_moment(self, order: float) -> float:
         if self.p < 1.0 and isinstance(self.base, GaussianTradeoff) and self.base.mu > 0.0:
@@ -134,6 +137,14 @@ class Subsampled(TradeoffFunction):
         return (self.p * self.base._beta(alpha) + (1.0 - self.p) * (1.0 - alpha)) * _DOWN
 
 
+def _before_sampling(epsilon: Array, p: float) -> Array:
+    """log(1 + (e^eps - 1)/p) for eps >= 0, to a few ulps of eps - log p; no power overflows."""
+    near = np.log1p(np.expm1(np.minimum(epsilon, _LARGE)) / p)
+    large = np.maximum(epsilon, _LARGE)
+    far = large + np.log1p((p - 1.0) * np.exp(-large)) - math.log(p)
+    return np.where(epsilon < _LARGE, near, far)
+
+
 def _tilted(epsilon: Array, p: float) -> tuple[Array, Array, Array]:
     """1 - gamma (1 - p), rounded up, and a lower and an upper bound on the epsilon of gamma p over
     it, gamma = e^epsilon. Where gamma (1 - p) > 1 these are 0 and infinity.
@@ -143,10 +154,10 @@ def _tilted(epsilon: Array, p: float) -> tuple[Array, Array, Array]:
     noise = 4e-16 * (np.minimum(np.abs(epsilon), 1e300) - log_rest)
     share = -np.expm1(np.minimum(gap, 0.0))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        change = np.expm1(-epsilon) / p
+        change = np.expm1(np.minimum(-epsilon, _LARGE)) / p
         far = change < -0.5  # there the logarithm of 1 + change has lost its digits
         inner = np.where(far, epsilon + math.log(p) - np.log(share), -np.log1p(change))
-        inner = np.where(epsilon < -500.0, epsilon + math.log(p), inner)
+        inner = np.where(epsilon < -_LARGE, -_before_sampling(np.abs(epsilon), p), inner)
         error = 1e-15 * np.abs(inner)
         error += np.where(far, 1e-15 * (np.abs(epsilon) - math.log(p)) - 2 * noise / gap, 0.0)
         known = gap < -2 * noise

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftdp._checks import Array, array_in, count, number_in
+from shiftdp._checks import Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp.fdp.duality import tradeoff_from_profile
@@ -120,6 +120,20 @@ class TradeoffFunction(ABC):
             f"{self} has no closed form for its Renyi divergence; ask for epsilon or delta instead"
         )
 
+    def _gaussian_below(self) -> tuple[float, float]:
+        """mu and q with f >= G(mu) (x) h_q; loose, for where nothing better can be computed.
+
+        A function that is (eps, q)-DP both ways is bounded by f_{eps,0} (x) h_q, and f_{eps,0}, two
+        lines that meet at x = 1/(1 + e^eps), by the Gaussian through that point: Phi(-mu/2) = x. As
+        Phi(-v) <= e^{-v^2/2}/2 and x >= e^-eps/2, mu = 2 sqrt(2 eps) is large enough.
+        """
+        sides = (self, self.inverse())
+        q = max(float(f._delta(np.array([math.inf]))[0]) for f in sides)
+        if q >= 1.0:
+            return 0.0, 1.0
+        eps = max(float(f._epsilon(np.array([q]))[0]) for f in sides)
+        return 2.0 * math.sqrt(2.0 * eps) * (1.0 + 1e-15), q
+
     def _join(self, product: Product, k: int) -> None:
         """Enter a product k times: what this function is made of, or itself."""
         product.factor(self, k)
@@ -160,7 +174,9 @@ class TradeoffFunction(ABC):
     def renyi(self, order: float) -> float:
         """The Renyi divergence D_order(Q || P), order > 1. [BSA24, app:rdp]"""
         order = number_in("order", order, 1.0, open_low=True, open_high=True)
-        return self._log_moment(order) / (order - 1.0)
+        moment = self._log_moment(order)
+        # what underflows is still positive
+        return moment / (order - 1.0) + (5e-324 if moment > 0.0 else 0.0)
 
     def advantage(self) -> float:
         """Total variation: the most by which an attacker's TPR can exceed its FPR."""
@@ -188,8 +204,10 @@ class TradeoffFunction(ABC):
         log_odds = math.log1p(-prior) - math.log(prior)
         least = abs(log_odds) - 4e-16 * (1.0 + abs(log_odds))
         if log_odds >= 0:
-            return prior * (1.0 - self.delta(least)) * (1 - 1e-15)
-        return (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - 1e-15)
+            risk = prior * (1.0 - self.delta(least)) * (1 - 1e-15)
+        else:
+            risk = (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - 1e-15)
+        return max(0.0, risk - 1e-323)  # of a subnormal number, 1e-15 is nothing
 
     def symmetrize(self) -> TradeoffFunction:
         """max(f, f^-1), which f-DP implies, the two data sets being interchangeable.
@@ -206,7 +224,7 @@ class TradeoffFunction(ABC):
         """C_p(f): the same mechanism on a random share p of the records. [BSA24, Def cp]"""
         from shiftdp.fdp.subsampling import subsample
 
-        return subsample(self, number_in("p", p, 0.0, 1.0))
+        return subsample(self, probability("p", p))
 
     def compose(self, *others: TradeoffFunction) -> TradeoffFunction:
         """The product with other tradeoff functions: all of the mechanisms are released."""

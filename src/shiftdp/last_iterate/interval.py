@@ -13,7 +13,7 @@ _CAP_ROUNDING = 1e-3  # the part by which the probability of a failure may be ro
 def composed_below(f: TradeoffFunction, delta: float) -> float | None:
     """A number not above the exact epsilon of the bound that f states; None for closed forms."""
     if isinstance(f, Composite):
-        return f.epsilon_interval(delta)[0]
+        return f.epsilon_between(delta)[0]
     if isinstance(f, Minimum):
         # the largest exact epsilon is at least that of the first, which is mostly the larger
         return composed_below(f.components[0], delta)

@@ -15,7 +15,7 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import Minimum, TradeoffFunction
-from shiftdp.fdp.composite import AccuracyNotMet, Composite
+from shiftdp.fdp.composite import Composite
 from shiftdp.fdp.contour import estimate_epsilon
 from shiftdp.last_iterate.batch_cap import choose_cap
 from shiftdp.last_iterate.bound import Bound, Family, Rule
@@ -359,22 +359,15 @@ def tightest(
 def _settled(
     bound: Bound, run: NoisySGD, geometry: Geometry, delta: float, asked: float | None
 ) -> tuple[Bound, float]:
-    """The bound composed, to a lower accuracy if that of the first choice is out of reach."""
-    if bound.guess is None:
-        return bound, bound.f.epsilon(delta)
-    accuracy = accuracy_for(bound.guess)
+    """The bound composed, to the accuracy that was asked for."""
     proof = bound.proofs[0] if bound.proofs else None
-    if asked is not None and (proof is None or isinstance(proof, StochasticProof)):
-        accuracy = asked
-        bound = replace(bound, f=rebuild(bound.name, run, geometry, proof, accuracy))
-    while True:
-        try:
-            return bound, bound.f.epsilon(delta)
-        except AccuracyNotMet:
-            accuracy *= 10.0
-            if accuracy > 1.0 or not (proof is None or isinstance(proof, StochasticProof)):
-                raise
-            bound = replace(bound, f=rebuild(bound.name, run, geometry, proof, accuracy))
+    if (
+        bound.guess is not None
+        and asked is not None
+        and (proof is None or isinstance(proof, StochasticProof))
+    ):
+        bound = replace(bound, f=rebuild(bound.name, run, geometry, proof, asked))
+    return bound, bound.f.epsilon(delta)
 
 
 def _rule(name: str, family: Family, aim: Callable[[NoisySGD, Geometry, float], Bound]) -> Rule:

@@ -28,6 +28,7 @@ _MESH, _FINE = 0.8, 0.4
 _EDGE = 8.0
 _FARTHEST = 60.0  # of (theta + 1) s
 _WIDE = 12.0  # of (theta + 1) a
+_HUGE = 300.0  # of s
 _ORDERS = 24
 _CLOSE = 1.12
 _COUNTS = 13
@@ -52,6 +53,11 @@ def log_moments(pair: Pair, p: float, a: Array, s: float, theta: Array) -> Array
     if p == 1.0 or s == 0.0:
         far = a + (0.0 if s == 0.0 else 2.0 * s if pair == "two_sided" else s)
         return np.asarray(0.5 * theta * (theta + 1.0) * np.square(far)[:, None])
+    if s > _HUGE:  # whoever takes part is seen: the component of those is all that counts
+        far = a + (2.0 * s if pair == "two_sided" else s)
+        plain = 0.5 * theta * (theta + 1.0) * np.square(a)[:, None]
+        seen = 0.5 * theta * (theta + 1.0) * np.square(far)[:, None] + (theta + 1.0) * math.log(p)
+        return np.asarray(np.maximum(plain, seen))
     top = (float(theta[-1]) + 1.0) * s + _EDGE
     if pair != "symmetric":
         return _mixture_moments(p, a, s, theta, top, two_sided=pair == "two_sided")

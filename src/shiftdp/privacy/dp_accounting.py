@@ -24,9 +24,7 @@ from shiftdp.fdp import (
     PoissonReplaceOne,
     PoissonZeroOut,
     TradeoffFunction,
-    WithFailure,
 )
-from shiftdp.fdp.composite import AccuracyNotMet, Composite
 from shiftdp.fdp.composition import compose
 from shiftdp.last_iterate.certify import Bounds, certify
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
@@ -164,29 +162,15 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
         self._private = True
 
     def get_epsilon(self, target_delta: float) -> float:
-        if not self._private:
-            return math.inf
-        return self._answer(lambda f: float(f.epsilon(target_delta)), math.inf)
+        return float(self._product().epsilon(target_delta)) if self._private else math.inf
 
     def get_delta(self, target_epsilon: float) -> float:
-        if not self._private:
-            return 1.0
-        return self._answer(lambda f: float(f.delta(target_epsilon)), 1.0)
+        return float(self._product().delta(target_epsilon)) if self._private else 1.0
 
-    def _answer(self, ask: Callable[[TradeoffFunction], float], trivial: float) -> float:
-        """Ask the product, composed less accurately where the usual accuracy is out of reach.
-
-        Where nothing is in reach (epsilons in the thousands) the trivial bound is left.
-        """
+    def _product(self) -> TradeoffFunction:
         if not self._factors:
-            return ask(GaussianTradeoff(0.0))
-        f = compose([f.power(count) for f, count in self._factors])
-        for accuracy in (1e-3, 1e-1, 1.0):
-            try:
-                return ask(_both_directions(_within(f, accuracy)))
-            except AccuracyNotMet:
-                continue
-        return trivial
+            return GaussianTradeoff(0.0)
+        return _both_directions(compose([f.power(count) for f, count in self._factors]))
 
     def _maybe_compose(self, event: DpEvent, count: int, do_compose: bool) -> Any:
         if isinstance(event, NoOpDpEvent):
@@ -272,12 +256,6 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
 def _both_directions(f: TradeoffFunction) -> TradeoffFunction:
     """The worse of the two, each having been composed on its own."""
     return f if f.symmetric else Minimum((f.inverse(), f))
-
-
-def _within(f: TradeoffFunction, accuracy: float) -> TradeoffFunction:
-    if isinstance(f, WithFailure):
-        return WithFailure(_within(f.base, accuracy), f.failure)
-    return f.within(max(accuracy, f.accuracy)) if isinstance(f, Composite) else f
 
 
 def _inverse_up(multiplier: float) -> float | None:

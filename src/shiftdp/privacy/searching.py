@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._errors import InvalidInput, OutOfRange, UnmetHypothesis
 from shiftdp._roots import settle
-from shiftdp.fdp.composite import AccuracyNotMet
 from shiftdp.last_iterate.bounds import rules_for
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import Bounds, certify
@@ -90,12 +89,9 @@ class Question:
         except UnmetHypothesis as unmet:
             self._refusals.append(unmet)
             return math.inf
-        except AccuracyNotMet:
+        except OutOfRange:
             return math.inf
-        try:
-            self._spent[x] = self.budget.spent(certificate)
-        except AccuracyNotMet:
-            return math.inf
+        self._spent[x] = self.budget.spent(certificate)
         return self.budget.over(self._spent[x], certificate.mu)
 
     def rough(self, x: float) -> float:
@@ -105,7 +101,10 @@ class Question:
         return self._rough[x]
 
     def _estimated(self, x: float) -> float:
-        run, geometry = self.setting(x)
+        try:
+            run, geometry = self.setting(x)
+        except OutOfRange:
+            return math.inf
         if not isinstance(run, NoisySGD) or self._delta is None or self.bounds not in _SEARCHED:
             return self.excess(x)
         found = []

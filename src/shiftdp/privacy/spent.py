@@ -23,12 +23,11 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from shiftdp.fdp.composite import AccuracyNotMet, Composite
+from shiftdp.fdp.composite import Composite
 from shiftdp.fdp.composition import compose
 
 __all__ = ["Spent", "directions", "least_root"]
 
-_WIDER = (1e-2, 1e-1, 1.0)  # accuracies to fall back to; epsilon stays an upper bound
 _HALVINGS = 14
 _HOPELESS = 1e3
 _BITS = 3  # of a count that are kept when it is rounded up
@@ -72,7 +71,7 @@ class Spent:
         """A proved upper bound on epsilon of the total."""
         if not self.others:
             return self.total().epsilon(delta)
-        return min(_tried(self._rounded_up(), delta), _composed(self, delta))
+        return min(_composed(self._rounded_up(), delta), _composed(self, delta))
 
     def epsilon_or_infinity(self, delta: float) -> float:
         """The same, and infinity, which is a bound too, where it cannot be composed."""
@@ -80,7 +79,7 @@ class Spent:
             return self.epsilon(delta)
         # no grid is made for losses without measure
         hopeless = Spent(self.square).epsilon(delta) > _HOPELESS
-        return math.inf if hopeless else _tried(self, delta)
+        return math.inf if hopeless else _composed(self, delta)
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Whether the total is proved to be (epsilon, delta)-DP.
@@ -92,7 +91,7 @@ class Spent:
             return self.epsilon(delta) <= epsilon
         if Spent(self.square).epsilon(delta) > epsilon:  # a part is not less private than all
             return False
-        return _tried(self._rounded_up(), delta) <= epsilon or _tried(self, delta) <= epsilon
+        return _composed(self._rounded_up(), delta) <= epsilon or _composed(self, delta) <= epsilon
 
     def room(self, epsilon: float, delta: float) -> float:
         """The largest mu, rounded down, of one more Gaussian release that fits."""
@@ -113,10 +112,7 @@ class Spent:
         return low
 
     def _admits(self, mu: float, epsilon: float, delta: float) -> bool:
-        try:
-            return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)
-        except AccuracyNotMet:
-            return False
+        return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)
 
     def _rounded_up(self) -> Spent:
         """At most an eighth more of everything, so that neighbouring totals share it."""
@@ -172,30 +168,6 @@ def _count_up(k: int) -> int:
     return -(-k // unit) * unit
 
 
-def _tried(spent: Spent, delta: float) -> float:
-    try:
-        return _composed(spent, delta)
-    except AccuracyNotMet:
-        return math.inf
-
-
 @lru_cache(maxsize=256)
 def _composed(spent: Spent, delta: float) -> float:
-    f = spent.total()
-    try:
-        return f.epsilon(delta)
-    except AccuracyNotMet as error:
-        for accuracy in _WIDER:
-            try:
-                return _within(f, accuracy).epsilon(delta)
-            except AccuracyNotMet:
-                continue
-        raise error from None
-
-
-def _within(f: TradeoffFunction, accuracy: float) -> TradeoffFunction:
-    if isinstance(f, WithFailure):
-        return WithFailure(_within(f.base, accuracy), f.failure)
-    if isinstance(f, Minimum):
-        return Minimum(_within(part, accuracy) for part in f.components)
-    return f.within(accuracy) if isinstance(f, Composite) else f
+    return spent.total().epsilon(delta)
