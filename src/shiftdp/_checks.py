@@ -17,6 +17,7 @@ __all__ = [
     "DATA_LEAST",
     "GREATEST",
     "LEAST",
+    "LEAST_DELTA",
     "RIDGE_GREATEST",
     "Array",
     "array_in",
@@ -45,6 +46,9 @@ DATA_LEAST, DATA_GREATEST = 1e-12, 1e12
 """The range of bounds on the data and of the constants of losses, of which sensitivity (k R) and
 smoothness (R^2 / h) are made: they then lie between 1e-36 and 1e36.
 """
+
+LEAST_DELTA = 1e-300
+"""Of a delta that is asked for: the products of the formulas with it are normal floats."""
 
 RIDGE_GREATEST = 1e36
 """The most that a ridge may add to the smoothness."""

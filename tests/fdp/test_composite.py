@@ -85,6 +85,7 @@ def test_losses_beyond_what_a_float_can_weigh_are_bounded_without_a_grid() -> No
     assert least <= product.epsilon(1e-5) <= least + 10.0
     assert product.delta(least) >= 1e-5 >= product.delta(product.epsilon(1e-5) * (1 + 1e-9))
     assert product.advantage() == 1.0
+    assert isinstance(product, Composite)
     with pytest.raises(AccuracyNotMet, match="is known to"):
         product.epsilon_interval(1e-5)
 

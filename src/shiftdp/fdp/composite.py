@@ -118,7 +118,7 @@ class Composite(TradeoffFunction):
         return math.fsum(k * f._log_moment(order) for f, k in self.factors) * (1 + 1e-15)
 
     def _gaussian_below(self) -> tuple[float, float]:
-        return self._loose._gaussian._gaussian_below()
+        return self._loose.gaussian._gaussian_below()
 
     # --- certified answers ---
 
@@ -205,6 +205,10 @@ class Composite(TradeoffFunction):
             pair = self._pair(bucket, delta[here])
             if pair is not None:
                 epsilon[here] = pair.above.epsilon(delta[here])
+            fine = epsilon[here] <= self.accuracy  # closed forms know small numbers better
+            if fine.any():
+                known = self._loose.gaussian._epsilon(delta[here])
+                epsilon[here] = np.where(fine, np.minimum(epsilon[here], known), epsilon[here])
             if pair is None or not pair.narrow:
                 epsilon[here] = np.minimum(epsilon[here], self._loose.epsilon(delta[here]))
         return epsilon

@@ -230,7 +230,10 @@ class _Threshold:
         return self.at(found)
 
     def at(self, x: Array) -> _Threshold:
-        """z at x with its rounding error, and what is certain of the slope of log(1 + z)."""
+        """z at x with its rounding error, and what is certain of the slope of log(1 + z).
+
+        For means 1e20 apart and more the error may be infinite or no number: `_bound` then has 1.
+        """
         p, q, a, d, s = self.p, self.q, self.a, self.d, self.s
         self.x = x
         self.l0, self.l1 = a * (x - 0.5 * a), d * (x - 0.5 * d)
@@ -316,6 +319,10 @@ def _bound(
     return np.where(near, np.minimum(sharp, plain), plain) * (1.0 + 8 * _U) + _TINY
 
 
+_LOUD = np.errstate(over="ignore", invalid="ignore")  # errors of means too far apart; see `at`
+
+
+@_LOUD
 def forward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Array, Array]:
     """H_gamma((1-p) N(a) + p N(d) || N(0)) for eps >= 0, rounded up, and -d delta/d eps.
 
@@ -324,6 +331,7 @@ def forward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Array
     return _rising(_solve_up(p, a, d, np.minimum(epsilon, widest(d))))
 
 
+@_LOUD
 def two_sided_profile(p: float, a: float, s: float, epsilon: Array) -> tuple[Array, Array]:
     """H_gamma((1-p) N(a) + p N(a+s) || (1-p) N(0) + p N(-s)) for eps >= 0, rounded up."""
     d = sum_up(a, s)
@@ -348,6 +356,7 @@ def _rising(at: _Threshold) -> tuple[Array, Array]:
     return _bound(at, delta, tail, density, at.z, worst), tail
 
 
+@_LOUD
 def backward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Array, Array]:
     """H_gamma(N(0) || (1-p) N(a) + p N(d)) for eps >= 0, rounded up, and -d delta/d eps."""
     e = -np.minimum(epsilon, widest(d))

@@ -48,7 +48,7 @@ class LooseProduct:
         return LooseProduct([(f.inverse(), k) for f, k in self.factors])
 
     def delta(self, epsilon: Array) -> Array:
-        gaussian = np.minimum(self._gaussian._delta(epsilon), 1.0)
+        gaussian = np.minimum(self.gaussian._delta(epsilon), 1.0)
         a, moment = self._moments
         if a.size == 0:
             return gaussian
@@ -61,7 +61,7 @@ class LooseProduct:
         return np.asarray(np.minimum(gaussian, np.nan_to_num(bounds, nan=1.0).min(axis=1)))
 
     def epsilon(self, delta: Array) -> Array:
-        found = self._gaussian._epsilon(delta)
+        found = self.gaussian._epsilon(delta)
         a, moment = self._moments
         if a.size == 0:
             return found
@@ -77,7 +77,8 @@ class LooseProduct:
         return np.asarray(np.minimum(found, np.maximum(least, 0.0)))
 
     @cached_property
-    def _gaussian(self) -> TradeoffFunction:
+    def gaussian(self) -> TradeoffFunction:
+        """The first of the two bounds, in closed form."""
         from shiftdp.fdp.failure import WithFailure
         from shiftdp.fdp.gaussian import GaussianTradeoff
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from numpy.typing import ArrayLike
 
-from shiftdp._checks import Array, array_in, number_in
+from shiftdp._checks import LEAST_DELTA, Array, array_in, number_in
 from shiftdp._kinds import CERTIFIED, Kind
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
@@ -52,7 +52,7 @@ class Certificate:
 
     def epsilon(self, delta: float) -> float:
         """The least epsilon that is proved at this delta."""
-        delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+        delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
         return self.f.epsilon(delta)
 
     def epsilon_interval(self, delta: float) -> tuple[float, float]:

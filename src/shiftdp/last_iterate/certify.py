@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
-from shiftdp._checks import choice, number_in
+from shiftdp._checks import LEAST_DELTA, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture, TradeoffFunction
 from shiftdp.last_iterate import assumptions as given
@@ -139,7 +139,7 @@ def certify(
     _check(run, geometry, bounds)
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
-    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     if accuracy is not None:
         accuracy = number_in("accuracy", accuracy, 1e-9, 1.0)
     # a run without end is proved by a long one, from bounds that hold for every longer one

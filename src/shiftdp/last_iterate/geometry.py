@@ -53,9 +53,7 @@ class Geometry:
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
         }
         if self.gradient_bound is not None:
-            fields["gradient_bound"] = magnitude(
-                "gradient_bound", self.gradient_bound, zero=True
-            )
+            fields["gradient_bound"] = magnitude("gradient_bound", self.gradient_bound, zero=True)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._check_gradient_bound()
