@@ -30,7 +30,7 @@ from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
             "account cgd --order reshufled",
             "--order reshufled: is not one of fixed, shuffled_once, ",
         ),
-        ("account cgd --delta 1", "--delta 1: lies outside (0, 1)"),
+        ("account cgd --delta 1", "--delta 1: lies outside [1e-300, 1)"),
         ("account cgd --strong-convexity 99", "--strong-convexity 99: exceeds smoothness=32.502"),
         ("account cgd --sensitivity inf", "--sensitivity inf: lies outside"),
         ("account cgd --sampling poisson", "--sampling poisson: is no option of cgd"),
