@@ -5,8 +5,9 @@
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("shiftdp", derandomize=True, deadline=None, max_examples=25)
-settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=200)
+PATIENT = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("shiftdp", PATIENT, max_examples=25)
+settings.register_profile("thorough", PATIENT, max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shiftdp"))
