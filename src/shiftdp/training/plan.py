@@ -313,12 +313,12 @@ class Plan:
                 'bounds="composition", which asks for no convexity',
             )
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
-        certificate = replace(certificate, training=self._training())
+        certificate = replace(certificate, training=self.training_record())
         if self.entropy.private:
             return certificate
         return replace(certificate, assumptions=(seeded_noise(), *certificate.assumptions))
 
-    def _training(self) -> TrainingRecord:
+    def training_record(self) -> TrainingRecord:
         """What was signed, and today's date."""
         from shiftdp import __version__
 

@@ -12,16 +12,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.impute import KNNImputer
+from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import PolynomialCountSketch, RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    KBinsDiscretizer,
     MinMaxScaler,
+    Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
     StandardScaler,
 )
 from sklearn.random_projection import SparseRandomProjection
@@ -355,7 +360,8 @@ def test_an_altered_certificate_is_refused(tmp_path: Path, version: str) -> None
         load_model(path)
 
 
-def test_a_seeded_run_cannot_lose_its_stamp(tmp_path: Path) -> None:
+def test_the_stamp_of_a_seeded_run_is_in_plan_and_certificate_alike(tmp_path: Path) -> None:
+    """Whoever edits both and makes the digest anew is not found out: that takes a signature."""
     path = tmp_path / "model.shiftdp"
     save_model(example("seeded").model, path)
 
@@ -406,3 +412,215 @@ def test_no_model_files(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_model(tmp_path)
     assert os.path.exists(path)
+
+
+# --- what steps learnt ---
+
+HOLES = np.where(np.arange(800).reshape(200, 4) % 7 == 0, np.nan, np.abs(X))
+WORDS = [["blue", "green", "red"]]
+
+
+@pytest.mark.parametrize(
+    ("step", "data", "learns"),
+    [
+        (RBFSampler(gamma="scale", n_components=4), X, True),
+        (RBFSampler(gamma=0.5, n_components=4), X, False),
+        (SimpleImputer(strategy="constant", fill_value=0.0), HOLES, True),
+        (
+            SimpleImputer(
+                strategy="constant", fill_value=0.0, keep_empty_features=True, add_indicator=True
+            ),
+            HOLES,
+            True,
+        ),
+        (
+            SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True),
+            HOLES,
+            False,
+        ),
+        (MissingIndicator(features="missing-only"), HOLES, True),
+        (MissingIndicator(features="all"), HOLES, False),
+        (OneHotEncoder(categories=WORDS, min_frequency=45), FRAME[["e"]], True),
+        (OneHotEncoder(categories=WORDS, max_categories=2), FRAME[["e"]], True),
+        (OrdinalEncoder(categories=WORDS, min_frequency=45), FRAME[["e"]], True),
+        (OneHotEncoder(categories=WORDS), FRAME[["e"]], False),
+        (ColumnTransformer([("a", Normalizer(), [0, 1])]), X, True),
+        (ColumnTransformer([("a", Normalizer(), [0, 1])], sparse_threshold=0), X, False),
+        (StandardScaler(with_mean=False, with_std=False), X, True),
+        (KBinsDiscretizer(2, strategy="uniform"), X, True),
+        (PolynomialCountSketch(n_components=4), X, False),
+        (SparseRandomProjection(2), X, False),
+    ],
+    ids=repr,
+)
+def test_whatever_may_hold_values_of_the_data_is_warned_of(
+    step: Any, data: Any, learns: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.shiftdp"
+    last = PrivateLogisticRegression(classes=[0, 1], epochs=2)
+    model = make_pipeline(clone(step), last).fit(data, Y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save_model(model, path)
+    assert [item.category for item in caught] == [PrivacyLeakWarning] * learns
+    assert [type(step).__name__ in name for name in read_model(path).learnt] == [True] * learns
+
+
+def test_steps_that_were_given_fitted_are_warned_of(tmp_path: Path) -> None:
+    """A column transformer fits copies and holds what it was given beside them."""
+    columns = ColumnTransformer(
+        [("all", Normalizer(), [0, 1, 2, 3])],
+        remainder=StandardScaler().fit(X),
+        sparse_threshold=0,
+    )
+    last = PrivateLogisticRegression(classes=[0, 1], epochs=2)
+    with pytest.warns(PrivacyLeakWarning, match=r"remainder \(StandardScaler\)"):
+        save_model(make_pipeline(columns, last).fit(X, Y), tmp_path / "model.shiftdp")
+
+
+# --- what a file may not ask of later calls ---
+
+
+def forged_step(path: Path, step: Any, change: dict[str, Any]) -> None:
+    """A file whose first step has other parameters or attributes than were saved."""
+    last = PrivateLogisticRegression(classes=[0, 1], epochs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        save_model(make_pipeline(clone(step), last).fit(np.abs(X), Y), path)
+
+    def changed(text: bytes) -> bytes:
+        document = json.loads(text)
+        pipeline = document["model"]["transformer"]["parameters"]
+        first = pipeline["steps"][0]["tuple"][1]["transformer"]
+        for part, values in change.items():
+            first[part].update(values)
+        return f"{json.dumps(document)}\n".encode()
+
+    rewritten(path, model=changed)
+
+
+@pytest.mark.parametrize(
+    ("step", "change"),
+    [
+        (make_pipeline(Normalizer()), {"parameters": {"memory": "cache"}}),
+        (make_pipeline(Normalizer()), {"parameters": {"verbose": 2}}),
+        (FeatureUnion([("a", Normalizer())]), {"parameters": {"n_jobs": 10**6}}),
+        (FeatureUnion([("a", Normalizer())]), {"parameters": {"verbose": "yes"}}),
+        (
+            ColumnTransformer([("a", Normalizer(), [0])]),
+            {"parameters": {"verbose_feature_names_out": "{feature_name:>999999999}"}},
+        ),
+        (
+            ColumnTransformer([("a", Normalizer(), [0])]),
+            {"parameters": {"verbose_feature_names_out": "{feature_name.__class__}"}},
+        ),
+        (FunctionTransformer(), {"parameters": {"func": {"score": "chi2"}}}),
+        (FunctionTransformer(), {"parameters": {"inverse_func": {"score": "chi2"}}}),
+        (FunctionTransformer(), {"parameters": {"feature_names_out": {"score": "chi2"}}}),
+        (FunctionTransformer(), {"parameters": {"kw_args": {"dict": [["a", {"score": "chi2"}]]}}}),
+        (OneHotEncoder(), {"parameters": {"feature_name_combiner": {"score": "chi2"}}}),
+        (KBinsDiscretizer(2), {"parameters": {"encode": {"range": [0, 10**12, 1]}}}),
+        (KBinsDiscretizer(2), {"parameters": {"encode": "other"}}),
+        (PolynomialFeatures(), {"parameters": {"degree": {"range": [0, 10**7, 1]}}}),
+        (Normalizer(), {"attributes": {"x": 1}}),
+        (Normalizer(), {"attributes": {"scale_": 1}}),
+    ],
+    ids=str,
+)
+def test_parameters_that_reach_outside_and_attributes_of_no_class_are_refused(
+    step: Any, change: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.shiftdp"
+    forged_step(path, step, {})
+    load_model(path)
+    forged_step(path, step, change)
+    with pytest.raises(InvalidInput):
+        load_model(path)
+
+
+def test_attributes_of_ones_own_on_a_step_are_refused_by_name(tmp_path: Path) -> None:
+    step = Normalizer()
+    step.note = "mine"
+    last = PrivateLogisticRegression(classes=[0, 1], epochs=2)
+    with pytest.raises(InvalidInput, match=r"normalizer.*\.note"):
+        save_model(Pipeline([("normalizer", step), ("last", last)]).fit(X, Y), tmp_path / "model")
+
+
+def test_the_outer_pipeline_has_no_memory_either(tmp_path: Path) -> None:
+    path = tmp_path / "model.shiftdp"
+    save_model(example("plain pipeline").model, path)
+    rewritten(path, model=lambda text: text.replace(b'"memory": null', b'"memory": "cache"'))
+    with pytest.raises(InvalidInput, match="parameter that files cannot have"):
+        load_model(path)
+
+
+# --- the work of reading ---
+
+
+def test_texts_of_many_values_are_refused_before_they_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.shiftdp"
+    save_model(example("logistic").model, path)
+    many = b"[" + b"[]," * 10**6 + b"[]]"
+    original = path.read_bytes()
+    for name in ("model", "certificate"):
+        path.write_bytes(original)
+        rewritten(path, **{name: lambda text: text.replace(b"null", many, 1)})
+        with monkeypatch.context() as patched:
+            if name == "model":
+                patched.setattr(json, "loads", None)
+            with pytest.raises(InvalidInput, match="more values"):
+                load_model(path)
+
+
+def test_no_certificate_is_derived_when_a_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forged plan of random batches could take gigabytes: the proof in the file is checked."""
+    for kind in ("poisson", "softmax", "logistic", "seeded"):
+        save_model(example(kind).model, tmp_path / kind)
+
+    def derived(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("a certificate was derived")
+
+    monkeypatch.setattr("shiftdp.training.plan.certify", derived)
+    for kind in ("poisson", "softmax", "logistic", "seeded"):
+        load_model(tmp_path / kind)
+    path = tmp_path / "poisson"
+
+    def costly(text: bytes) -> bytes:
+        return re.sub(rb'"noise": [0-9.e-]+', b'"noise": 1e-05', text)
+
+    rewritten(path, model=costly, certificate=costly)
+    with pytest.raises(InvalidInput, match="certificate that does not hold"):
+        load_model(path)
+
+
+# --- what is bound to the plan, and what is not ---
+
+
+def test_parameters_are_free_and_the_statement_is_of_plan_and_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "model.shiftdp"
+    model = example("logistic").model
+    told = model.statement()
+    save_model(model.set_params(epsilon=100.0, delta=0.5, random_state=0, feature_bound=9.0), path)
+    copy = load_model(path)
+    assert (copy.epsilon, copy.random_state) == (100.0, 0)
+    assert copy.statement() == told
+    assert "100" not in str(copy.plan_)
+
+
+@pytest.mark.parametrize("delta", ["0.0", "1.0", "-1e-05", "2", "1e-310", '{"float": "inf"}'])
+def test_the_delta_of_the_statement_is_one(delta: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.shiftdp"
+    save_model(example("logistic").model, path)
+
+    def changed(text: bytes) -> bytes:
+        before, problem, after = text.partition(b'"class": "Problem"')
+        assert problem
+        return before + problem + after.replace(b'"delta": 1e-05', f'"delta": {delta}'.encode(), 1)
+
+    rewritten(path, model=changed)
+    with pytest.raises(InvalidInput):
+        load_model(path)

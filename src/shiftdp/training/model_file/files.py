@@ -10,7 +10,8 @@ A model file is a zip archive with four kinds of members:
 Nothing in a file is executed, evaluated or imported by name: what it describes is built from the
 closed lists of this package. The digest binds weights, plan and certificate together against
 accidents and hands that change one of them; it is no signature, and whoever writes files can also
-write it. What holds against everybody is that the certificate is checked against the plan.
+write it. What holds against everybody is that the certificate is of the plan's run and its proof
+holds. That this run made the weights, with noise that nobody knows, only a signature could show.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
 FORMAT = "shiftdp-model/1"
 _MODEL, _CERTIFICATE, _DIGEST = "model.json", "certificate.json", "digest.txt"
 _FIELDS = ("format", "shiftdp", "scikit-learn", "model")
+_MOST_VALUES = 10**6  # in the JSON of one member: each takes a hundred bytes of memory
 _LAST = "model"  # the key of our own estimator among the values
 _LEFT = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -53,7 +55,7 @@ class ModelFile:
     Attributes:
         model: the estimator, or the pipeline that ends in it.
         planned: the plan of the run.
-        certificate: of the run. That it is the plan's has been checked; its proof has not.
+        certificate: of the plan's run. Its proof has been checked, also where the run was seeded.
         digest: the SHA-256 of everything in the file, which names this model.
         learnt: the steps before the model that were fitted to data, which nothing covers.
     """
@@ -102,7 +104,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read what `save_model` wrote; anything else is refused, and nothing in it is executed.
 
-    The digest, and that the certificate is that of the plan, are checked. A model whose `ledger`
+    The digest, and that the certificate is of the plan's run and its proof holds, are checked; the
+    parameters are as they were set last, and need not be those of the plan. A model whose `ledger`
     was given gets its file name alone: to fit again, stand in its folder or set the ledger anew.
     """
     return read_model(path).model
@@ -170,6 +173,13 @@ def _packed(model: Any, versions: dict[str, str]) -> bytes:
         _CERTIFICATE: f"{last.certificate_.to_json()}\n".encode(),
         **{_array_name(i): array for i, array in enumerate(writer.arrays)},
     }
+    if any(_values(members[name]) > _MOST_VALUES for name in (_MODEL, _CERTIFICATE)):
+        raise InvalidInput(
+            "model",
+            f"<{type(model).__name__}>",
+            "has too many single values for a model file",
+            "give categories and names as arrays of fixed-width text, or fewer of them",
+        )
     size = sum(map(len, members.values()))
     if size > LONGEST - 2**20 or len(writer.arrays) > 9_000:
         raise InvalidInput(
@@ -220,8 +230,8 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     digest = digest_of({name: part for name, part in members.items() if name != _DIGEST})
     if members[_DIGEST] != f"{digest}\n".encode():
         raise Damaged("was changed since it was written: its digest is another")
-    version, sklearn_version = (document[name] for name in ("shiftdp", "scikit-learn"))
-    if not isinstance(version, str) or not isinstance(sklearn_version, str):
+    sklearn_version = document["scikit-learn"]
+    if not isinstance(document["shiftdp"], str) or not isinstance(sklearn_version, str):
         raise Damaged("has no versions")
     taken = ArrayReader([members[name] for name in arrays])
     fitted: list[Any] = []
@@ -237,7 +247,7 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
         raise Damaged("does not end in one private model")
     certificate = _certificate(members[_CERTIFICATE])
     planned: Planned = fitted[0].plan_
-    require_match(planned.plan, certificate, same_version=version == __version__)
+    require_match(planned.plan, certificate)
     fitted[0].certificate_ = certificate
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
@@ -246,6 +256,7 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
 
 def _document(text: bytes) -> dict[str, Any]:
     """Strict JSON: no key twice, no NaN, nothing but what `_canonical` writes."""
+    _require_few(text)
     try:
         document = json.loads(text.decode("ascii"), parse_constant=_no_constant)
         same = _canonical(document) == text
@@ -269,7 +280,18 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
+def _values(text: bytes) -> int:
+    """At least as many values as a JSON text has: each but the first follows one of these."""
+    return 1 + sum(map(text.count, (b",", b"[", b"{")))
+
+
+def _require_few(text: bytes) -> None:
+    if _values(text) > _MOST_VALUES:
+        raise Damaged("has more values in its description than a model has")
+
+
 def _certificate(text: bytes) -> Certificate:
+    _require_few(text)
     try:
         return Certificate.from_json(text.decode("utf-8"))
     except (ShiftdpError, ValueError) as error:

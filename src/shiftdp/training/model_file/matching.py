@@ -13,31 +13,32 @@ from shiftdp.training.plan import Plan
 __all__ = ["require_match"]
 
 
-def require_match(plan: Plan, certificate: Certificate, *, same_version: bool) -> None:
-    """Refuse a certificate that is not the plan's: that of another model, or an altered one.
+def require_match(plan: Plan, certificate: Certificate) -> None:
+    """Refuse a certificate that is not of the plan's run, or that does not prove what it states.
 
-    The run and the geometry are compared first. Then the certificate is derived from the plan and
-    must be the one in the file, but for the date. Another version of shiftdp may prove another
-    number for the same plan: a certificate that it wrote must have a proof that holds.
+    Nothing is derived anew, as the work of that is not bounded: a plan can be made whose bound
+    takes gigabytes to find. What the certificate says of run, losses and training is compared with
+    the plan, and then its proof is checked, which takes time in proportion to its length. A
+    certificate of a looser bound than the best is accepted: what it states is proved.
 
     Args:
         plan: of the model.
         certificate: beside it in the file.
-        same_version: whether this version of shiftdp wrote them.
     """
     if certificate.run != plan.run or certificate.geometry != plan.geometry:
         raise Damaged("has the certificate of another run than its model's")
     stamped = seeded_noise() in certificate.assumptions
     if stamped is plan.entropy.private:
         raise Damaged("has a certificate that does not say whether the run is private")
-    if same_version:
-        if not certificate.same_guarantee(plan.certificate):
-            raise Damaged("has a certificate that is not the one of its plan")
-        return
+    training = certificate.training
+    if training is None or training.unsigned() != plan.training_record().unsigned():
+        raise Damaged("has a certificate of another training than its model's")
+    if plan.clipping == "uncertified" and plan.plainly_clipped:
+        raise Damaged("has a plan that no certificate covers")
     # what the same run would prove with the entropy of the operating system
     others = tuple(item for item in certificate.assumptions if item != seeded_noise())
-    training = certificate.training and replace(certificate.training, private=True)
+    unstamped = replace(certificate, assumptions=others, training=replace(training, private=True))
     try:
-        replace(certificate, assumptions=others, training=training).verify()
+        unstamped.verify()
     except ShiftdpError as error:
         raise Damaged("has a certificate that does not hold for its plan") from error

@@ -10,6 +10,7 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from shiftdp._checks import LEAST_DELTA
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.entropy import Aes, Seeded, System
@@ -81,6 +82,7 @@ def _agree(planned: Planned) -> bool:
     return (
         all(getattr(problem, name) == getattr(plan, name) for name in common)
         and problem.n == plan.run.n
+        and problem.delta >= LEAST_DELTA  # at which the statement of the model is made
         and all(isinstance(text, str) for pair in planned.reasons.items() for text in pair)
         and all(isinstance(part, Prediction) for part in planned.others.values())
         and all(

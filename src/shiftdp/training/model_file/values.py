@@ -24,6 +24,7 @@ __all__ = ["ArrayReader", "Reader", "Writer", "field_of", "only_key"]
 
 _DEEPEST = 60  # objects inside objects
 _WHOLE = 2**64  # whole numbers beyond it are no parameters
+_LONGEST = 10**6  # numbers in a range
 _WORDS = {"nan": np.nan, "inf": math.inf, "-inf": -math.inf}
 _TYPES: dict[str, type] = {
     **{f"numpy.{kind.__name__}": kind for kind in (
@@ -219,7 +220,11 @@ class Reader:
         return slice(start, stop, step)
 
     def _range(self, parts: Any) -> range:
-        return range(*_list(parts, 3))
+        found = range(*_list(parts, 3))
+        # len() of what is beyond counting raises
+        if max(map(abs, (found.start, found.stop, found.step))) >= _WHOLE or len(found) > _LONGEST:
+            raise Damaged("has a range that is too long")
+        return found
 
     def _array(self, number: Any) -> NDArray[Any]:
         return self._arrays.take(number)
