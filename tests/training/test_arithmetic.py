@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +28,7 @@ from shiftdp.training import (
 )
 from shiftdp.training.arithmetic import CHUNK, THREADS, sum_error
 from shiftdp.training.batches import TrainingRun
+from shiftdp.training.softmax_envelope import ACCURACY
 
 D = 4
 Data = tuple[NDArray[Any], NDArray[np.intp]]
@@ -194,6 +196,9 @@ def test_the_certificate_has_the_sensitivity_of_the_loop() -> None:
     short = NoisyCGD(n=n, batch_size=10, epochs=1, learning_rate=0.1, noise=1.0)
     plan = Plan(run=short, loss=Logistic(), feature_bound=1.0)
     assert 2.0 * plan.gradient_bound < plan.sensitivity < 2.0 * plan.gradient_bound * (1 + 1e-12)
+    solved = replace(plan, loss=Softmax(classes=3), clipping="envelope", clip=0.5)
+    excess = solved.sensitivity / (2.0 * solved.gradient_bound) - 1.0
+    assert 10 * ACCURACY < excess < 11 * ACCURACY
     assert "float64" in plan.arithmetic
 
 

@@ -5,14 +5,15 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from shiftdp import InvalidInput
-from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, SmoothedHinge, Softmax
+from shiftdp import InvalidInput, NoisyGD
+from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, Plan, SmoothedHinge, Softmax
 from shiftdp.training.loss import scale_to_limits
-from shiftdp.training.softmax_envelope import _bracketed, envelope_residuals
+from shiftdp.training.softmax_envelope import ACCURACY, _bracketed, envelope_residuals
 from tests.training.random_pairs import pairs
 
 LOSSES: list[Loss] = [
@@ -313,3 +314,27 @@ def test_scores_in_any_layout_are_replaced() -> None:
     Softmax(classes=3).residuals(turned, y, None)
     Softmax(classes=3).residuals(z, y, None)
     assert (turned == z).all()
+
+
+@given(
+    z=arrays(np.float64, (4, 5), elements=st.floats(-60.0, 60.0)),
+    limits=arrays(np.float64, 5, elements=st.floats(-4.0, 0.1).map(lambda x: 10.0**x)),
+)
+@settings(max_examples=60, deadline=None)
+def test_an_envelope_does_not_depend_on_the_records_beside_it(
+    z: NDArray[np.float64], limits: NDArray[np.float64]
+) -> None:
+    """To the accuracy that is certified: limits from the least that plans admit."""
+    y = np.arange(5) % 4
+    loss = Softmax(classes=4)
+    together = residuals(loss, z, y, limits)
+    for k in range(5):
+        alone = residuals(loss, z[:, [k]], y[[k]], limits[[k]])[:, 0]
+        assert np.linalg.norm(alone - together[:, k]) <= ACCURACY * limits[k]
+
+
+def test_limits_that_cannot_be_solved_for_are_refused() -> None:
+    run = NoisyGD(n=10, steps=2, learning_rate=1e-9, noise=1.0)
+    with pytest.raises(InvalidInput, match=r"clip=0\.09 is too small"):
+        Plan(run=run, loss=Softmax(classes=3), feature_bound=1e3, clipping="envelope", clip=0.09)
+    Plan(run=run, loss=Logistic(), feature_bound=1e3, clipping="envelope", clip=0.09)

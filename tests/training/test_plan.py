@@ -60,7 +60,8 @@ def test_mnist_with_certified_clipping_has_the_published_epsilon() -> None:
     )
     geometry = plan.geometry
     assert (geometry.strong_convexity, geometry.smoothness) == (0.002, 32.502)
-    assert 10.0 < geometry.sensitivity < 10.0 * (1 + 1e-9)
+    # rounding, and envelopes that are solved to 1e-10: 1,500 records
+    assert 10.0 < geometry.sensitivity < 10.0 * (1 + 2e-7)
     assert plan.certificate.epsilon(1e-5) == pytest.approx(4.339, abs=5e-4)
     plan.certificate.verify()
 
@@ -93,7 +94,9 @@ def test_plain_clipping_is_certified_by_composition_and_by_nothing_else() -> Non
     }
     plain = Plan(**fields, clipping="plain", bounds="composition")
     envelope = Plan(**fields, clipping="envelope", bounds="composition")
-    assert plain.certificate.epsilon(1e-5) == envelope.certificate.epsilon(1e-5)
+    # the envelope is solved for to 1e-10, which is in its sensitivity
+    same = pytest.approx(envelope.certificate.epsilon(1e-5), rel=1e-6)
+    assert plain.certificate.epsilon(1e-5) == same
     assert plain.certificate.epsilon(1e-5) == pytest.approx(30.51, abs=0.01)
     plain.certificate.verify()
     assert plain.estimate.source == "the certificate's own bound"

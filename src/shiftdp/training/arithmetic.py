@@ -4,15 +4,16 @@ All numbers of the loop are IEEE double precision (float64), whatever the featur
 Records are summed in chunks of at most `CHUNK`, in any order inside of a chunk, and the sums of
 chunks are added up, in any order.
 
-Theorem F1 [docs/threat_model.md]. Let N records have computed residuals g_i and feature vectors x_i
-(as the products see them: in float64, scaled to the bound, with their constant), |g_i| |x_i| <= G.
-The computed sum s of the outer products g_i x_i^T satisfies
+Theorem F1 [docs/threat_model.md]. Let N records have feature vectors x_i (as the products see them:
+in float64, scaled to the bound, with their constant) and residuals g_i at their computed scores,
+|g_i| |x_i| <= G, of which the computed ones are within rho |g_i|, or rho times their limit. The
+computed sum s of the outer products satisfies
 
-    |s - sum_i g_i x_i^T| <= gamma_k N G   (Frobenius norm),
+    |s - sum_i g_i x_i^T| <= (gamma_k (1 + rho) + rho) N G   (Frobenius norm),
 
 where gamma_k = k u / (1 - k u), u = 2^-53, k = min(N, CHUNK) + ceil(N / CHUNK) + THREADS. So the
 computed sums of two batches of N records that differ in one record, whose contributions are at most
-L apart, differ by at most L + 2 gamma_k N G.
+L apart, differ by at most L + 2 (gamma_k (1 + rho) + rho) N G.
 
 *Proof.* An entry of the sum over a chunk is an inner product of at most CHUNK terms. Whatever the
 order of its additions, and whether products are fused with them or not, its error is at most
@@ -20,7 +21,9 @@ gamma_CHUNK times the sum of the terms' moduli [Higham 2002, Sec 3.1]. The at mo
 THREADS sums (a thread may end with an incomplete chunk) are added with at most as many roundings on
 the way of each term, so the entry (a, j) of s is off by at most gamma_k sum_i |g_ia| |x_ij|. These
 bounds are the entries of gamma_k sum_i |g_i| |x_i|^T, moduli taken entry by entry, whose norm is at
-most gamma_k sum_i |g_i| |x_i| <= gamma_k N G by the triangle inequality. QED
+most gamma_k sum_i |g_i| |x_i| by the triangle inequality, the g_i here being the computed ones, of
+which |g_i| |x_i| <= (1 + rho) G. Exchanging them for the exact ones moves the sum by at most
+rho N G. QED
 
 Nothing is assumed of the order in which BLAS, threads or sparse products add. No product or sum
 overflows, because |g_i| |x_i| <= G and N G are within range (`Plan` sees to it), and what underflow
@@ -45,14 +48,20 @@ PRECISION = "float64"
 _UNIT = Fraction(1, 2**53)
 
 
-def sum_error(records: int) -> float:
-    """gamma_k N of Theorem F1, rounded up: the error of a sum over so many records, in units of G.
+def sum_error(records: int, residual: float = 0.0) -> float:
+    """(gamma_k (1 + rho) + rho) N of Theorem F1, rounded up, for a sum over N records: in units of
+    G.
+
+    Args:
+        records: N.
+        residual: rho, the relative error of a residual.
 
     >>> f"{sum_error(1_500):.1e}, {sum_error(1_000_000):.1e}"
     '2.6e-10, 4.9e-07'
     """
     roundings = min(records, CHUNK) + -(-records // CHUNK) + THREADS
-    total = roundings * _UNIT
-    if total >= Fraction(1, 2):
+    k = roundings * _UNIT
+    if k >= Fraction(1, 2):
         return math.inf
-    return math.nextafter(float(records * total / (1 - total)), math.inf)
+    rho = Fraction(residual)
+    return math.nextafter(float(records * (k / (1 - k) * (1 + rho) + rho)), math.inf)

@@ -41,6 +41,17 @@ class Loss(ABC):
     def curvature(self) -> float:
         """The smoothness in the scores, never rounded down."""
 
+    @property
+    def envelope_accuracy(self) -> float:
+        """By which part of its limit a residual that is clipped to it may be off; 0 where clipping
+        is a comparison of two numbers."""
+        return 0.0
+
+    @property
+    def least_limit(self) -> float:
+        """The least limit for which that holds."""
+        return 0.0
+
     @abstractmethod
     def targets(self, y: Any) -> NDArray[Any]:
         """The labels in the form that `residuals` wants, or one clear error."""

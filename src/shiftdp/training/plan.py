@@ -84,7 +84,7 @@ class Plan:
     ...     clipping="envelope",
     ...     clip=5.0,
     ... )
-    >>> plan.geometry.smoothness, round(plan.geometry.sensitivity, 6)
+    >>> plan.geometry.smoothness, round(plan.geometry.sensitivity, 5)
     (32.502, 10.0)
     >>> round(plan.certificate.epsilon(delta=1e-5), 3)
     4.339
@@ -147,6 +147,19 @@ class Plan:
                 self.clipping,
                 "is for softmax with three classes or more",
                 'give "envelope", which does the same to this loss and is certified',
+            )
+        least = self.loss.least_limit * self.norm_bound
+        if (
+            self.residual_clip is not None
+            and not self.plainly_clipped
+            and self.residual_clip < least
+        ):
+            raise InvalidInput(
+                "clip",
+                self.clip,
+                f"is too small for feature vectors of norm {self.norm_bound:g}: the envelope "
+                "cannot be computed to the accuracy that is certified",
+                f"give {least:g} or more, or smaller features",
             )
         if self.clipping == "none" and math.isinf(self.loss.slope):
             raise UnmetHypothesis(
@@ -259,12 +272,20 @@ class Plan:
         return self._computed(1.0 if self.adjacency == "zero_out" else 2.0)
 
     def _computed(self, times: float) -> float:
-        """What contributions that are `times` G apart do to the computed sum.
+        """What contributions that are `times` G apart do to the computed sum."""
+        G, rho = self.gradient_bound, self._residual_error
+        return (times + 2.0 * sum_error(largest_batch(self.run), rho)) * G * _UP
 
-        A residual is computed to K + 8 roundings.
+    @property
+    def _residual_error(self) -> float:
+        """By which part of itself, or of its limit, a computed residual may be off.
+
+        Softmax and its plain clipping take K + 8 roundings [`softmax._residuals`], losses of one
+        score fewer; an envelope is solved for as the loss says.
         """
-        G = self.gradient_bound * (1.0 + (self.loss.outputs + 16) * 2.0**-52)
-        return (times * G + 2.0 * sum_error(largest_batch(self.run)) * G) * _UP
+        solved = self.residual_clip is not None and not self.plainly_clipped
+        rounded = (self.loss.outputs + 16) * 2.0**-52
+        return rounded + (self.loss.envelope_accuracy if solved else 0.0)
 
     @property
     def arithmetic(self) -> str:

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["envelope_residuals"]
+__all__ = ["ACCURACY", "LEAST", "envelope_residuals"]
+
+ACCURACY = 1e-10
+"""A residual is within this part of its limit of the exact one, for limits of at least `LEAST`."""
+
+LEAST = 1e-4
+"""Smaller limits are refused by plans: nu is about 1/kappa, and digits of z would be lost in it."""
 
 _NEWTON = 20
 _CLOSING = 200
@@ -168,9 +174,11 @@ def _proximal(z: Array, y: NDArray[Any], nu: Array) -> Array:
     for _ in range(_CLOSING):
         excess = w.sum(axis=0) - nu
         step = excess / (w / (1.0 + w)).sum(axis=0)
-        if (step <= 4e-16 * (1.0 + np.abs(A))).all():
+        # a record that has settled is left alone, whatever those beside it still need
+        moving = step > 4e-16 * (1.0 + np.abs(A))
+        if not moving.any():
             break
-        A = A + np.maximum(step, 0.0)
+        A = np.where(moving, A + step, A)
         w = wrightomega(b - A)
     q: Array = w / nu
     q[y, columns] = 0.0
