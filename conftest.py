@@ -27,6 +27,7 @@ OPTIONAL = (
     "attr",
     "cryptography",
     "dp_accounting",
+    "jsonschema",
     "matplotlib",
     "opacus",
     "pandas",

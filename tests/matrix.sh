@@ -38,14 +38,18 @@ environment() {
         touch "$home/.installed"
 }
 
-# run ROW HOME [NAME=VALUE]... [OPTION]... : all tests but the slow ones
+# run ROW HOME [NAME=VALUE]... : pages, doctests, and all tests but the slow ones
 run() {
     row=$1 home=$PWD/.matrix/$2
     shift 2
     began=$(date +%s)
-    env "$@" "$home/bin/python" -m pytest -q -n "$JOBS" ${OPTIONS-} >".matrix/$row.log" 2>&1 ||
+    log=.matrix/$row
+    # blocks of a page build on each other: no workers, and no other order
+    env "$@" "$home/bin/python" -m pytest -q -p no:randomly README.md docs src >"$log-docs.log" 2>&1 ||
         status=1
-    printf '%-14s %s (%s s)\n' "$row" "$(tail -n 1 ".matrix/$row.log")" "$(($(date +%s) - began))"
+    env "$@" "$home/bin/python" -m pytest -q -n "$JOBS" tests >"$log.log" 2>&1 || status=1
+    printf '%-12s docs %s\n%12s tests %s, %s s in all\n' "$row" "$(tail -n 1 "$log-docs.log")" \
+        '' "$(tail -n 1 "$log.log")" "$(($(date +%s) - began))"
 }
 
 absent() { printf '%-14s not here: %s\n' "$row" "$1"; }
@@ -71,7 +75,7 @@ other_python() {
         absent 'no such interpreter'
         return
     fi
-    environment "$row" "$row" -e ".[test,$REST]" cryptography pandas polars && run "$row" "$row"
+    environment "$row" "$row" -e ".[test,$REST]" cryptography pandas polars jsonschema && run "$row" "$row"
 }
 
 mkdir -p .matrix

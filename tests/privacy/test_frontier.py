@@ -68,6 +68,7 @@ CASES: list[tuple[Run, Geometry, str, list[float]]] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::shiftdp.last_iterate.last_batch.SmallLastBatch")
 @pytest.mark.parametrize(("run", "geometry", "parameter", "values"), CASES)
 def test_the_rows_of_compare(
     run: Run, geometry: Geometry, parameter: str, values: list[float]

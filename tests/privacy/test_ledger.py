@@ -643,6 +643,23 @@ def test_it_prints_as_a_table(ledger: Ledger) -> None:
     assert "not chosen by earlier results" in str(ledger)
 
 
+def test_a_file_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text").write_text("no database at all, but long enough to be looked at " * 20)
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    with pytest.raises(InvalidInput, match="is not a ledger"):
+        Ledger(tmp_path / "text")
+    (connection,) = opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
 def test_opening_what_is_no_ledger(tmp_path: Path, ledger: Ledger) -> None:
     with pytest.raises(InvalidInput, match="is no file"):
         Ledger(tmp_path / "missing")

@@ -27,7 +27,7 @@ def collected(root: Path, *paths: str) -> list[tuple[Path, str]]:
     result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     items = [line.split("::", 1) for line in result.stdout.splitlines() if "::" in line]
-    skipped = re.findall(r"^SKIPPED \[\d+\] (.*?):\d+: needs ", result.stdout, re.MULTILINE)
+    skipped = re.findall(r"^SKIPPED \[\d+\] (.*?):\d+: ", result.stdout, re.MULTILINE)
     return [(root / file, name) for file, name in [*items, *((file, "") for file in skipped)]]
 
 

@@ -143,9 +143,13 @@ class Store:
             timeout=self.timeout,
             isolation_level=None,
         )
-        connection.execute("PRAGMA journal_mode = TRUNCATE")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
+        try:
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:  # no database, or held by another
+            connection.close()
+            raise
         return connection
 
     def _refusal(self, error: sqlite3.DatabaseError) -> Exception:
