@@ -245,3 +245,37 @@ def test_a_column_of_the_folder_is_no_column_of_the_file(tmp_path: Path) -> None
     folder.mkdir()
     path = parquet_file(folder / "data.parquet", (1.0, 1.0, 1))
     assert read(str(path), RULES["classes"]).X.shape == shape_of(str(path), RULES["classes"])
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1,2,0\r1,2,1", "carriage return"),
+        ("1,2,0\r\r", "carriage return"),
+        ("", "blank line"),
+        (" \t", "blank line"),
+    ],
+)
+def test_a_line_of_a_csv_file_is_one_record(tmp_path: Path, line: str, problem: str) -> None:
+    path = str(csv_file(tmp_path / "data.csv", line))
+    for reader in (read, shape_of):
+        with pytest.raises(InvalidInput, match=problem):
+            reader(path, Rules("y"))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_lines_of_a_csv_file_end_as_on_any_system(tmp_path: Path, ending: str, last: bool) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes((ending.join(["a,y", "1,0", "2,1"]) + ending * last).encode())
+    assert shape_of(str(path), Rules("y")) == (2, 1)
+    assert read(str(path), Rules("y")).X.tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("line", ["", "# 1 1:2", "  "])
+def test_a_line_of_an_svmlight_file_is_one_record(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "data.svm"
+    path.write_text(f"1 1:2\n{line}\n0 1:3 # a note\n")
+    for reader in (read, shape_of):
+        with pytest.raises(InvalidInput, match="without a label"):
+            reader(str(path), Rules(None, features=2))

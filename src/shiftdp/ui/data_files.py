@@ -130,17 +130,22 @@ def _quietly(reader: Callable[[str, Rules], Answer], path: str, rules: Rules) ->
 # --- CSV: a line of names, then a line a record ---
 #
 # Every line is read by itself: a quotation mark that is not closed ends with its line and does not
-# swallow the next. The first line holds the names; if it does not, it is a record, so that what
-# stands there is never shown.
+# swallow the next. A record is one line and a line is one record: lines end in LF or CR LF, a CR
+# elsewhere does not make two of one, and a blank line does not vanish; both are refused. The first
+# line holds the names; if it does not, it is a record, so that what stands there is never shown.
 
 
 def _csv_lines(path: str) -> Iterator[list[str]]:
-    """The fields of each line that is not blank."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    """The fields of each line."""
+    with open(path, newline="\n", encoding="utf-8-sig") as file:
         for line in file:
-            text = line.rstrip("\r\n")
+            text = line.removesuffix("\n").removesuffix("\r")
+            if "\r" in text:
+                raise _refused(
+                    path, "has a carriage return inside of a line", "end lines in LF or CR LF"
+                )
             if not text.strip():
-                continue
+                raise _refused(path, "has a blank line", "take it out: each line is a record")
             if '"' in text:
                 (fields,) = csv.reader([text], strict=True)
                 yield fields
@@ -313,15 +318,26 @@ def _known_features(rules: Rules) -> int:
 
 def _svmlight_shape(path: str, rules: Rules) -> Shape:
     features = _known_features(rules)
+    return Shape(_svmlight_lines(path), features)
+
+
+def _svmlight_lines(path: str) -> int:
+    """How many lines there are, each a record: one without a label would vanish."""
+    n = 0
     with open(path, "rb") as file:
-        n = sum(1 for line in file if line.split(b"#")[0].strip())
-    return Shape(n, features)
+        for n, line in enumerate(file, 1):  # noqa: B007
+            if not line.partition(b"#")[0].strip():
+                raise _refused(
+                    path, "has a line without a label", "take blank lines and comments out"
+                )
+    return n
 
 
 def _svmlight(path: str, rules: Rules) -> Table:
     from sklearn.datasets import load_svmlight_file
 
     features = _known_features(rules)
+    _svmlight_lines(path)
     try:
         X, y = load_svmlight_file(path, n_features=features, zero_based=rules.first_index == 0)
     except (ValueError, OverflowError):
