@@ -1,5 +1,6 @@
 """The estimators: certified, charged, at home in scikit-learn, and silent about records."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -11,11 +12,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -28,7 +33,7 @@ from shiftdp.sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
 )
-from shiftdp.training import Logistic, Softmax
+from shiftdp.training import Logistic, Softmax, descend
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 4)) / 2.0
@@ -369,3 +374,143 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 1
     assert "pip install 'shiftdp[sklearn]'" in result.stderr.splitlines()[-1]
+
+
+LARGE = np.tile([[1e308, -1e308, 2.0, 3.0]], (40, 1))
+ANY = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, 3.4e38, -3.4e38, 1.7e308, -1.7e308, 5e-324, 1e154, 1e-160, 1.0]),
+)
+LAYOUTS: dict[str, Any] = {
+    "by rows": np.ascontiguousarray,
+    "by columns": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "coo": sparse.coo_array,
+}
+QUICK: dict[str, Any] = {
+    "algorithm": "gd",
+    "epochs": 1,
+    "learning_rate": 0.5,
+    "noise": 10.0,
+    "random_state": 3,
+    "bounds": "composition",
+}
+
+
+def without_warnings(model: Any, X: Any, y: Any) -> None:
+    """Fit, predict and score; everything is finite, and nothing warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+        assert math.isfinite(model.score(X, y))
+        for way in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
+            if hasattr(model, way):
+                assert np.isfinite(getattr(model, way)(X)).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_for_any_finite_data_nothing_warns_and_everything_is_finite(
+    dtype: Any, layout: Any, data: Any
+) -> None:
+    n, most = 6, float(np.finfo(dtype).max)
+    entry = ANY.map(lambda x: float(np.clip(x, -most, most)))
+    X = layout(data.draw(arrays(np.float64, (n, 3), elements=entry)).astype(dtype))
+    y = data.draw(arrays(np.float64, n, elements=ANY))
+    labels = np.arange(n) % 3
+    without_warnings(PrivateHuberRegressor(**QUICK), X, y)
+    without_warnings(PrivateLinearSVC(classes=[0, 1], **QUICK), X, labels % 2)
+    without_warnings(PrivateLogisticRegression(classes=[0, 1, 2], **QUICK), X, labels)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_that_overflow_do_not_warn(dtype: Any, layout: Any) -> None:
+    X = layout(np.clip(LARGE, -3e38, 3e38).astype(dtype) if dtype == np.float32 else LARGE)
+    y = np.arange(40) % 2
+    without_warnings(PrivateLogisticRegression(classes=[0, 1], **QUICK), X, y)
+    without_warnings(PrivateHuberRegressor(**QUICK), X, (2 * y - 1) * 1e308)
+
+
+def test_the_score_of_numbers_is_that_of_scikit_learn() -> None:
+    y = X[:, 0] * 3.0 + 1.0
+    model = PrivateHuberRegressor(**QUICK).fit(X, y)
+    weights = 1.0 + Y
+    assert model.score(X, y) == r2_score(y, model.predict(X))
+    assert model.score(X, y, weights) == r2_score(y, model.predict(X), sample_weight=weights)
+    # beyond all predictions it is that of a prediction of 0
+    assert model.score(X, y * 2e307) == pytest.approx(r2_score(y, np.zeros(len(y))))
+    assert model.score(X, np.where(Y, 1e-160, 0.0)) == -np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.coo_array, sparse.csr_array])
+def test_numbers_beyond_double_precision_are_refused_without_a_warning(wrap: Any) -> None:
+    if np.finfo(np.longdouble).max <= np.finfo(np.float64).max:
+        pytest.skip("no longer type of numbers here")
+    long = X.astype(np.longdouble)
+    long[5, 1] = np.longdouble("1e400")
+    model = PrivateHuberRegressor(**QUICK)
+    plan = model.fit(X, Y).plan_.plan
+    far = np.where(np.arange(len(X)) == 5, np.longdouble("1e400"), np.longdouble(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for action in (
+            lambda: model.fit(wrap(long), Y),
+            lambda: model.predict(wrap(long)),
+            lambda: model.fit(X, far),
+            lambda: model.score(X, far),
+            lambda: descend(plan, wrap(long), Y),
+            lambda: descend(plan, X, far),
+        ):
+            with pytest.raises(InvalidInput):
+                action()
+
+
+def test_entries_given_twice_are_added_in_double_precision_as_the_loop_does() -> None:
+    data = np.full(2 * len(X), 3e38, dtype=np.float32)
+    rows = np.repeat(np.arange(len(X)), 2)
+    twice = sparse.coo_array((data, (rows, np.zeros_like(rows))), shape=(len(X), 2))
+    once = sparse.csr_array(np.array([[6e38, 0.0]] * len(X)))
+    one, two = (PrivateLogisticRegression(classes=[0, 1], **QUICK).fit(M, Y) for M in (twice, once))
+    assert (one.coef_ == two.coef_).all()
+    assert (one.predict(twice) == two.predict(once)).all()
+
+
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateHuberRegressor])
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame(X).rename(columns="column {}".format)
+    choices = {"classes": [0, 1]} if kind is PrivateLogisticRegression else {}
+    model = kind(**choices, **QUICK).fit(frame, Y)
+    before, predicted = dict(vars(model)), model.predict(frame)
+    wide = np.ones((len(X), X.shape[1] + 2))
+
+    def refused(action: Any, error: type[BaseException]) -> None:
+        now = dict(vars(model))
+        with pytest.raises(error):
+            action()
+        assert vars(model).keys() == now.keys()
+        assert all(vars(model)[name] is now[name] for name in now)
+
+    refused(lambda: model.fit(wide, np.full(len(X), np.nan)), InvalidInput)
+    refused(lambda: model.fit(wide[:5], Y), ValueError)
+    model.set_params(noise=-1.0)
+    refused(lambda: model.fit(wide, Y), InvalidInput)
+    model.set_params(noise=10.0, ledger=tmp_path / "ledger")
+    refused(lambda: model.fit(wide, Y), InvalidInput)
+    model.set_params(ledger=None)
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shiftdp.training.estimator_base.descend_on", interrupted)
+    refused(lambda: model.fit(wide, Y), KeyboardInterrupt)
+    assert vars(model).keys() == before.keys()
+    assert (model.predict(frame) == predicted).all()
+    fresh = clone(model)
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(frame, Y)
+    assert not hasattr(fresh, "n_features_in_")

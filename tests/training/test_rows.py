@@ -143,3 +143,13 @@ def test_entries_that_are_not_finite_are_refused(bad: float) -> None:
         with pytest.raises(InvalidInput) as caught:
             bounded_rows(form, 1.0)
         assert "1" not in str(caught.value).replace("(3, 2)", "")
+
+
+def test_a_refusal_does_not_lead_to_what_other_software_said() -> None:
+    damaged = sp.csr_array(np.eye(3))
+    damaged.indices[1] = 77
+    for bad in (damaged, [[1.0], [2.0, 3.0]]):
+        with pytest.raises(InvalidInput) as refusal:
+            bounded_rows(bad, 1.0)
+        assert refusal.value.__context__ is None
+        assert refusal.value.__cause__ is None

@@ -55,7 +55,8 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
             are not copied; the loop computes in float64. Without the constant: the loop adds it if
-            the plan has an intercept.
+            the plan has an intercept. Data frames whose columns are nullable, of objects or of
+            Arrow become arrays of objects, which are refused; the estimators read them.
         y: n labels or numbers, as the loss wants them.
         progress: called with the steps done and the steps in all.
 

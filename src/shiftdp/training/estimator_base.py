@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,7 +23,7 @@ from shiftdp.privacy.ledger_account import Account
 from shiftdp.training.arithmetic import CHUNK
 from shiftdp.training.descent import descend_on, prepared
 from shiftdp.training.entropy import Entropy, MissingPackage, Seeded, System
-from shiftdp.training.inputs import labels_of, quietly, require_numbers, table_type
+from shiftdp.training.inputs import labels_of, quietly, readable, require_numbers, table_type
 from shiftdp.training.loss import Loss, described
 from shiftdp.training.overrides import Overrides
 from shiftdp.training.planned import Planned
@@ -101,9 +103,21 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     # --- fitting ---
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was, names and number of features included, if a fit ends early."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
         """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
         require_numbers(X)
+        X = readable(X)
         y = labels_of(y, numbers=bool(more.get("y_numeric")))
         types = table_type(X)
 
@@ -194,6 +208,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """X w + b, on rows that are held to the bound as in training."""
         check_is_fitted(self)
         require_numbers(X)
+        X = readable(X)
         types = table_type(X)
 
         def check() -> Any:
@@ -202,10 +217,11 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         rows = bounded_rows(quietly(check, X), self.plan_.plan.feature_bound)
         weights = np.atleast_2d(self.coef_)
         scores = np.empty((rows.shape[0], len(weights)))
-        for start in range(0, len(scores), CHUNK):
-            part = slice(start, min(start + CHUNK, len(scores)))
-            scores[part] = rows.take(part) @ weights.T
-        return np.asarray(scores + self.intercept_)
+        with np.errstate(all="ignore"):  # rows are within the bound: nothing but underflow
+            for start in range(0, len(scores), CHUNK):
+                part = slice(start, min(start + CHUNK, len(scores)))
+                scores[part] = rows.take(part) @ weights.T
+            return np.asarray(scores + self.intercept_)
 
     def statement(self) -> str:
         """The guarantee of the released model in words, and what it does not cover."""

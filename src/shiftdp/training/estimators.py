@@ -26,6 +26,7 @@ from shiftdp.training.scalar_losses import Huber, Logistic, SmoothedHinge
 from shiftdp.training.softmax import Softmax
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
+from sklearn.metrics import r2_score  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
 
 __all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
@@ -37,25 +38,28 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
     classes: Any
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Release a model of these records.
+        """Release a model of these records; if the fit is refused, the model stays as it was.
 
         Args:
-            X: features, an array, a data frame or a CSR matrix.
+            X: features: an array, a data frame (nullable columns, columns of objects and those of
+                Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
+                `np.matrix` is refused.
             y: labels.
         """
-        X, y = self._checked(X, y)
-        quietly(lambda: check_classification_targets(y), X, y)
-        self._require_kind(y)
-        if self.classes is None:
-            known, places = learnt_classes(y)
-        else:
-            known, places = given_classes(self.classes, y)
-        self._require_count(known.size)
-        outputs = 1 if known.size == 2 else known.size
-        released = self._run(X, places, outputs)
-        self.classes_ = known
-        self.classes_learnt_ = self.classes is None
-        self._keep(released)
+        with self._all_or_nothing():
+            X, y = self._checked(X, y)
+            quietly(lambda: check_classification_targets(y), X, y)
+            self._require_kind(y)
+            if self.classes is None:
+                known, places = learnt_classes(y)
+            else:
+                known, places = given_classes(self.classes, y)
+            self._require_count(known.size)
+            outputs = 1 if known.size == 2 else known.size
+            released = self._run(X, places, outputs)
+            self.classes_ = known
+            self.classes_learnt_ = self.classes is None
+            self._keep(released)
         return self
 
     def _require_kind(self, y: NDArray[Any]) -> None:
@@ -153,18 +157,20 @@ class PrivateLogisticRegression(_PrivateClassifier):
         from scipy.special import expit, softmax
 
         scores = self._scores(X)
-        if scores.shape[1] > 1:
-            return np.asarray(softmax(scores, axis=1))
-        return np.stack([expit(-scores[:, 0]), expit(scores[:, 0])], axis=1)
+        with np.errstate(all="ignore"):  # what is below the smallest float is 0
+            if scores.shape[1] > 1:
+                return np.asarray(softmax(scores, axis=1))
+            return np.stack([expit(-scores[:, 0]), expit(scores[:, 0])], axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of the probabilities."""
         from scipy.special import log_expit, log_softmax
 
         scores = self._scores(X)
-        if scores.shape[1] > 1:
-            return np.asarray(log_softmax(scores, axis=1))
-        return np.stack([log_expit(-scores[:, 0]), log_expit(scores[:, 0])], axis=1)
+        with np.errstate(all="ignore"):
+            if scores.shape[1] > 1:
+                return np.asarray(log_softmax(scores, axis=1))
+            return np.stack([log_expit(-scores[:, 0]), log_expit(scores[:, 0])], axis=1)
 
 
 class PrivateLinearSVC(_PrivateClassifier):
@@ -231,7 +237,7 @@ class PrivateLinearSVC(_PrivateClassifier):
         return SmoothedHinge(width=self.width)
 
     def _require_kind(self, y: NDArray[Any]) -> None:
-        kind = type_of_target(y)
+        kind = quietly(lambda: type_of_target(y), y)
         if self.classes is None and kind == "multiclass":
             raise InvalidInput(
                 "y",
@@ -316,14 +322,17 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         return Huber(width=self.width)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Release a model of these records.
+        """Release a model of these records; if the fit is refused, the model stays as it was.
 
         Args:
-            X: features, an array, a data frame or a CSR matrix.
+            X: features: an array, a data frame (nullable columns, columns of objects and those of
+                Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
+                `np.matrix` is refused.
             y: numbers.
         """
-        X, y = self._checked(X, y, y_numeric=True)
-        self._keep(self._run(X, y, 1), single=True)
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, y_numeric=True)
+            self._keep(self._run(X, y, 1), single=True)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -331,13 +340,29 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         return self._scores(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2: 1 less the squared error, relative to that of the mean."""
-        share = super().score
+        """R^2: 1 less the squared error, relative to that of the mean, as in scikit-learn."""
+        predicted = self.predict(X)
         numbers = labels_of(y, numbers=True)
-        return float(quietly(lambda: share(X, numbers, sample_weight), X, y))
+        return float(quietly(lambda: _explained(numbers, predicted, sample_weight), X, y))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # noise that hides a record of few may hide what they have in common
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _explained(y: Any, predicted: NDArray[Any], weights: Any) -> float:
+    """R^2 of both divided by one power of two, which changes nothing but that no square overflows.
+
+    If y varies so little that R^2 is below all floats, it is the lowest.
+
+    >>> _explained([1e308, -1e308], np.array([1e308, 0.0]), None)
+    0.5
+    """
+    y = np.asarray(y, dtype=np.float64)
+    largest = max(np.abs(y).max(initial=0.0), np.abs(predicted).max(initial=0.0))
+    exponent = -int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+    y, predicted = np.ldexp(y, exponent), np.ldexp(predicted, exponent)
+    share = float(r2_score(y, predicted, sample_weight=weights))
+    return max(share, -float(np.finfo(np.float64).max))

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.training.loss import described
+from shiftdp.training.rows import wide_if_summed
 
-__all__ = ["labels_of", "quietly", "require_numbers", "table_type"]
+__all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]
 
 Answer = TypeVar("Answer")
 
@@ -54,9 +55,13 @@ _KNOWN = [
 
 
 def quietly(check: Callable[[], Answer], X: Any, y: Any = None) -> Answer:
-    """What a check of other software returns; what it refuses is told without any entry."""
+    """What a check of other software returns; what it refuses is told without any entry.
+
+    Sums and conversions in it may overflow, which is no fault of finite data: nothing warns.
+    """
     try:
-        return check()
+        with np.errstate(all="ignore"):
+            return check()
     except (ShiftdpError, Warning):
         raise
     except Exception as error:
@@ -70,6 +75,11 @@ def _retold(error: Exception, X: Any, y: Any) -> Exception:
     for pattern in _KNOWN:
         found = pattern.match(text)
         if found:
+            if "contains" in found[0]:
+                name = found[0][len("Input ")]
+                given = described(X if name == "X" else y)
+                problem = found[0].split(" ", 2)[2].rstrip(".")
+                return InvalidInput(name, given, problem, "give numbers that are finite in float64")
             kind = TypeError if isinstance(error, TypeError) else ValueError
             reshape = ". Reshape your data: one row a record" if "2D" in found[0] else ""
             return kind(found[0] + reshape)
@@ -79,6 +89,11 @@ def _retold(error: Exception, X: Any, y: Any) -> Exception:
         f"cannot be read as numbers and labels ({type(error).__name__})",
         "give a matrix of finite numbers, one row a record, and a label for each",
     )
+
+
+def readable(X: Any) -> Any:
+    """Features as scikit-learn may convert them without losing any."""
+    return wide_if_summed(X) if _is_sparse(X) else X
 
 
 def table_type(X: Any) -> Any:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 
-__all__ = ["Floats", "Loss", "described", "real_vector", "scale_to_limits", "signs"]
+__all__ = ["Floats", "Loss", "described", "real_numbers", "real_vector", "scale_to_limits", "signs"]
 
 Floats = NDArray[Any]
 """An array of float64."""
@@ -115,6 +115,25 @@ def real_vector(name: str, values: Any) -> NDArray[Any]:
         raise InvalidInput(name, described(vector), "is not a vector", remedy)
     if vector.dtype.kind == "f" and not np.isfinite(vector).all():
         raise InvalidInput(name, described(vector), "has entries that are not finite", remedy)
+    return vector
+
+
+def real_numbers(name: str, values: Any) -> NDArray[np.float64]:
+    """A vector of numbers that are finite in float64, in that type.
+
+    >>> real_numbers("y", [1, 2])
+    array([1., 2.])
+    """
+    given = real_vector(name, values)
+    with np.errstate(all="ignore"):  # of longer types
+        vector = given.astype(np.float64)
+    if not np.isfinite(vector).all():
+        raise InvalidInput(
+            name,
+            described(given),
+            "has entries that are not finite in float64",
+            "give a vector of finite numbers, one a record",
+        )
     return vector
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.training.loss import described
 
-__all__ = ["BoundedRows", "bounded_rows"]
+__all__ = ["BoundedRows", "bounded_rows", "wide_if_summed"]
 
 Array = NDArray[np.float64]
 Indices = slice | NDArray[np.intp]
@@ -169,14 +169,16 @@ def _features(X: Any) -> Any:
     try:
         array = np.asarray(X)
     except (TypeError, ValueError):
-        raise InvalidInput("X", described(X), "is not a matrix", remedy) from None
+        array = None
+    if array is None:  # outside of the handler, so that this does not lead to what NumPy says
+        raise InvalidInput("X", described(X), "is not a matrix", remedy)
     if array.dtype.kind not in "fiub":
         raise InvalidInput("X", described(array), "is not an array of real numbers", remedy)
     if array.ndim != 2 or 0 in array.shape:
         problem = "is empty" if array.size == 0 else "is not a matrix"
         raise InvalidInput("X", described(array), problem, remedy)
     if array.dtype not in (np.float32, np.float64):
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             array = array.astype(np.float64)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = np.ascontiguousarray(array)
@@ -193,24 +195,40 @@ def _canonical(X: Any) -> Any:
         raise InvalidInput(
             "X", described(X), "is not a matrix of real numbers", "give a CSR matrix with entries"
         )
-    if X.format in ("coo", "bsr"):  # on the way to CSR these add up what is given twice
-        X = X.astype(np.float64)
-    given = X.tocsr()
-    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    with np.errstate(all="ignore"):
+        matrix = _checked_csr(wide_if_summed(X))
+    if matrix is None:  # outside of the handler, so that this does not lead to what SciPy says
+        raise InvalidInput(
+            "X", described(X), "is a damaged sparse matrix", "build it anew from its entries"
+        )
+    if not matrix.has_canonical_format:
+        # sums of entries in float64, so that two that fit into float32 do not overflow
+        data = matrix.data.astype(np.float64)
+        matrix = _csr(data, matrix.indices, matrix.indptr, matrix.shape).copy()
+        with np.errstate(all="ignore"):
+            matrix.sum_duplicates()
+    return matrix
+
+
+def wide_if_summed(X: Any) -> Any:
+    """A sparse matrix in float64, if its format adds up entries given twice on the way to CSR: two
+    that fit into float32 may have a sum that does not."""
+    if X.format not in ("coo", "bsr"):
+        return X
+    with np.errstate(all="ignore"):
+        return X.astype(np.float64)
+
+
+def _checked_csr(X: Any) -> Any:
+    """As CSR, float32 or float64; None if its places are not those of a matrix."""
     try:
-        with np.errstate(over="ignore"):
-            data = given.data.astype(dtype, copy=False)
+        given = X.tocsr()
+        dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        data = given.data.astype(dtype, copy=False)
         matrix = _csr(data, given.indices, given.indptr, given.shape)
         matrix.check_format(full_check=True)
     except ValueError:
-        raise InvalidInput(
-            "X", described(X), "is a damaged sparse matrix", "build it anew from its entries"
-        ) from None
-    if not matrix.has_canonical_format:
-        # sums of entries in float64, so that two that fit into float32 do not overflow
-        matrix = _csr(data.astype(np.float64), matrix.indices, matrix.indptr, matrix.shape).copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            matrix.sum_duplicates()
+        return None
     return matrix
 
 

@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
-from shiftdp.training.loss import Floats, Loss, real_vector, signs
+from shiftdp.training.loss import Floats, Loss, real_numbers, signs
 
 __all__ = ["ClippedSquared", "Huber", "Logistic", "SmoothedHinge"]
 
@@ -119,7 +119,7 @@ class Huber(Loss):
         return 1.0
 
     def targets(self, y: Any) -> NDArray[Any]:
-        return real_vector("y", y).astype(np.float64)
+        return real_numbers("y", y)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets
@@ -159,7 +159,7 @@ class ClippedSquared(Loss):
         return 1.0
 
     def targets(self, y: Any) -> NDArray[Any]:
-        return real_vector("y", y).astype(np.float64)
+        return real_numbers("y", y)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets
