@@ -80,6 +80,7 @@ def never_executed(root: Path) -> set[str]:
     return lost
 
 
+@pytest.mark.slow  # everything is imported once more
 def test_no_file_is_forgotten() -> None:
     assert not never_run(ROOT)
 
