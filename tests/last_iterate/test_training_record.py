@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shiftdp
-from shiftdp import NoisyCGD, VerificationFailed
+from shiftdp import NoisyCGD, NoisyGD, VerificationFailed, certify
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training import ClippedSquared, Huber, Logistic, Plan, SmoothedHinge, Softmax
@@ -136,3 +136,42 @@ def test_an_unbounded_slope_is_written_as_a_word() -> None:
     document = json.loads(PLANS["squared"].certificate.to_json())
     assert document["training"]["slope"] == "inf"
     assert record_of(PLANS["squared"]).slope == math.inf
+
+
+@every_plan
+def test_a_record_may_not_contradict_itself(plan: Plan) -> None:
+    record = record_of(plan)
+    parameters = record.loss_parameters
+    changes: list[dict[str, Any]] = [
+        {"outputs": 2 if record.outputs != 2 else 3},
+        {"noise_source": "Seeded"},
+    ]
+    for bad in (-0.02, 0.0, 1e30):
+        if parameters:
+            changes.append({"loss_parameters": tuple((name, bad) for name, _ in parameters)})
+    for change in changes:
+        with pytest.raises(VerificationFailed):
+            replace(plan.certificate, training=replace(record, **change)).verify()
+
+
+@pytest.mark.parametrize("times", [1.0, 1 + 1e-12, 1.9])
+def test_the_sensitivity_includes_what_rounding_adds(times: float) -> None:
+    """Of ten billion records it is more than the sensitivity itself."""
+    run = NoisyGD(n=10**10, steps=100, learning_rate=0.05, noise=1e-9)
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, l2=0.1)
+    plan.certificate.verify()
+    assert plan.sensitivity > 2 * 2 * plan.gradient_bound
+    geometry = replace(
+        plan.geometry,
+        sensitivity=2 * times * plan.gradient_bound,
+        gradient_bound=times * plan.gradient_bound,
+    )
+    forged = replace(certify(run, geometry), training=record_of(plan))
+    with pytest.raises(VerificationFailed, match="the sensitivity does not follow"):
+        forged.verify()
+
+
+def test_what_cannot_be_checked_is_said() -> None:
+    record = replace(record_of(PLANS["huber"]), loss="Mine", projection="Other")
+    text = dict(record.lines())["trained"]
+    assert text.endswith("the loss and the projection as declared, not checked")

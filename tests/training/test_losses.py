@@ -11,9 +11,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from shiftdp import InvalidInput, NoisyGD
+from shiftdp.last_iterate.sum_rounding import ENVELOPE_ACCURACY
 from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, Plan, SmoothedHinge, Softmax
 from shiftdp.training.loss import scale_to_limits
-from shiftdp.training.softmax_envelope import ACCURACY, _bracketed, envelope_residuals
+from shiftdp.training.softmax_envelope import _bracketed, envelope_residuals
 from tests.training.random_pairs import pairs
 
 LOSSES: list[Loss] = [
@@ -330,7 +331,7 @@ def test_an_envelope_does_not_depend_on_the_records_beside_it(
     together = residuals(loss, z, y, limits)
     for k in range(5):
         alone = residuals(loss, z[:, [k]], y[[k]], limits[[k]])[:, 0]
-        assert np.linalg.norm(alone - together[:, k]) <= ACCURACY * limits[k]
+        assert np.linalg.norm(alone - together[:, k]) <= ENVELOPE_ACCURACY * limits[k]
 
 
 def test_limits_that_cannot_be_solved_for_are_refused() -> None:

@@ -9,6 +9,8 @@ from fractions import Fraction
 
 from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.sum_rounding import largest_batch, residual_error, sum_error
 
 __all__ = ["TrainingRecord", "verify_training"]
 
@@ -67,6 +69,11 @@ class TrainingRecord:
         if self.projection is not None:
             parts.append(_called(self.projection, self.projection_parameters))
         by = f"shiftdp {self.version} on {self.date}"
+        own = {"loss": self.loss in _LOSSES, "noise source": self.noise_source in _SOURCES}
+        own["projection"] = self.projection is None or self.projection in _PROJECTIONS
+        foreign = [name for name, known in own.items() if not known]
+        if foreign:
+            parts.append(f"the {' and the '.join(foreign)} as declared, not checked")
         return [
             ("trained", ", ".join(parts)),
             ("noise from", self.noise_source),
@@ -91,22 +98,31 @@ _LOSSES: dict[str, _Constants] = {
         Fraction(1),
     ),
 }
+_PROJECTIONS = ("Ball", "Box", "Simplex")
+_SOURCES = {"System": True, "Aes": True, "Seeded": False}
+_LEAST, _MOST = Fraction(1, 10**12), Fraction(10**12)  # of parameters of losses and sets
 
 
-def verify_training(record: TrainingRecord, geometry: Geometry, *, contracts: bool) -> None:
+def verify_training(
+    record: TrainingRecord, run: Run, geometry: Geometry, *, contracts: bool
+) -> None:
     """Raise `VerificationFailed` unless the geometry follows from what the record says.
 
     With R^2 = feature_bound^2, and 1 more for an intercept, the loss is (slope R)-Lipschitz and
-    (curvature R^2 + l2)-smooth, and a clip bounds its gradients further. Sensitivity, smoothness
-    and diameter may be more than that, never less. In rational arithmetic. `contracts` is whether
-    the theorem asks for losses that are convex as clipped.
+    (curvature R^2 + l2)-smooth, and a clip bounds its gradients further. Sensitivity (with what
+    rounding adds to it, Theorem F1), smoothness and diameter may be more than that, never less. In
+    rational arithmetic. `contracts` is whether the theorem asks for losses that are convex as
+    clipped.
     """
+    known = _SOURCES.get(record.noise_source, record.private)
+    _require(known == record.private or not record.private, "noise source")
     if not record.private:
         raise VerificationFailed(
             f"NOT PRIVATE: the noise came from a seed ({record.noise_source}), and whoever knows "
             "it can undo it; the numbers would hold with the entropy of the operating system"
         )
     given = {name: Fraction(x) for name, x in record.loss_parameters if math.isfinite(x)}
+    _require_parameters(record)
     least = _LOSSES.get(record.loss)
     slope = None if math.isinf(record.slope) else Fraction(record.slope) ** 2
     curvature = Fraction(record.curvature)
@@ -120,12 +136,15 @@ def verify_training(record: TrainingRecord, geometry: Geometry, *, contracts: bo
     norms = [norm for norm in (own, clip) if norm is not None]
     _require(bool(norms) and (record.clip is None) == (record.clipping == "none"), "clipping")
     G2 = min(norms)
-    times = 4 if geometry.adjacency == "replace_one" else 1
-    _require(Fraction(geometry.sensitivity) ** 2 >= times * G2, "sensitivity")
+    acts = clip is not None and (own is None or clip < own)
+    scaled = record.clipping in ("plain", "uncertified") and record.outputs > 2
+    rounding = _rounding(record, run, solved=acts and not scaled and record.outputs > 1)
+    times = 2 if geometry.adjacency == "replace_one" else 1
+    _require(Fraction(geometry.sensitivity) ** 2 >= (times + rounding) ** 2 * G2, "sensitivity")
     if geometry.gradient_bound is not None:
-        _require(Fraction(geometry.gradient_bound) ** 2 >= G2, "gradient_bound")
+        enough = Fraction(geometry.gradient_bound) ** 2 >= (1 + rounding) ** 2 * G2
+        _require(enough, "gradient_bound")
     if contracts:
-        acts = clip is not None and (own is None or clip < own)
         monotone = record.clipping in ("none", "envelope") or record.outputs <= 2
         _require(monotone or not acts, "clipping")
         smooth = curvature * R2 + Fraction(record.l2)
@@ -134,6 +153,32 @@ def verify_training(record: TrainingRecord, geometry: Geometry, *, contracts: bo
         )
         _require(geometry.strong_convexity <= record.l2, "strong_convexity")
     _require_diameter(record, geometry)
+
+
+def _rounding(record: TrainingRecord, run: Run, *, solved: bool) -> Fraction:
+    """What the rounding of sums adds to the sensitivity, in units of G. [Theorem F1]"""
+    if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)):
+        raise VerificationFailed("the run is none that is trained")
+    rho = residual_error(record.outputs, solved=solved)
+    return 2 * Fraction(sum_error(largest_batch(run), rho))
+
+
+def _require_parameters(record: TrainingRecord) -> None:
+    """Losses and sets of ours have the parameters that they can have."""
+    numbers = dict(record.loss_parameters)
+    if record.loss == "Softmax":
+        _require(numbers.get("classes") == record.outputs >= 2, "number of scores")
+    elif record.loss in _LOSSES:
+        _require(record.outputs == 1, "number of scores")
+    positive = [*numbers.values()] if record.loss in _LOSSES else []
+    if record.projection in ("Ball", "Simplex"):
+        positive += [value for _, value in record.projection_parameters]
+    for value in positive:
+        inside = math.isinf(value) or _LEAST <= Fraction(value) <= _MOST
+        _require(value > 0 and inside, "parameter of the loss or of the set")
+    if record.projection == "Box":
+        ends = dict(record.projection_parameters)
+        _require(-_MOST <= ends["low"] < ends["high"] <= _MOST, "box")
 
 
 def _require_diameter(record: TrainingRecord, geometry: Geometry) -> None:

@@ -91,7 +91,8 @@ def _verify(certificate: Certificate, *, endless: bool = False) -> None:
         )
     theorem = theorem_of(certificate.bound)
     if certificate.training is not None:
-        verify_training(certificate.training, certificate.geometry, contracts=theorem.contracts)
+        record, geometry = certificate.training, certificate.geometry
+        verify_training(record, certificate.run, geometry, contracts=theorem.contracts)
     if is_endless(certificate.run):
         finite = replace(certificate, run=stand_in(certificate.run, certificate.geometry))
         _require_forgotten(finite)

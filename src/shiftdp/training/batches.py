@@ -22,7 +22,6 @@ __all__ = [
     "batches",
     "bernoulli",
     "is_repeated",
-    "largest_batch",
     "permutation",
     "subset",
 ]
@@ -60,13 +59,6 @@ def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
 def is_repeated(run: TrainingRun) -> bool:
     """Whether the same batches come in every epoch of every run: nothing is drawn."""
     return isinstance(run, NoisyGD) or (isinstance(run, NoisyCGD) and run.order == "fixed")
-
-
-def largest_batch(run: TrainingRun) -> int:
-    """How many records a batch can have. A Poisson batch may have all of them."""
-    if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.sampling == "poisson"):
-        return run.n
-    return run.batch_size
 
 
 def _full(run: NoisyGD) -> Iterator[Batch]:

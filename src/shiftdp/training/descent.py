@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate.runs import PerStep
-from shiftdp.training.batches import Batch, batches, is_repeated, largest_batch
+from shiftdp.last_iterate.sum_rounding import largest_batch
+from shiftdp.training.batches import Batch, batches, is_repeated
 from shiftdp.training.entropy import Opener, Seeded
 from shiftdp.training.gradient import GradientSum, Parameters
 from shiftdp.training.loss import Floats

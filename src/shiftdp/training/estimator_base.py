@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.ledger import Ledger
 from shiftdp.privacy.ledger_account import Account
-from shiftdp.training.arithmetic import CHUNK
 from shiftdp.training.descent import descend_on, prepared
 from shiftdp.training.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.inputs import labels_of, quietly, readable, require_numbers, table_type

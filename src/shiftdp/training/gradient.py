@@ -1,6 +1,6 @@
 """The gradient of a batch by two matrix products: scores, and the sum of residuals times features.
 
-Everything is float64, and sums are made as Theorem F1 in `arithmetic` says: a record's effect on
+Everything is float64, and sums are made as Theorem F1 says: a record's effect on
 the computed sum is bounded by proof. Scores are kept transposed, (outputs, records), so that what
 lies between the two products runs along contiguous rows. Several models on the same batch are
 stacked: their scores are one product. A batch is cut into blocks that stay in the cache between the
@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp.training.arithmetic import CHUNK, THREADS
+from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.loss import Floats
 from shiftdp.training.plan import Plan
 from shiftdp.training.records import Records

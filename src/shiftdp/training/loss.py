@@ -42,14 +42,8 @@ class Loss(ABC):
         """The smoothness in the scores, never rounded down."""
 
     @property
-    def envelope_accuracy(self) -> float:
-        """By which part of its limit a residual that is clipped to it may be off; 0 where clipping
-        is a comparison of two numbers."""
-        return 0.0
-
-    @property
     def least_limit(self) -> float:
-        """The least limit for which that holds."""
+        """The least limit that a residual can be clipped to with the accuracy that is certified."""
         return 0.0
 
     @abstractmethod

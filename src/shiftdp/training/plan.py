@@ -31,9 +31,14 @@ from shiftdp.last_iterate import (
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certify import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.sum_rounding import (
+    CHUNK,
+    largest_batch,
+    residual_error,
+    sum_error,
+)
 from shiftdp.last_iterate.training_record import TrainingRecord
-from shiftdp.training.arithmetic import CHUNK, sum_error
-from shiftdp.training.batches import TrainingRun, largest_batch
+from shiftdp.training.batches import TrainingRun
 from shiftdp.training.entropy import Entropy, System
 from shiftdp.training.loss import Loss
 from shiftdp.training.projection import Projection
@@ -278,14 +283,8 @@ class Plan:
 
     @property
     def _residual_error(self) -> float:
-        """By which part of itself, or of its limit, a computed residual may be off.
-
-        Softmax and its plain clipping take K + 8 roundings [`softmax._residuals`], losses of one
-        score fewer; an envelope is solved for as the loss says.
-        """
         solved = self.residual_clip is not None and not self.plainly_clipped
-        rounded = (self.loss.outputs + 16) * 2.0**-52
-        return rounded + (self.loss.envelope_accuracy if solved else 0.0)
+        return residual_error(self.loss.outputs, solved=solved and self.loss.outputs > 1)
 
     @property
     def arithmetic(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp.training.loss import Floats, Loss, described, real_vector
-from shiftdp.training.softmax_envelope import ACCURACY, LEAST, envelope_residuals
+from shiftdp.training.softmax_envelope import LEAST, envelope_residuals
 
 __all__ = ["Softmax"]
 
@@ -47,10 +47,6 @@ class Softmax(Loss):
     @property
     def curvature(self) -> float:
         return 0.5
-
-    @property
-    def envelope_accuracy(self) -> float:
-        return ACCURACY
 
     @property
     def least_limit(self) -> float:

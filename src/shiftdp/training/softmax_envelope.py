@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["ACCURACY", "LEAST", "envelope_residuals"]
-
-ACCURACY = 1e-10
-"""A residual is within this part of its limit of the exact one, for limits of at least `LEAST`."""
+__all__ = ["LEAST", "envelope_residuals"]
 
 LEAST = 1e-4
-"""Smaller limits are refused by plans: nu is about 1/kappa, and digits of z would be lost in it."""
+"""The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse
+smaller ones: nu is about 1/kappa, and digits of z would be lost in it."""
 
 _NEWTON = 20
 _CLOSING = 200

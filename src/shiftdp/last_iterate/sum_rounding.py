@@ -1,8 +1,8 @@
-"""What rounding may add to the effect of one record: the arithmetic of the loop, with its proof.
+"""What rounding may add to the effect of one record: sums over a batch, with the proof.
 
-All numbers of the loop are IEEE double precision (float64), whatever the features are stored in.
-Records are summed in chunks of at most `CHUNK`, in any order inside of a chunk, and the sums of
-chunks are added up, in any order.
+All numbers of the training loop are IEEE double precision (float64), whatever the features are
+stored in. Records are summed in chunks of at most `CHUNK`, in any order inside of a chunk, and the
+sums of chunks are added up, in any order.
 
 Theorem F1 [docs/threat_model.md]. Let N records have feature vectors x_i (as the products see them:
 in float64, scaled to the bound, with their constant) and residuals g_i at their computed scores,
@@ -35,7 +35,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["CHUNK", "PRECISION", "THREADS", "sum_error"]
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
+
+__all__ = [
+    "CHUNK",
+    "ENVELOPE_ACCURACY",
+    "THREADS",
+    "largest_batch",
+    "residual_error",
+    "sum_error",
+]
 
 CHUNK = 4096
 """Records whose contributions are added before the sum joins the total."""
@@ -43,7 +52,8 @@ CHUNK = 4096
 THREADS = 64
 """At most so many threads share out a batch."""
 
-PRECISION = "float64"
+ENVELOPE_ACCURACY = 1e-10
+"""An envelope that is solved for is within this part of its limit of the exact one."""
 
 _UNIT = Fraction(1, 2**53)
 
@@ -65,3 +75,23 @@ def sum_error(records: int, residual: float = 0.0) -> float:
         return math.inf
     rho = Fraction(residual)
     return math.nextafter(float(records * (k / (1 - k) * (1 + rho) + rho)), math.inf)
+
+
+def residual_error(outputs: int, *, solved: bool) -> float:
+    """rho of Theorem F1: by which part of itself, or of its limit, a residual may be off.
+
+    Softmax of K scores, with its plain clipping, takes K + 8 roundings [`softmax._residuals`], a
+    loss of one score fewer.
+
+    Args:
+        outputs: K.
+        solved: whether it is the residual of an envelope of several scores, which is solved for.
+    """
+    return (outputs + 16) * 2.0**-52 + (ENVELOPE_ACCURACY if solved else 0.0)
+
+
+def largest_batch(run: NoisyGD | NoisyCGD | NoisySGD) -> int:
+    """How many records a batch can have. A Poisson batch may have all of them."""
+    if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.sampling == "poisson"):
+        return run.n
+    return run.batch_size

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from shiftdp import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate.sum_rounding import CHUNK, ENVELOPE_ACCURACY, THREADS, sum_error
 from shiftdp.training import (
     ClippedSquared,
     Huber,
@@ -26,9 +27,7 @@ from shiftdp.training import (
     Softmax,
     descend,
 )
-from shiftdp.training.arithmetic import CHUNK, THREADS, sum_error
 from shiftdp.training.batches import TrainingRun
-from shiftdp.training.softmax_envelope import ACCURACY
 
 D = 4
 Data = tuple[NDArray[Any], NDArray[np.intp]]
@@ -198,7 +197,7 @@ def test_the_certificate_has_the_sensitivity_of_the_loop() -> None:
     assert 2.0 * plan.gradient_bound < plan.sensitivity < 2.0 * plan.gradient_bound * (1 + 1e-12)
     solved = replace(plan, loss=Softmax(classes=3), clipping="envelope", clip=0.5)
     excess = solved.sensitivity / (2.0 * solved.gradient_bound) - 1.0
-    assert 10 * ACCURACY < excess < 11 * ACCURACY
+    assert 10 * ENVELOPE_ACCURACY < excess < 11 * ENVELOPE_ACCURACY
     assert "float64" in plan.arithmetic
 
 
