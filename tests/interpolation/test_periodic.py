@@ -131,3 +131,24 @@ def test_shifts_expand_like_those_of_the_engine() -> None:
     assert closed.tau == engine.tau
     for mine, theirs in zip(closed.expand(schedule), engine.expand(schedule.expand()), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("c", [0.9, 0.9995, 1.0, 1.02])
+@pytest.mark.parametrize("first", [1, 3])
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5, 9.7, 200.0])
+def test_starts_from_the_diameter_alone(c: float, first: int, ratio: float) -> None:
+    """A far longer run that has come to its limit starts there too, and can do no better."""
+    for epochs in (1, 2, 6, 40):
+        schedule = PeriodicSchedule(c, 0.7, 1.1, 3, first, 3 * epochs, 0.7 * ratio)
+        shifts = optimal_shifts_periodic(schedule, from_diameter=True)
+        assert verify(schedule, shifts) <= shifts.mu
+        assert shifts.mu >= optimal_shifts_periodic(schedule).mu * (1 - 1e-12)
+        if shifts.start:
+            longer = PeriodicSchedule(c, 0.7, 1.1, 3, first, 3 * 5000, 0.7 * ratio)
+            assert shifts.start == schedule.diameter
+            assert shifts.mu >= optimal_shifts_periodic(longer).mu * (1 - 1e-12)
+        else:
+            assert c > 1.0  # one visit at the last step
+        best = optimal_shifts_periodic(schedule)
+        if best.tau:
+            assert shifts.mu == pytest.approx(best.mu, rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -240,3 +241,130 @@ def test_records_that_are_never_used_do_not_stand_in_the_way() -> None:
     assert cert.epsilon(1e-5) < certify(NoisyCGD(**{**vars(run), "order": "fixed"}), BODY).epsilon(
         1e-5
     )
+
+
+FAR = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=1.0, diameter=10.0)
+"""So wide that 2^53 of the steps below do not lead from one end to the other."""
+FAR_RUNS: list[Any] = [
+    NoisyGD(n=10**9, steps=math.inf, learning_rate=1e-7, noise=0.1),
+    NoisySGD(
+        n=10**9,
+        batch_size=10**9,
+        steps=math.inf,  # type: ignore[arg-type]
+        learning_rate=1e-7,
+        noise=0.1,
+    ),
+    LangevinMC(steps=math.inf, learning_rate=1e-16),
+    *(
+        NoisyCGD(
+            n=10**10,
+            batch_size=10**9,
+            epochs=math.inf,
+            learning_rate=1e-7,
+            noise=0.1,
+            order=order,
+        )
+        for order in ORDERS
+    ),
+]
+
+
+@pytest.mark.parametrize("run", FAR_RUNS)
+@pytest.mark.parametrize("c", [1.0, 1.0 - 2.0**-53])
+def test_a_proof_for_the_stand_in_alone_is_no_proof(run: Any, c: float) -> None:
+    """Shifts that begin one step later, from what one step can lead to, are still about 2^53."""
+    if isinstance(run, LangevinMC):
+        c = 1.0  # otherwise it is proved by a formula
+    geometry = replace(FAR, strong_convexity=(1.0 - c) / run.learning_rate)
+    descent = run.as_descent(run.steps) if isinstance(run, LangevinMC) else run
+    finite = stand_in(descent, geometry)
+    long = certify(finite, geometry)
+    if isinstance(run, LangevinMC):
+        run = replace(run, steps=finite.steps)
+        long = certify(run, geometry)
+    data = json.loads(long.to_json())
+    data["run"]["steps"] = "inf"
+    for proof in data["proofs"]:
+        shifts = proof["shifts"]
+        if shifts["tau"] == 0 and shifts["first"][0] < shifts["last"][0]:
+            shifts["tau"], shifts["first"][0] = 1, 2
+            shifts["start"] = 1e-15
+    with pytest.raises(VerificationFailed, match="never forgotten"):
+        Certificate.from_json(json.dumps(data)).verify()
+
+
+def test_a_proof_from_the_distance_of_one_step_was_accepted() -> None:
+    geometry = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=1.0, diameter=1e4)
+    given: dict[str, Any] = {"n": 10**8, "batch_size": 100, "learning_rate": 1e-5, "noise": 1.0}
+    steps = 2**53 // 10**6 * 10**6
+    data = json.loads(certify(NoisyCGD(**given, steps=steps), geometry).to_json())
+    data["run"]["steps"] = "inf"
+    shifts = data["proofs"][0]["shifts"]
+    shifts["tau"], shifts["first"][0] = 1, 2
+    shifts["mu"] = data["mu"] = data["tradeoff"]["mu"] = shifts["mu"] * (1 + 1e-9)
+    with pytest.raises(VerificationFailed, match="never forgotten"):
+        Certificate.from_json(json.dumps(data)).verify()
+
+
+@pytest.mark.parametrize("run", FAR_RUNS)
+@pytest.mark.parametrize("slope", [0.0, 1.0, -1.0])
+def test_a_bounded_set_gives_every_endless_run_a_number(run: Any, slope: float) -> None:
+    """From the diameter; not below the number of a long run, nor far above the paper's window."""
+    geometry = replace(FAR, strong_convexity=slope * 2.0**-53 / run.learning_rate)
+    cert = certify(run, geometry)
+    cert.verify()
+    Certificate.from_json(cert.to_json()).verify()
+    long = certify(replace(run, steps=10**15), geometry)
+    assert long.epsilon(1e-5) <= cert.epsilon(1e-5) * (1 + 1e-9)
+    if isinstance(run, NoisyGD) and slope == 0.0:
+        expected = gd_proj_best(1e-7 / 10**9, 1e-8, 10.0, 2**53)
+        assert cert.mu == pytest.approx(expected, rel=1e-9)
+
+
+def test_sampled_batches_on_a_wide_set_have_a_number() -> None:
+    run = NoisySGD(
+        n=10**9,
+        batch_size=10**8,
+        steps=math.inf,  # type: ignore[arg-type]
+        learning_rate=1e-7,
+        noise=0.1,
+    )
+    cert = certify(run, FAR)
+    assert cert.bound == "Thm sgd-proj"
+    cert.verify()
+
+
+def test_the_stationary_law_is_not_that_of_a_long_run() -> None:
+    """A contraction that 2^53 steps do not feel: no formula for so many steps is one for all."""
+    close = replace(FAR, strong_convexity=2.0**-53 / 1e-16)
+    run = LangevinMC(steps=math.inf, learning_rate=1e-16)
+    names = [bound.name for bound in evaluate(run, close).found]
+    assert "Thm gd-sc" not in names
+    plain = NoisyGD(n=10**9, steps=math.inf, learning_rate=1e-7, noise=0.1)
+    names = [bound.name for bound in evaluate(plain, replace(close, strong_convexity=1e-9)).found]
+    assert "Thm gd-sc" not in names
+    assert "Thm gd-proj" in names
+
+
+@pytest.mark.parametrize("steps", [math.inf, 2**53])
+def test_the_strongly_convex_theorem_is_verified_next_to_no_contraction(steps: Any) -> None:
+    run = NoisySGD(n=1000, batch_size=10, steps=steps, learning_rate=0.5, noise=0.1)
+    geometry = Geometry(strong_convexity=2e-6, smoothness=1.0, sensitivity=1.0)
+    cert = certify(run, geometry, bounds="paper")
+    assert cert.bound == "Thm sgd-sc"
+    cert.verify()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        NoisyGD(n=1, steps=2**53, learning_rate=50.0, noise=1.0),
+        LangevinMC(steps=2**53, learning_rate=50.0),
+    ],
+)
+def test_records_without_effect_are_verified_however_steps_expand(run: Any) -> None:
+    geometry = Geometry(strong_convexity=-1e5, smoothness=1e-3, sensitivity=0.0, diameter=1e-6)
+    cert = certify(run, geometry)
+    assert cert.bound == "Theorem B1"
+    assert cert.mu == 0.0
+    cert.verify()

@@ -101,9 +101,12 @@ class _Plan(NamedTuple):
     pieces: list[_Piece]
 
 
-def expanding_shifts(chain: Chain, noise: float, start: float) -> Shifts:
+def expanding_shifts(
+    chain: Chain, noise: float, start: float, *, from_diameter: bool = False
+) -> Shifts:
     """The best shifts, for steps whose noise is `noise`; `start` is the diameter in its units.
 
+    `from_diameter` allows only starts from the diameter, where there are any.
     Raises `UnmetHypothesis` where the shifts have too many blocks to be listed.
 
     >>> shape = dict(visits=10**9, period=4, first=4, gap=0, final=0.0, tail=0)
@@ -120,7 +123,7 @@ def expanding_shifts(chain: Chain, noise: float, start: float) -> Shifts:
     energy = math.fsum([between * (chain.visit * period), *(piece.energy for piece in ends)])
     plans = _bounded_plans(chain, log_r, right, pooled, period)
     best = min((plan for plan in plans if plan.energy < math.inf), key=_energy, default=None)
-    if best is not None and (best.energy < energy or between > MOST_BLOCKS):
+    if best is not None and (from_diameter or best.energy < energy or between > MOST_BLOCKS):
         first, last = ([piece[i] for piece in best.pieces] for i in (0, 1))
         amounts = [piece.p / piece.v * noise for piece in best.pieces]
         mu = stated_mu(math.sqrt(best.energy))

@@ -62,10 +62,13 @@ class _Plan(NamedTuple):
     blocks: tuple[_Block, ...]
 
 
-def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
+def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool = False) -> Shifts:
     """The same as `optimal_shifts(schedule.expand())`, at a cost that does not grow with t.
 
     [Theorem B1; contains BSA24, Thm gd-sc, gd-proj, mgd-sc, mgd-proj]
+
+    `from_diameter` allows only starts from distance D, where there is one: such shifts ask nothing
+    of the steps before theirs, so they hold for every longer run that ends with the same steps.
 
     >>> a_million_epochs = PeriodicSchedule(0.9, 1.0, 1.0, period=40, first=40, steps=40 * 10**6)
     >>> round(optimal_shifts_periodic(a_million_epochs).mu, 6)
@@ -75,7 +78,7 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
     if n == 0 or schedule.sensitivity == 0.0:
         return frozen_shifts(0, 0.0, ([1], [t], [t]), [0.0], 0.0)
     if c > 1.0:
-        return _expanding(schedule)
+        return _expanding(schedule, from_diameter)
     if c == 0.0:
         # The last step forgets everything before it.
         s = float(schedule.sensitivity) if schedule.last_visit == t else 0.0
@@ -83,10 +86,10 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule) -> Shifts:
         ratio = s / float(schedule.noise)
         plan = _Plan(ratio * ratio, 0, 0.0, (*head, _Block(t, t, t, s)))
         return _as_shifts(plan, 1.0)
-    return _contracting(schedule)
+    return _contracting(schedule, from_diameter)
 
 
-def _contracting(schedule: PeriodicSchedule) -> Shifts:
+def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
     """0 < c <= 1: the closed forms of the module's docstring, in units of the noise."""
     c, ell, n = float(schedule.contraction), int(schedule.period), schedule.visits
     K, t, j = schedule.last_visit, int(schedule.steps), int(schedule.first)
@@ -115,18 +118,29 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
     if j > 1:
         best = best._replace(blocks=(_Block(1, j - 1, j - 1, 0.0), *best.blocks))
     best = best._replace(tau=0)
+    forced = from_diameter and math.inf > D
+    if forced:
+        best = best._replace(energy=math.inf)
+        if n == 1:
+            # nothing moves the runs apart before the only visit: the longest clock is best
+            best = plan(0, D, D * c ** (K - 1), 0)
     d = D / s
     gain = -math.expm1(ell * log_c)  # 1 - c^ell
-    if d * gain < 1.0:
+    if d * gain < 1.0 or forced:
         if tail:
             O3, V3 = D * c**tail, geometric_sum(2.0 * log_c, tail)
             last = _Plan(O3 * O3 / V3, K, D, (_Block(K + 1, t, t, O3 / V3),))
             best = min(best, last, key=_energy)
-        if n > 1:
-            q = d * ell if c == 1.0 else math.log1p(-d * gain) / log_c
+        # forced, it may start in front of the first step: longer runs have steps before it
+        most = n if forced and j >= ell else n - 1
+        if most > 0:
+            # if the distance never reaches D, the later it starts from there, the worse
+            q = math.inf
+            if d * gain < 1.0:
+                q = d * ell if c == 1.0 else math.log1p(-d * gain) / log_c
             for middle in ((2 - ell + q) / ell, (q - 2 * tail) / ell):
-                i = math.floor(min(max(middle, 1.0), n - 1.0))
-                for periods in (i, min(i + 1, n - 1)):
+                i = math.floor(min(max(middle, 1.0), float(most)))
+                for periods in (i, min(i + 1, most)):
                     jump = D * c ** (periods * ell - 1)
                     start = plan(K - periods * ell, D, jump, periods - 1)
                     best = min(best, start, key=_energy)
@@ -135,7 +149,7 @@ def _contracting(schedule: PeriodicSchedule) -> Shifts:
     return _as_shifts(best, sd, tail)
 
 
-def _expanding(schedule: PeriodicSchedule) -> Shifts:
+def _expanding(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
     """c > 1."""
     sd, D = float(schedule.noise), float(schedule.diameter)
     chain = Chain(
@@ -149,7 +163,7 @@ def _expanding(schedule: PeriodicSchedule) -> Shifts:
         tail=int(schedule.steps) - schedule.last_visit,
         diameter=D / sd,
     )
-    return expanding_shifts(chain, sd, D)
+    return expanding_shifts(chain, sd, D, from_diameter=from_diameter)
 
 
 def _energy(plan: _Plan) -> float:

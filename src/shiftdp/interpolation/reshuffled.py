@@ -106,20 +106,25 @@ class _Plan(NamedTuple):
     blocks: list[_Piece]
 
 
-def optimal_shifts_reshuffled(schedule: ReshuffledSchedule) -> Shifts:
+def optimal_shifts_reshuffled(
+    schedule: ReshuffledSchedule, *, from_diameter: bool = False
+) -> Shifts:
     """The same as `optimal_shifts(schedule.expand())`, at a cost that does not grow with it.
+
+    `from_diameter` allows only starts from distance D, where there is one.
 
     >>> args = dict(period=40, epochs=10**6, rest=40, position=7)
     >>> round(optimal_shifts_reshuffled(ReshuffledSchedule(0.9, 1.0, 1.0, 1.0, **args)).mu, 6)
     0.02001
     """
     if not schedule.earlier > 0.0 or schedule.contraction == 0.0 or not schedule.epochs:
-        return _last_visit_alone(schedule)
+        return _last_visit_alone(schedule, from_diameter)
     if schedule.contraction > 1.0:
-        return _expanding(schedule)
-    best = _plan(schedule, 0)
+        return _expanding(schedule, from_diameter)
+    plans = [] if from_diameter and schedule.diameter < math.inf else [_plan(schedule, 0)]
     if schedule.diameter < math.inf:
-        best = min((best, *_bounded_plans(schedule)), key=_energy)
+        plans += _bounded_plans(schedule, from_diameter)
+    best = min(plans, key=_energy)
     mu = stated_mu(math.sqrt(best.energy), schedule.rest + schedule.period)
     first, last = ([piece[i] for piece in best.blocks] for i in (0, 1))
     amounts = [piece.p / piece.v * schedule.noise for piece in best.blocks]
@@ -127,7 +132,7 @@ def optimal_shifts_reshuffled(schedule: ReshuffledSchedule) -> Shifts:
     return frozen_shifts(best.tau, start, (first, last, last), amounts, mu)
 
 
-def _last_visit_alone(schedule: ReshuffledSchedule) -> Shifts:
+def _last_visit_alone(schedule: ReshuffledSchedule, from_diameter: bool) -> Shifts:
     """Earlier visits do nothing, there are none, or c = 0 forgets them: at most one counts."""
     t, K = schedule.steps, schedule.epochs
     at, s = K * schedule.period + schedule.position, schedule.final
@@ -136,10 +141,10 @@ def _last_visit_alone(schedule: ReshuffledSchedule) -> Shifts:
     elif not schedule.position:
         at, s = t, 0.0
     once = PeriodicSchedule(schedule.contraction, s, schedule.noise, t, at, t, schedule.diameter)
-    return optimal_shifts_periodic(once)
+    return optimal_shifts_periodic(once, from_diameter=from_diameter)
 
 
-def _expanding(schedule: ReshuffledSchedule) -> Shifts:
+def _expanding(schedule: ReshuffledSchedule, from_diameter: bool) -> Shifts:
     """c > 1."""
     sd, rest, at = schedule.noise, schedule.rest, schedule.position
     chain = Chain(
@@ -153,7 +158,7 @@ def _expanding(schedule: ReshuffledSchedule) -> Shifts:
         tail=rest - at,
         diameter=schedule.diameter / sd,
     )
-    return expanding_shifts(chain, sd, schedule.diameter)
+    return expanding_shifts(chain, sd, schedule.diameter, from_diameter=from_diameter)
 
 
 def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
@@ -201,7 +206,7 @@ def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
     return _Plan(math.fsum(b.p * b.p / b.v for b in blocks), tau, blocks)
 
 
-def _bounded_plans(schedule: ReshuffledSchedule) -> list[_Plan]:
+def _bounded_plans(schedule: ReshuffledSchedule, from_diameter: bool) -> list[_Plan]:
     """Starts from D: after the final visit, the one before it, and the best of the earlier ones."""
     ell, K, t = schedule.period, schedule.epochs, schedule.steps
     starts = [K * ell + schedule.position] if schedule.position else []
@@ -209,7 +214,7 @@ def _bounded_plans(schedule: ReshuffledSchedule) -> list[_Plan]:
     plans = [_plan(schedule, tau) for tau in starts if 0 < tau < t]
     gap = -math.expm1(ell * math.log(schedule.contraction))
     # otherwise the two runs never come so far apart
-    if K > 1 and schedule.diameter * gap < schedule.earlier:
+    if K > 1 and (from_diameter or schedule.diameter * gap < schedule.earlier):
 
         def back(i: int) -> _Plan:
             return _plan(schedule, (K - i) * ell)

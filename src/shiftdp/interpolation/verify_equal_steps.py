@@ -144,6 +144,8 @@ class _Check:
 
     def mu(self) -> tuple[float, float]:
         self._check_start()
+        if not self.visits and not self.start:
+            return 0.0, 0.0  # the two runs are the same
         energy, later = Decimal(0), Decimal(0)
         pairs: list[tuple[Decimal, Decimal]] = []  # S(j) and A(j), where it matters
         stretches: list[_Stretch] = []  # of visits between the first and the last of a block

@@ -24,7 +24,7 @@ from shiftdp.interpolation.verify_equal_steps import float_above
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Bound, Family, Proof, Rule
-from shiftdp.last_iterate.endless import require_forgotten, stand_in
+from shiftdp.last_iterate.endless import holds_for_longer, require_forgotten, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import (
     BatchRun,
@@ -51,6 +51,7 @@ __all__ = [
     "composition_mu",
     "composition_name",
     "descent_hypotheses",
+    "for_every_length",
     "full_batch",
     "proofs_of",
     "rules_for",
@@ -76,6 +77,18 @@ def solve(schedule: StepSchedule) -> Shifts:
     return _SOLVERS[type(schedule)](schedule)
 
 
+def _solve_for_every_length(run: Any, geometry: Geometry, proof: Proof) -> Proof:
+    """The proof, with the best shifts of those that hold for every run longer than the stand-in."""
+    if holds_for_longer(run, geometry, proof.shifts):
+        return proof
+    schedule = schedule_of(run, geometry, proof.visits)
+    if isinstance(schedule, PeriodicSchedule):
+        return replace(proof, shifts=optimal_shifts_periodic(schedule, from_diameter=True))
+    if isinstance(schedule, ReshuffledSchedule):
+        return replace(proof, shifts=optimal_shifts_reshuffled(schedule, from_diameter=True))
+    return proof
+
+
 _SOLVERS: dict[type, Callable[[Any], Shifts]] = {
     Schedule: optimal_shifts,
     PeriodicSchedule: optimal_shifts_periodic,
@@ -83,12 +96,15 @@ _SOLVERS: dict[type, Callable[[Any], Shifts]] = {
 }
 
 
-def proofs_of(run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
-    """The best shifts for each outcome that matters."""
-    return tuple(
+def proofs_of(run: BatchRun, geometry: Geometry, *, endless: bool = False) -> tuple[Proof, ...]:
+    """The best shifts for each outcome that matters; `endless`: also for every longer run."""
+    proofs = (
         Proof(case.visits, case.weight, solve(schedule_of(run, geometry, case.visits)))
         for case in outcomes(run, geometry)
     )
+    if not endless:
+        return tuple(proofs)
+    return tuple(_solve_for_every_length(run, geometry, proof) for proof in proofs)
 
 
 def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
@@ -169,7 +185,10 @@ def _shifted(run: BatchRun, geometry: Geometry) -> Bound:
     """Theorem B1, and Theorem B4 where the order is random."""
     given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
-    proofs = proofs_of(run, geometry)
+    return _by_shifts(run, geometry, proofs_of(run, geometry))
+
+
+def _by_shifts(run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...]) -> Bound:
     if run.order == "fixed" or len(proofs) == 1:
         proofs = tuple(_sharpened(proof, run, geometry) for proof in proofs)
         f: TradeoffFunction = GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
@@ -179,6 +198,21 @@ def _shifted(run: BatchRun, geometry: Geometry) -> Bound:
         f = Mixture(parts, [proof.weight for proof in proofs])
         name = "Theorem B4"
     return Bound(name, "ours", f, descent_hypotheses(name, run, geometry), proofs)
+
+
+def for_every_length(bound: Bound, run: Any, geometry: Geometry) -> Bound:
+    """A bound on the stand-in of an endless run as one on every longer run, or `UnmetHypothesis`.
+
+    Where the best shifts hold for the stand-in alone, those from the diameter take their place.
+    """
+    shifted = tuple(proof for proof in bound.proofs if isinstance(proof, Proof))
+    if shifted and geometry.sensitivity > 0.0:
+        descent = full_batch(run) if isinstance(run, NoisySGD) else run
+        proofs = tuple(_solve_for_every_length(descent, geometry, proof) for proof in shifted)
+        if any(new is not old for new, old in zip(proofs, shifted, strict=True)):
+            bound = _by_shifts(descent, geometry, proofs)
+    require_forgotten(run, geometry, bound.name, bound.proofs)
+    return bound
 
 
 def within_composition(bound: Bound, run: object, geometry: Geometry) -> Bound:
@@ -301,10 +335,7 @@ def _langevin(
         if math.isfinite(run.steps):
             return rule(run.as_descent(run.steps), geometry)
         descent = stand_in(run.as_descent(run.steps), geometry)
-        bound = rule(descent, geometry)
-        if bound.family != "paper":
-            require_forgotten(descent, geometry, bound.name, bound.proofs)
-        return bound
+        return for_every_length(rule(descent, geometry), descent, geometry)
 
     return apply
 

@@ -8,11 +8,20 @@ every longer run whose last N steps look the same is mu-GDP with
 
 *Proof.* Start the shifts N steps before the end, at distance z. In the variables of Theorem B1 the
 obstacle rises by J = c^N z throughout, so the old path plus J V_k/V_N stays below it. Its energy is
-mu_N^2 + 2 J O_N/V_N + J^2/V_N, and O_N <= mu_N sqrt(V_N) by Cauchy and Schwarz; V_N >= sd^2. ∎
+mu_N^2 + 2 J O_N/V_N + J^2/V_N, and O_N <= mu_N sqrt(V_N) by Cauchy and Schwarz; V_N >= sd^2.
+The same holds for shifts that begin at some tau from the distance that is possible there: it is
+larger by c^tau z at most, which again is J at the end. ∎
 
 A shorter run in whole epochs is the longer one without its first visits, which never has a larger
-mu. And a proof that starts from the diameter at some tau > 0 asks nothing of the steps before it.
-So it is enough to certify one run that is long enough: the stand-in.
+mu. So it is enough to certify one run that is long enough, the *stand-in*, by a proof of one of
+three kinds:
+
+- c^N z / sd is far below the last digit of mu;
+- it starts from the diameter, whatever the step: it asks nothing of the steps before;
+- it proves mu = 0: of a record that is never used, or whose last use a step with c = 0 forgets.
+
+Any other proof holds for the stand-in alone. One that starts at tau > 0 from the distance that tau
+steps can lead to is such a one: before the same step of a longer run there are more.
 """
 
 from __future__ import annotations
@@ -31,13 +40,18 @@ from shiftdp.last_iterate.stochastic_shifts import (
 )
 
 if TYPE_CHECKING:
+    from shiftdp.interpolation.shifts import Shifts
     from shiftdp.last_iterate.bound import Proof
 
-__all__ = ["is_endless", "require_forgotten", "stand_in"]
+__all__ = ["holds_for_longer", "is_endless", "require_forgotten", "stand_in"]
 
 _LONGEST = 2**53
-# c^N z / sd against mu_N, as a logarithm: far below the margin of 1e-12 that every mu carries
+# c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
+# rounding; half of it (2e-22) is what is asked for, far below the last digit of mu.
 _FORGOTTEN = 100.0
+# the closed forms that look back a window from the diameter, and those that sum over all steps
+_WINDOWS = ("Thm gd-proj", "Thm mgd-proj")
+_SERIES = ("Thm gd-sc", "Thm mgd-sc")
 
 
 def is_endless(run: Run) -> bool:
@@ -61,7 +75,7 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         cap = finite.batch_cap
         steps = steps_of(finite, geometry) if cap is None else capped_steps(finite, geometry, cap)
         if not geometry.bounded and not _faded(steps.c, _LONGEST):
-            raise _remembered(run, steps.c)
+            raise _remembered(run, geometry, steps.c)
         return finite
     batches = run.batches
     c = geometry.contraction(run.learning_rate)
@@ -74,7 +88,7 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         enough = batches + need / -log_c
     if enough > longest or (c >= 1.0 and not geometry.bounded):
         if not geometry.bounded:
-            raise _remembered(run, c)
+            raise _remembered(run, geometry, c)
         enough = longest
     given["steps"] = -(-math.ceil(enough) // batches) * batches
     return type(run)(**given)
@@ -87,17 +101,40 @@ def require_forgotten(
     if geometry.sensitivity == 0.0:
         return
     c = geometry.contraction(run.learning_rate)
-    if not proofs:
-        raise _remembered(run, c)
+    if not proofs and not _closed_form_holds(run, c, name):
+        raise _remembered(run, geometry, c)
     for proof in proofs:
         if isinstance(proof, StochasticProof):
-            kept = not _settled(run, geometry, name, proof)
+            holds = _settled(run, geometry, name, proof)
         else:
-            # mu = 0: a record that is never used, however long the run
-            counts = proof.shifts.tau == 0 and proof.shifts.mu > 0.0
-            kept = counts and not _faded(c, run.steps)
-        if kept:
-            raise _remembered(run, c)
+            holds = holds_for_longer(run, geometry, proof.shifts)
+        if not holds:
+            raise _remembered(run, geometry, c)
+
+
+def holds_for_longer(run: Any, geometry: Geometry, shifts: Shifts) -> bool:
+    """Whether these shifts for the stand-in (`run`) prove their mu for every longer run as well."""
+    if shifts.mu == 0.0 or shifts.start >= geometry.diameter:
+        return True
+    c = geometry.contraction(run.learning_rate)
+    if c == 0.0 or not c < 1.0:
+        return c == 0.0
+    divisor = run.n if isinstance(run, NoisySGD) else run.divisor_of(run.batches)
+    far = min(
+        geometry.diameter / run.learning_rate, geometry.sensitivity / divisor / (1.0 - c)
+    )  # z in units of the learning rate; the last batch, if any, is the smaller one
+    left = run.steps * math.log(c) + math.log(far / run.noise)
+    return bool(left <= math.log(shifts.mu) - _FORGOTTEN / 2.0)
+
+
+def _closed_form_holds(run: Any, c: float, name: str) -> bool:
+    """Whether a formula of the paper for this many steps is one for every number of them.
+
+    Those for strong convexity miss their limit by parts of c^(t-l), l being the steps of an epoch.
+    """
+    if name in _SERIES:
+        return _faded(c, run.steps - run.batches)
+    return name in _WINDOWS
 
 
 def _settled(run: NoisySGD, geometry: Geometry, name: str, proof: StochasticProof) -> bool:
@@ -108,18 +145,21 @@ def _settled(run: NoisySGD, geometry: Geometry, name: str, proof: StochasticProo
     steps = steps_of(run, geometry) if cap is None else capped_steps(run, geometry, cap)
     if starts_from_diameter(steps, proof.tau):
         return True
-    return (cap is None or cap >= run.n) and _faded(steps.c, proof.tau)
+    # the sum of Thm sgd-sc lacks the last of these steps
+    separate = proof.tau if proof.split is None else proof.tau - 1
+    return (cap is None or cap >= run.n) and _faded(steps.c, separate)
 
 
 def _faded(c: float, steps: float) -> bool:
     return c < 1.0 and (c == 0.0 or steps * math.log(c) <= -_FORGOTTEN / 2.0)
 
 
-def _remembered(run: Any, c: float) -> UnmetHypothesis:
+def _remembered(run: Any, geometry: Geometry, c: float) -> UnmetHypothesis:
+    body = "a smaller bounded set" if geometry.bounded else "a bounded set"
     return UnmetHypothesis(
         "steps",
         math.inf,
         f"has no finite bound here: with contraction {c:.17g} and no use of a diameter, the steps "
         "of long ago are never forgotten",
-        "give a number of steps, or a ridge, or a bounded set",
+        f"give a number of steps, or a ridge, or {body}",
     )

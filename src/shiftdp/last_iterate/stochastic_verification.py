@@ -21,7 +21,10 @@ __all__ = ["verify_constants", "verify_gap", "verify_groups"]
 _DIGITS = Context(prec=80, Emin=-(10**17), Emax=10**17)
 _SLACK = Decimal("1e-60")
 _SAME = Fraction(1, 2**49)  # how much more a constant may be than what it rounds
-_SAME_GAP, _SAME_FAILURE = 1 + Decimal("1e-9"), 1 + Decimal("1e-2")  # the same for these
+_SAME_FAILURE = 1 + Decimal("1e-2")  # the same for the probability of a failure
+# What the forgotten steps of a run without end may add to a distance; shifts are rounded up by far
+# more. See `shiftdp.last_iterate.endless`.
+_LONGER = Decimal("1e-20")
 _TINY = Decimal("1e-30")
 _MOST_TERMS = 100_000
 # A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
@@ -43,12 +46,19 @@ def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> N
 
 
 def verify_groups(
-    run: NoisySGD, geometry: Geometry, proof: StochasticProof, failure: float
+    run: NoisySGD,
+    geometry: Geometry,
+    proof: StochasticProof,
+    failure: float,
+    *,
+    endless: bool = False,
 ) -> None:
     """Raise unless the shifts of Theorem B3 bring the two runs together.
 
     The distance of the two runs is followed group by group to the last step, in 80 digits, and must
-    not be positive there. `failure` may be more than the batch cap makes it, not less.
+    not be positive there. `failure` may be more than the batch cap makes it, not less. `endless`:
+    the run stands in for every longer one, in which more than tau steps may come before these. So
+    they start from the diameter, or from a distance that more steps would not increase.
     """
     tau, groups, cap = proof.tau, proof.groups, proof.cap
     _require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
@@ -61,7 +71,9 @@ def verify_groups(
     with localcontext(_DIGITS):
         slope = _decimal(c)
         # the distance at tau, and how many steps have to keep to the batch cap for it
-        starts = [(_separation(slope, _decimal(apart), tau), run.steps)]
+        starts = []
+        if not endless or ((cap is None or cap >= run.n) and _forgotten(slope, tau)):
+            starts.append((_separation(slope, _decimal(apart), tau), run.steps))
         if geometry.bounded:
             starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
         together = [counted for start, counted in starts if _meet(slope, start, groups)]
@@ -94,9 +106,10 @@ def verify_gap(
             tail = max(0, run.steps - count - 1)
             exact = 2 * alpha * _separation(slope, _decimal(_apart(run, geometry)), tail)
             exact *= slope ** (count + 1) if slope else 0
+        # it may be more: next to c = 1, rounding c up alone raises it by parts of 1e-9 and above
         _require(
-            exact * (1 + _SLACK) <= Decimal(gap) + _UNDERFLOW and gap <= exact * _SAME_GAP + _TINY,
-            f"the Gaussian factor has mu={gap!r}, which is not that of the split",
+            exact * (1 + _LONGER) <= Decimal(gap) + _UNDERFLOW,
+            f"the Gaussian factor has mu={gap!r}, which is less than that of the split",
         )
 
 
@@ -112,7 +125,7 @@ def _diameter(run: NoisySGD, geometry: Geometry) -> Fraction:
 
 def _meet(slope: Decimal, start: Decimal, groups: tuple[tuple[float, int], ...]) -> bool:
     """Whether the distance, followed group by group, is gone at the end."""
-    distance = scale = start * (1 + _SLACK)
+    distance = scale = start * (1 + _LONGER)
     for a, n in groups:
         power = slope**n if slope else Decimal(0)
         distance = power * distance - Decimal(a) * _series(slope, power, n)
@@ -138,6 +151,11 @@ def _separation(slope: Decimal, gap: Decimal, steps: int) -> Decimal:
     """How far apart coupled runs are after so many steps."""
     power = slope**steps if slope or not steps else Decimal(0)
     return gap * _series(slope, power, steps) if steps else Decimal(0)
+
+
+def _forgotten(slope: Decimal, steps: int) -> bool:
+    """Whether what came before so many steps adds less to the distance than is allowed for."""
+    return slope < 1 and (not slope or slope**steps <= _LONGER / 10)
 
 
 def _series(slope: Decimal, power: Decimal, n: int) -> Decimal:

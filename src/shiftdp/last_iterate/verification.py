@@ -99,9 +99,10 @@ def _verify(certificate: Certificate, *, endless: bool = False) -> None:
         _verify(finite, endless=True)
         return
     if isinstance(certificate.run, NoisySGD) and certificate.bound != "Theorem B1":
-        _verify_random_batches(certificate, certificate.run)
+        _verify_random_batches(certificate, certificate.run, endless)
         return
     run = _descent(certificate)
+    endless = endless or getattr(certificate.run, "steps", 0) == math.inf  # Langevin
     if run is not None and certificate.bound == composition_name(run):
         _require(not certificate.proofs, "composition needs no proof")
         mu, proved = _mu(certificate.f), composition_mu(run, certificate.geometry)
@@ -143,7 +144,7 @@ def _descent(certificate: Certificate) -> BatchRun | None:
     return run if isinstance(run, (NoisyGD, NoisyCGD)) else None
 
 
-def _verify_random_batches(certificate: Certificate, run: NoisySGD) -> None:
+def _verify_random_batches(certificate: Certificate, run: NoisySGD, endless: bool) -> None:
     """The parameters of the theorem are checked, and f must be what it gives for them."""
     geometry, proofs, name = certificate.geometry, certificate.proofs, certificate.bound
     _require(len(proofs) <= 1, "one proof is enough")
@@ -162,7 +163,7 @@ def _verify_random_batches(certificate: Certificate, run: NoisySGD) -> None:
         verify_gap(run, geometry, stochastic, gap, projected=projected)
     elif stochastic is not None:
         failure = f.failure if isinstance(f, WithFailure) else 0.0
-        verify_groups(run, geometry, stochastic, failure)
+        verify_groups(run, geometry, stochastic, failure, endless=endless)
     expected = rebuild(name, run, geometry, stochastic, accuracy_of(f))
     # the probability of a failure was checked; its last digits depend on the machine
     same = f.base if isinstance(f, WithFailure) else f
