@@ -50,6 +50,14 @@ smoothness (R^2 / h) are made: they then lie between 1e-36 and 1e36.
 LEAST_DELTA = 1e-300
 """Of a delta that is asked for: the products of the formulas with it are normal floats."""
 
+GREATEST_ORDER = 1e100
+"""The largest order of a Renyi divergence: its square is a number, so no moment is inf - inf."""
+
+LEAST_ACCURACY = 1e-6
+"""The finest accuracy of a certificate: the work grows without bound as it shrinks, and whoever
+reads a file has to do that work.
+"""
+
 RIDGE_GREATEST = 1e36
 """The most that a ridge may add to the smoothness."""
 

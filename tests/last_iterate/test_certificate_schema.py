@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shiftdp import InvalidInput
+from shiftdp import Geometry, InvalidInput, NoisySGD, certify
 from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certificate_schema import SCHEMA, written
@@ -152,3 +152,19 @@ def test_what_was_read_loosely_is_refused(text: str) -> None:
 def test_an_older_format_is_refused_with_the_remedy() -> None:
     with pytest.raises(InvalidInput, match="certify the run anew"):
         Certificate.from_json(changed(format="shiftdp-certificate/1"))
+
+
+def test_an_accuracy_finer_than_certify_issues_is_refused() -> None:
+    run = NoisySGD(n=100, batch_size=5, steps=100, learning_rate=0.1, noise=0.5)
+    geometry = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
+    finest = certify(run, geometry, bounds="composition", accuracy=1e-6)
+    text = finest.to_json()
+    assert Certificate.from_json(text) == finest
+    edited = text.replace('"accuracy": 1e-06', '"accuracy": 1e-09')
+    assert edited != text
+    with pytest.raises(InvalidInput, match="accuracy"):
+        Certificate.from_json(edited)
+    with pytest.raises(InvalidInput, match="accuracy"):
+        certify(run, geometry, accuracy=1e-9)
+    with pytest.raises(InvalidInput, match="order"):
+        finest.renyi(1e155)

@@ -127,7 +127,7 @@ class Composite(TradeoffFunction):
 
     def _delta_or(self, epsilon: Array, floor: Array) -> Array:
         least = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), floor)
-        delta = np.where(epsilon == math.inf, 0.0, 1.0)
+        delta = np.where(epsilon == math.inf, self._revealed(), 1.0)
         todo = np.flatnonzero(np.isfinite(epsilon))
         for bucket in range(_BUCKETS):
             if todo.size == 0:
@@ -255,8 +255,16 @@ class Composite(TradeoffFunction):
         return LooseProduct(self.factors)
 
     def _infinite(self) -> float:
-        """The probability that some loss is infinite, from above."""
+        """The probability that some loss is infinite, from above, by the union bound."""
         return math.fsum(k * _at_infinity(f) for f, k in self.factors)
+
+    def _revealed(self) -> float:
+        """The same probability, 1 - (1 - q_1)^{k_1} (1 - q_2)^{k_2} ..., rounded up: delta(inf)."""
+        shares = [(_at_infinity(f), k) for f, k in self.factors]
+        if any(q >= 1.0 for q, _ in shares):
+            return 1.0
+        kept = math.fsum(k * math.log1p(-q) for q, k in shares)
+        return min(1.0, -math.expm1(kept) * (1.0 + 2e-15))
 
     # --- the compositions behind them ---
 
@@ -355,6 +363,8 @@ class Composite(TradeoffFunction):
         self, mesh: float, saddle: Saddle, sides: tuple[int, ...] = (+1, -1)
     ) -> list[GridLaw]:
         """The upper and the lower law, or one of them; raises `GridTooFine`."""
+        if self._revealed() >= 1.0:  # then no finite loss is left to be put on a grid
+            raise _LossesTooLarge("all losses are infinite")
         return self._on_mesh(self._aligned(mesh, saddle), saddle, sides)
 
     def _aligned(self, mesh: float, saddle: Saddle) -> float:
@@ -362,7 +372,8 @@ class Composite(TradeoffFunction):
         mesh = min(mesh, 0.25 * saddle.farthest)
         for f, _ in self.factors:
             largest = f._largest_loss()
-            if math.isfinite(largest) and largest > 0.0:
+            # a loss beyond every count of meshes is beyond every grid
+            if math.isfinite(largest / mesh) and largest > 0.0:
                 return largest / math.ceil(largest / mesh)
         return mesh
 

@@ -83,7 +83,8 @@ class GridLaw:
 
     def delta(self, epsilon: Array) -> Array:
         """A bound on delta(eps), exact between the points; outside the window a trivial one."""
-        place = np.floor(epsilon / self.mesh) - self.start
+        with np.errstate(over="ignore"):  # an infinite place is outside the window, too
+            place = np.floor(epsilon / self.mesh) - self.start
         inside = (place >= 0) & (place < self.size - 1)
         bound = np.where(place < 0, 1.0, 0.0) if self.side > 0 else np.zeros(epsilon.shape)
         if self.side > 0 and np.any(place >= self.size - 1):

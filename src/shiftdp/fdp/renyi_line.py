@@ -55,6 +55,7 @@ _TALL = 16.0  # no strip need be wider
 _MOST_NODES = 200_000
 _NEAR = 1.0  # |log r| below which r - 1 is summed as such
 _STEEP = 690.0  # exponents beyond are not exponentiated
+_LEAST = 1e-290  # M - 1 below which its terms would underflow
 _LARGEST = 1e150  # means whose squares, times orders, are numbers
 _SERIES = 18
 
@@ -73,6 +74,8 @@ def line_log_moment(
         return known
     mean = (1.0 - p) * (a + b) + p * (d + e)
     likely = 0.5 * order * s * mean * mean
+    if likely < _LEAST:
+        return known
     margin = _MARGIN - min(0.0, math.log(max(likely, 1e-300))) + math.log(2.0 * order)
     # the strip that allows the longest step
     strips = _STRIPS * min(math.pi / max(d - a, e - b, 1e-300), _TALL) * (1.0 - 1e-9)
@@ -114,13 +117,14 @@ def participating(p: float, least: float, most: float, order: float) -> float:
     """
     half = 0.5 * order * (order - 1.0) * (1.0 + 1e-15)
     moments = [half * m * m if m < _LARGEST else math.inf for m in (least, most)]
-    return log_mean_moment([(1.0 - p, moments[0]), (p, moments[1])])
+    rounding = 2e-323 if most > 0.0 else 0.0  # what underflows is still positive
+    return log_mean_moment([(1.0 - p, moments[0]), (p, moments[1])]) + rounding
 
 
 def log_one_more(log_excess: float) -> float:
-    """log(1 + e^v), rounded up."""
+    """log(1 + e^v), rounded up; positive even where it underflows."""
     if log_excess < 30.0:
-        return math.log1p(math.exp(log_excess)) * (1.0 + 4 * _U)
+        return math.log1p(math.exp(log_excess)) * (1.0 + 4 * _U) + 2e-323
     return (log_excess + math.exp(-log_excess)) * (1.0 + 4 * _U)
 
 
@@ -158,6 +162,7 @@ def _integrand(
         # |r - 1| < e, and the denominator is off by no more than the rounding itself
         moved = np.abs(w) + 4.0 * _U * (rounding / denominator + np.abs(w))
         log_f[near] = log_excess(np.copysign(moved, w), s)
+    log_f = np.maximum(log_f, -700.0)  # what underflows; it does not count against M - 1
     log_density = -0.5 * x * x - _LOG_SQRT_2PI
     margin = error_b + 4 * _U * (x * x + np.abs(log_b) + np.abs(log_f) + 4.0)
     log_g = log_density + log_b + log_f + margin

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftdp._checks import Array, array_in, count, number_in, probability
+from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp.fdp.duality import tradeoff_from_profile
@@ -148,7 +148,15 @@ class TradeoffFunction(ABC):
         """f(alpha): the least false negative rate at false positive rate alpha."""
         points = array_in("alpha", alpha, 0.0, 1.0)
         flat = points.ravel()
-        return _shaped(np.clip(self._beta(flat), 0.0, complement_down(flat)), points)
+        # the ends need no search: f(1) = 0, and f(0) = 1 - delta(inf)
+        beta = np.zeros(flat.shape)
+        if (flat == 0.0).any():
+            infinite = np.clip(self._delta(np.array([math.inf])), 0.0, 1.0)
+            beta[flat == 0.0] = complement_down(infinite)
+        inside = (flat > 0.0) & (flat < 1.0)
+        if inside.any():
+            beta[inside] = self._beta(flat[inside])
+        return _shaped(np.clip(beta, 0.0, complement_down(flat)), points)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -172,8 +180,8 @@ class TradeoffFunction(ABC):
         return _shaped(values, points)
 
     def renyi(self, order: float) -> float:
-        """The Renyi divergence D_order(Q || P), order > 1. [BSA24, app:rdp]"""
-        order = number_in("order", order, 1.0, open_low=True, open_high=True)
+        """The Renyi divergence D_order(Q || P), 1 < order <= 1e100. [BSA24, app:rdp]"""
+        order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         moment = self._log_moment(order)
         # what underflows is still positive
         return moment / (order - 1.0) + (5e-324 if moment > 0.0 else 0.0)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from shiftdp._checks import LEAST_ACCURACY
+
 __all__ = ["FORMAT", "SCHEMA", "written"]
 
 FORMAT = "shiftdp-certificate/2"
@@ -23,6 +25,7 @@ _NUMBER: Schema = {"type": "number"}
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 _NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0}
 _SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_ACCURACY: Schema = {"type": "number", "minimum": LEAST_ACCURACY, "maximum": 1}
 _INFINITE: Schema = {"const": "inf"}
 _NULL: Schema = {"type": "null"}
 _WORD: Schema = {"type": "string", "maxLength": 200}
@@ -118,7 +121,7 @@ _TRADEOFFS = (
     _object({"components": _list(_TRADEOFF, 1)}, "maximum"),
     _object({"components": _list(_TRADEOFF, 1)}, "minimum"),
     _object({"base": _TRADEOFF, "failure": _SHARE}, "with_failure"),
-    _object({"factors": _list(_pair(_TRADEOFF, _COUNT), 1), "accuracy": _SHARE}, "product"),
+    _object({"factors": _list(_pair(_TRADEOFF, _COUNT), 1), "accuracy": _ACCURACY}, "product"),
     _object({"base": _TRADEOFF, "p": _SHARE}, "subsampled"),
     _object(_STEP, "shifted_subsampled"),
     _object({**_STEP, "swapped": {"type": "boolean"}}, "poisson_zero_out"),

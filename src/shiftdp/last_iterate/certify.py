@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
-from shiftdp._checks import LEAST_DELTA, choice, number_in
+from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture, TradeoffFunction
 from shiftdp.last_iterate import assumptions as given
@@ -128,7 +128,7 @@ def certify(
         delta: where a bound with free parameters (NoisySGD) is made to be tightest. What comes
             back is valid at every delta.
         accuracy: how far epsilon may be above the exact value of the bound where it is composed
-            numerically (NoisySGD); about 1e-3 if not given. Closed forms are exact.
+            numerically (NoisySGD), from 1e-6; about 1e-3 if not given. Closed forms are exact.
 
     >>> from shiftdp.last_iterate import Geometry, NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -142,7 +142,7 @@ def certify(
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     if accuracy is not None:
-        accuracy = number_in("accuracy", accuracy, 1e-9, 1.0)
+        accuracy = number_in("accuracy", accuracy, LEAST_ACCURACY, 1.0)
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if is_endless(run) else run
     if isinstance(run, NoisySGD):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shiftdp._checks import number_in
+from shiftdp._checks import GREATEST_ORDER, number_in
 from shiftdp.fdp import Minimum, TradeoffFunction
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.stochastic_laws import composition_of
@@ -22,7 +22,7 @@ def renyi_of(certificate: Certificate, order: float) -> float:
 
     Of NoisySGD, composition is looked at as well; a run without end has none.
     """
-    order = number_in("order", order, 1.0, open_low=True, open_high=True)
+    order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
     found = _worst(certificate.f, order)
     run = certificate.run
     if isinstance(run, NoisySGD) and math.isfinite(run.steps):
