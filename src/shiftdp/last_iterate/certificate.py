@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import LEAST_DELTA, Array, array_in, number_in
 from shiftdp._kinds import CERTIFIED, Kind
+from shiftdp._printed import percent, trimmed, up
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.bound import Proof
@@ -151,13 +152,13 @@ class Certificate:
         """The guarantee in words."""
         epsilon = self.epsilon(delta)
         lines = [
-            f"{type(self.run).__name__}: ({epsilon:.4g}, {delta:g})-differential privacy "
+            f"{type(self.run).__name__}: ({trimmed(up(epsilon))}, {delta:g})-differential privacy "
             f"of the last iterate [{self.kind} bound]",
             f"  theorem      {self.bound}"
-            + (f", mu = {self.mu:.6g}" if self.mu is not None else ", not Gaussian"),
+            + (f", mu = {up(self.mu, 6)}" if self.mu is not None else ", not Gaussian"),
             f"  run          {_parameters(self.run)}",
-            f"  attacker     at most {self.tpr(0.01):.2%} true positives at 1% false positives; "
-            f"advantage at most {self.advantage():.2%}",
+            f"  attacker     at most {percent(self.tpr(0.01))} true positives at 1% false "
+            f"positives; advantage at most {percent(self.advantage())}",
         ]
         if self.training is not None:
             lines += [f"  {title:<12} {text}" for title, text in self.training.lines()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
+from shiftdp._printed import up
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import Bounds, certify
 from shiftdp.last_iterate.runs import NoisyCGD
@@ -40,8 +41,8 @@ class LastBatchCost:
         return (
             f"batch_size={run.batch_size} does not divide n={run.n}: in the last batch, the mean "
             f"of {records}, one weighs {times:.4g} times as much as elsewhere, and epsilon is "
-            f'{self.own_size:.4g} at delta={self.delta:g}; with last_batch="divide_by_b" it is '
-            f"{self.divide_by_b:.4g} (or take a batch size that divides n)"
+            f'{up(self.own_size)} at delta={self.delta:g}; with last_batch="divide_by_b" it is '
+            f"{up(self.divide_by_b)} (or take a batch size that divides n)"
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from shiftdp._checks import number_in
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._kinds import Kind
+from shiftdp._printed import column
 from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
 from shiftdp.interpolation.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.last_iterate.attained import attained_mu
@@ -55,10 +56,10 @@ class Table:
 
     def __str__(self) -> str:
         head = ("", f"epsilon (delta={self.delta:g})", "mu", "theorem")
-        body = [
-            (row.name, _number(row.epsilon), _number(row.mu), row.bound or row.note)
-            for row in self.rows
-        ]
+        body = []
+        for row in self.rows:
+            epsilon, mu = (_number(value, row.name) for value in (row.epsilon, row.mu))
+            body.append((row.name, epsilon, mu, row.bound or row.note))
         widths = [max(len(line[i]) for line in (head, *body)) for i in range(4)]
         lines = [
             f"{name:<{widths[0]}}  {eps:>{widths[1]}}  {mu:>{widths[2]}}  {text}".rstrip()
@@ -167,5 +168,6 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
     return renyi_cyclic(c, s, sd, run.batches, run.epochs)
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def _number(value: float | None, row: str) -> str:
+    """Bounds are rounded up, what is attained is rounded down."""
+    return column([value], "down" if row == "lower bound" else "up")[0]

@@ -16,6 +16,7 @@ from shiftdp._checks import Array, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._files import write_file
 from shiftdp._kinds import CERTIFIED
+from shiftdp._printed import column
 from shiftdp.fdp import Mixture
 from shiftdp.fdp.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
 from shiftdp.fdp.many_mixtures import is_gaussian_mixture, mixture_epsilons
@@ -161,8 +162,11 @@ class Frontier:
         names = [curve.name for curve in self.curves]
         lines = [[self.parameter, *names]]
         for i, value in enumerate(self.values.tolist()):
-            numbers = [_plain(curve.epsilon[i]) for curve in self.curves]
-            lines.append([f"{value:.6g}", *("-" if x is None else f"{x:.4f}" for x in numbers)])
+            numbers = [
+                column([_plain(curve.epsilon[i])], "down" if curve.name == "lower bound" else "up")
+                for curve in self.curves
+            ]
+            lines.append([f"{value:.6g}", *(number for (number,) in numbers)])
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         shown = [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
@@ -199,9 +203,9 @@ def frontier(
     epsilon at delta = 1e-05
     epochs  composition  prior Renyi    paper     best  lower bound
     ---------------------------------------------------------------
-        50      30.5063       5.8223   4.3392   4.3392       4.3392
-       100      49.8837       7.6103   5.6013   5.6013       5.6013
-       inf            -      13.7748  12.8410  12.8410      12.8410
+        50      30.5063       5.8224   4.3392   4.3392       4.3391
+       100      49.8838       7.6104   5.6013   5.6013       5.6012
+       inf            -      13.7749  12.8411  12.8411      12.8410
     """
     choice("parameter", parameter, parameters_of(run, geometry))
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)

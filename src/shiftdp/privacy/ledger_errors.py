@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shiftdp._errors import ShiftdpError, UnmetHypothesis
+from shiftdp._printed import down, trimmed, up
 
 __all__ = ["AdjacencyMismatch", "BudgetExceeded", "LedgerUnavailable"]
 
@@ -54,12 +55,13 @@ class BudgetExceeded(ShiftdpError):
         self.delta = delta
 
     def __str__(self) -> str:
+        asked, spent, total = (trimmed(up(x)) for x in (self.asked, self.spent, self.total))
+        mu, epsilon = (trimmed(down(x)) for x in (self.remaining_mu, self.remaining))
         return (
-            f"epsilon={self.asked:.4g} was asked for, {self.spent:.4g} of {self.budget:.4g} is "
-            f"spent, and together they make {self.total:.4g} (all at delta={self.delta:g}); "
+            f"epsilon={asked} was asked for, {spent} of {self.budget:g} is spent, and together "
+            f"they make {total} (all at delta={self.delta:g}); "
             + (
-                f"what still fits is a Gaussian release of mu <= {self.remaining_mu:.4g}, "
-                f"epsilon={self.remaining:.4g} by itself"
+                f"what still fits is a Gaussian release of mu <= {mu}, epsilon={epsilon} by itself"
                 if self.remaining_mu > 0.0
                 else "nothing fits any more"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shiftdp._printed import column
 from shiftdp.privacy.ledger_entry import Entry, Terms
 from shiftdp.privacy.spent import Spent
 
@@ -16,7 +17,7 @@ _RIGHT = (0, 3, 4, 5)
 def table_of(name: str, terms: Terms, spent: Spent, entries: Sequence[Entry]) -> str:
     """What is spent, the releases in columns, and what the total rests on."""
     title = (
-        f"{name}: epsilon {spent.epsilon(terms.delta):.4f} of {terms.epsilon:g} is spent "
+        f"{name}: epsilon {column([spent.epsilon(terms.delta)])[0]} of {terms.epsilon:g} is spent "
         f"at delta={terms.delta:g}, {terms.adjacency}"
     )
     rows = [_HEAD, *(_row(entry, terms) for entry in entries)]
@@ -38,8 +39,8 @@ def _row(entry: Entry, terms: Terms) -> tuple[str, ...]:
         entry.label,
         entry.release.description + (" (declared)" if entry.source == "declared" else ""),
         str(entry.times),
-        "-" if entry.mu is None else f"{entry.mu:.4f}",
-        f"{entry.f.epsilon(terms.delta):.4f}",
+        column([entry.mu])[0],
+        column([entry.f.epsilon(terms.delta)])[0],
         "completed" if entry.completed else "reserved",
     )
 

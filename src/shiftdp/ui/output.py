@@ -6,10 +6,11 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import click
+
+from shiftdp._printed import column, down, up
 
 __all__ = [
     "column",
@@ -21,57 +22,6 @@ __all__ = [
     "print_text",
     "up",
 ]
-
-
-def up(value: float | None, digits: int = 5) -> str:
-    """A bound to a few digits, never smaller than it is.
-
-    >>> up(4.33910001), up(0.0), up(math.inf), up(None), up(30.50629)
-    ('4.3392', '0', 'inf', '-', '30.507')
-    """
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def down(value: float | None, digits: int = 5) -> str:
-    """What is attained, never larger than it is.
-
-    >>> down(4.3391999)
-    '4.3391'
-    """
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def _rounded(value: float | None, digits: int, rounding: str) -> str:
-    if value is None or math.isnan(value):
-        return "-"
-    if value == 0.0 or math.isinf(value):
-        return f"{value:g}"
-    exact = Decimal(repr(float(value)))  # 0.1 is 0.1 in print
-    kept = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding)
-    if -4 <= exact.adjusted() < 9:
-        return f"{kept:f}" if kept.as_tuple().exponent < 0 else f"{int(kept)}"  # type: ignore[operator]
-    mantissa, _, exponent = f"{kept:e}".partition("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def column(values: Sequence[float | None], side: str = "up") -> list[str]:
-    """Numbers that stand below one another, with as many decimals as the least of them needs.
-
-    >>> column([30.50629, 4.33916, None, 0.0])
-    ['30.5063', '4.3392', '-', '0']
-    """
-    rounding = ROUND_CEILING if side == "up" else ROUND_FLOOR
-    known = [x for x in values if x is not None and math.isfinite(x) and x > 0.0]
-    places = max(4, 3 - math.floor(math.log10(min(known)))) if known else 4
-    if places > 8 or (known and max(known) >= 1e9):
-        return [_rounded(x, 5, rounding) for x in values]
-    unit = Decimal(1).scaleb(-places)
-    return [
-        f"{Decimal(repr(x)).quantize(unit, rounding=rounding):f}"
-        if x is not None and math.isfinite(x) and x != 0.0
-        else _rounded(x, 5, rounding)
-        for x in values
-    ]
 
 
 def plain(value: Any) -> str:

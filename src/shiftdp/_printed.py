@@ -1,0 +1,78 @@
+"""Numbers in print, rounded to the private side: a bound is never shown smaller than it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+__all__ = ["column", "down", "percent", "trimmed", "up"]
+
+
+def up(value: float | None, digits: int = 5) -> str:
+    """A bound to a few digits, never smaller than it is.
+
+    >>> up(4.33910001), up(0.0), up(math.inf), up(None), up(30.50629)
+    ('4.3392', '0', 'inf', '-', '30.507')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def down(value: float | None, digits: int = 5) -> str:
+    """What is attained, never larger than it is.
+
+    >>> down(4.3391999)
+    '4.3391'
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float | None, digits: int, rounding: str) -> str:
+    if value is None or math.isnan(value):
+        return "-"
+    if value == 0.0 or math.isinf(value):
+        return f"{value:g}"
+    exact = Decimal(repr(float(value)))  # 0.1 is 0.1 in print
+    kept = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding)
+    if -4 <= exact.adjusted() < 9:
+        return f"{kept:f}" if kept.as_tuple().exponent < 0 else f"{int(kept)}"  # type: ignore[operator]
+    mantissa, _, exponent = f"{kept:e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def column(values: Sequence[float | None], side: str = "up") -> list[str]:
+    """Numbers that stand below one another, with as many decimals as the least of them needs.
+
+    >>> column([30.50629, 4.33916, None, 0.0])
+    ['30.5063', '4.3392', '-', '0']
+    """
+    rounding = ROUND_CEILING if side == "up" else ROUND_FLOOR
+    known = [x for x in values if x is not None and math.isfinite(x) and x > 0.0]
+    places = max(4, 3 - math.floor(math.log10(min(known)))) if known else 4
+    if places > 8 or (known and max(known) >= 1e9):
+        return [_rounded(x, 5, rounding) for x in values]
+    unit = Decimal(1).scaleb(-places)
+    return [
+        f"{Decimal(repr(x)).quantize(unit, rounding=rounding):f}"
+        if x is not None and math.isfinite(x) and x != 0.0
+        else _rounded(x, 5, rounding)
+        for x in values
+    ]
+
+
+def trimmed(text: str) -> str:
+    """The same number without zeros at the end of its decimals.
+
+    >>> trimmed("1.00000"), trimmed("4.3392"), trimmed("1.50e-7")
+    ('1', '4.3392', '1.50e-7')
+    """
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def percent(share: float, digits: int = 4) -> str:
+    """A bound on a probability, as per cent, never smaller than it is.
+
+    >>> percent(0.1234561), percent(0.0), percent(1.0)
+    ('12.35%', '0%', '100%')
+    """
+    return "100%" if share >= 1.0 else f"{up(100.0 * share, digits)}%"
