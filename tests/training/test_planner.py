@@ -240,3 +240,19 @@ def test_the_prediction_is_the_error_of_a_simulated_descent() -> None:
     # the share of the error of w = 0; sampling error is below 1 % of it
     assert foretold.total == pytest.approx(np.mean((w - best) ** 2) / best**2, rel=0.02)
     assert foretold.regularisation == pytest.approx((0.1 / 0.6) ** 2)
+
+
+@pytest.mark.parametrize("algorithm", ["gd", "cgd", "sgd", None])
+@pytest.mark.parametrize("epochs", [1.1e6, 1e9, 1e300])
+def test_runs_without_end_are_refused_before_anything_is_made_for_them(
+    algorithm: Any, epochs: float
+) -> None:
+    with pytest.raises(InvalidInput, match="longer than 1000000 steps") as refused:
+        plan_for(CANCER, Overrides(algorithm=algorithm, epochs=epochs))
+    assert (refused.value.name, refused.value.value) == ("epochs", epochs)
+
+
+def test_of_many_batches_those_that_make_a_run_too_long_are_not_listed() -> None:
+    planned = plan_for(CANCER, Overrides(epochs=9e5, learning_rate=1e-6))
+    assert planned.plan.run.steps == 900_000
+    assert not planned.others

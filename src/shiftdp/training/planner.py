@@ -41,6 +41,8 @@ _RIDGES = (1e-4, 1e-3, 1e-2)  # of the smoothness
 _STRIDE = 3.0  # reaches that one step may move the score of a record; beyond, descent jumps about
 _WORTH = 0.95  # a run must be foretold to err this much less to be preferred to a simpler one
 _LONG = 4_000  # steps of a run of small batches, unless its epochs are given
+_MOST = 1_000_000  # steps of any run; a longer one is not listed, and nothing is made for it
+_MOST_RATES = 100_000  # steps of a run whose rates fall: each candidate holds one rate a step
 
 
 def plan_for(
@@ -108,6 +110,7 @@ class _Frame:
         )
         self.mu = GaussianTradeoff.from_budget(problem.epsilon, problem.delta).mu
         self.epochs = problem.epochs if chosen.epochs is None else chosen.epochs
+        self._endless = False  # whether a run was left out for its length
 
     def _plan(self, run: TrainingRun, l2: float, bounds: Bounds) -> Plan:
         problem = self.problem
@@ -163,6 +166,8 @@ class _Frame:
                 "batch_size", chosen.batch_size, "is no full batch", 'give algorithm="cgd" or "sgd"'
             )
         t = max(1, round(self.epochs))
+        if self._too_long(t):
+            return
         ridges = (0.0,) if chosen.l2 is None else (chosen.l2,)
         for l2 in ridges:
             for rates in self._rates(t, falling=True):
@@ -185,6 +190,8 @@ class _Frame:
         for size in sizes:
             batches = -(-n // size)
             epochs = max(1, round(self._at_most(_LONG / batches)))
+            if self._too_long(epochs * batches):
+                continue
             for part in (0.0, *_RIDGES) if chosen.l2 is None else (None,):
                 l2 = part * self.smoothness if part is not None else chosen.l2 or 0.0
                 top = 2.0 / (self.smoothness + 2.0 * l2)
@@ -221,7 +228,9 @@ class _Frame:
         )
         l2 = chosen.l2 or 0.0
         for size in sizes:
-            t = max(1, round(self._at_most(_LONG * size / n) * n / size))
+            t = max(1, round(min(self._at_most(_LONG * size / n) * n / size, 2.0 * _MOST)))
+            if self._too_long(t):
+                continue
             p = min(1.0, size / n)
             # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
             z = 1.0 / math.sqrt(math.log1p((self.mu / p) ** 2 / t))
@@ -244,13 +253,17 @@ class _Frame:
             yield np.array([self.chosen.learning_rate])
             return
         shapes = [np.array([1.0 / t])]
-        if falling and t > 1:
+        if falling and 1 < t <= _MOST_RATES:
             shapes.insert(0, np.linspace(2.0, 2.0 / t, t) / (t + 1.0))
         unit = self.slope * self.problem.norm_bound**2
         for shape in shapes:
             for reach in _REACHES:
                 if reach == _REACHES[0] or reach * shape.max() <= _STRIDE:
                     yield shape * (reach * self.problem.reach / unit)
+
+    def _too_long(self, steps: int) -> bool:
+        self._endless |= steps > _MOST
+        return steps > _MOST
 
     def _at_most(self, epochs: float) -> float:
         """So many, unless they were asked for."""
@@ -317,6 +330,14 @@ class _Frame:
         )
 
     def impossible(self) -> InvalidInput:
+        if self._endless:
+            name = "batch_size" if self.chosen.epochs is None else "epochs"
+            return InvalidInput(
+                name,
+                getattr(self.chosen, name),
+                f"makes every run longer than {_MOST} steps",
+                "give fewer epochs, or a larger batch_size",
+            )
         if self.chosen.noise is not None:
             return InvalidInput(
                 "noise",
