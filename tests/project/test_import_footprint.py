@@ -47,7 +47,11 @@ def test_adapters_wait_until_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("adapter", "library", "extra"),
-    [("opacus", "opacus", "opacus"), ("dp_accounting", "dp_accounting", "dp-accounting")],
+    [
+        ("opacus", "opacus", "opacus"),
+        ("opacus", "torch", "opacus"),
+        ("dp_accounting", "dp_accounting", "dp-accounting"),
+    ],
 )
 def test_a_missing_library_is_named_with_its_extra(adapter: str, library: str, extra: str) -> None:
     program = f"import sys; sys.modules[{library!r}] = None; import shiftdp.privacy.{adapter}"

@@ -28,8 +28,6 @@ from shiftdp.last_iterate.certify import certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.last_iterate.stochastic_bounds import DELTA
-from shiftdp.privacy.opacus_inputs import WatchedInputs
-from shiftdp.privacy.opacus_probes import Probes
 from shiftdp.privacy.opacus_run import (
     Declaration,
     LoaderReading,
@@ -38,13 +36,15 @@ from shiftdp.privacy.opacus_run import (
     refuse_change,
     refuse_loader,
 )
-from shiftdp.privacy.opacus_watch import WatchedLoader
 
 try:
     from opacus.accountants.accountant import IAccountant
     from opacus.accountants.registry import register_accountant
 
     from shiftdp.privacy import opacus_reading as reading
+    from shiftdp.privacy.opacus_inputs import WatchedInputs
+    from shiftdp.privacy.opacus_probes import Probes
+    from shiftdp.privacy.opacus_watch import WatchedLoader
 except ImportError as missing:  # pragma: no cover
     raise ImportError(
         "shiftdp.privacy.opacus needs Opacus: pip install shiftdp[opacus]"
