@@ -184,14 +184,19 @@ def test_the_first_try_is_answered_with_what_is_missing_and_an_example() -> None
         assert "  shiftdp account cgd --n 60000" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["account", "compare"])
+@pytest.mark.parametrize(
+    "command", ["account", "compare", "risk", "frontier noise", "calibrate epochs"]
+)
 def test_a_last_batch_that_costs_too_much_is_told_with_the_cure(command: str) -> None:
     line = f"{command} cgd --n 1000 --batch-size 333 --epochs 10 --learning-rate 0.05 --noise 0.05"
+    line += " --epsilon 1000" if command.startswith("calibrate") else ""
     done = shiftdp(f"{line} {LOSSES} --json")
     assert done.exit_code == 0
     assert json.loads(done.stdout)
     assert done.stderr.startswith("warning: --batch-size 333 does not divide --n 1000: ")
-    assert "with --last-batch divide_by_b it is 0." in done.stderr
+    cure = "if your loop divides every sum by b, also the last, say --last-batch divide_by_b, and"
+    assert f"{cure} it is 0." in done.stderr
+    assert "takes the mean over the last batch's own size" in done.stderr
     assert shiftdp(f"{line} {LOSSES} --last-batch divide_by_b --json").stderr == ""
 
 

@@ -41,8 +41,10 @@ class LastBatchCost:
         return (
             f"batch_size={run.batch_size} does not divide n={run.n}: in the last batch, the mean "
             f"of {records}, one weighs {times:.4g} times as much as elsewhere, and epsilon is "
-            f'{up(self.own_size)} at delta={self.delta:g}; with last_batch="divide_by_b" it is '
-            f"{up(self.divide_by_b)} (or take a batch size that divides n)"
+            f"{up(self.own_size)} at delta={self.delta:g}; if your loop divides every sum by b, "
+            f'also the last, say last_batch="divide_by_b", and it is {up(self.divide_by_b)}; if '
+            "your loop takes the mean over the last batch's own size, change the loop, or take a "
+            "batch size that divides n"
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from shiftdp._files import write_file
 from shiftdp.ui.output import (
     column,
@@ -17,6 +19,7 @@ from shiftdp.ui.output import (
     up,
 )
 from shiftdp.ui.progress import waiting
+from shiftdp.ui.refusals import print_warning
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from shiftdp.privacy import Table
 
 __all__ = [
+    "CLASSES_LEARNT",
     "comparison",
     "described",
     "document_of",
@@ -32,7 +36,15 @@ __all__ = [
     "print_document",
     "require_plot",
     "save",
+    "warn_of_last_batch",
 ]
+
+
+CLASSES_LEARNT = (
+    "the classes were read off the labels, and are released without noise: a class that one person "
+    "alone has gives that person away"
+)
+"""What no certificate covers of a classifier that was not told its classes."""
 
 
 def document_of(certificate: Certificate, delta: float, *, explain: bool = False) -> dict[str, Any]:
@@ -143,6 +155,15 @@ def print_comparison(rows: Sequence[Mapping[str, Any]], delta: float) -> None:
     print_table(columns, cells, right=(1, 2), strong=best)
 
 
+def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: float) -> None:
+    """On stderr, where a smaller last batch makes the run cost noticeably more."""
+    from shiftdp.last_iterate.last_batch import last_batch_cost
+
+    cost = last_batch_cost(certificate, delta)
+    if cost is not None:
+        print_warning(ctx, str(cost))
+
+
 def save(certificate: Certificate, path: str | None) -> None:
     if path is not None:
         write_file(path, certificate.to_json() + "\n")
@@ -155,8 +176,6 @@ def require_plot(path: str | None) -> None:
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        import click
-
         raise click.ClickException(
             f"--plot {path}: needs matplotlib, which is not installed; pip install 'shiftdp[plot]'"
         )

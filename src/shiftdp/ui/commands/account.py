@@ -9,8 +9,14 @@ import click
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options, certificate_option, run_options
 from shiftdp.ui.progress import waiting
-from shiftdp.ui.refusals import print_warning
-from shiftdp.ui.report import document_of, draw, print_document, require_plot, save
+from shiftdp.ui.report import (
+    document_of,
+    draw,
+    print_document,
+    require_plot,
+    save,
+    warn_of_last_batch,
+)
 from shiftdp.ui.settings import certificate_of
 
 __all__ = ["command"]
@@ -49,11 +55,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     with waiting("certifying"):
         certificate = certificate_of(ctx, options)
         document = document_of(certificate, options["delta"], explain=options["explain"])
-        from shiftdp.last_iterate.last_batch import last_batch_cost
-
-        small = last_batch_cost(certificate, options["delta"])
-    if small is not None:
-        print_warning(ctx, str(small))
+    warn_of_last_batch(ctx, certificate, options["delta"])
     save(certificate, options["save"])
     draw(certificate, options["delta"], options["plot"])
     print_document(document, json=options["json"])

@@ -13,7 +13,14 @@ from shiftdp.ui.options import answer_options, budget_options, run_options
 from shiftdp.ui.output import plain
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused, typed
-from shiftdp.ui.report import document_of, draw, print_document, require_plot, save
+from shiftdp.ui.report import (
+    document_of,
+    draw,
+    print_document,
+    require_plot,
+    save,
+    warn_of_last_batch,
+)
 from shiftdp.ui.settings import overridden, require_parameter, setting_of
 from shiftdp.ui.types import Word
 
@@ -78,6 +85,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         document = document_of(certificate, 1e-5 if delta is None else delta)
     name = "steps" if parameter == "epochs" and not hasattr(run, "epochs") else parameter
     value = getattr(geometry if name in vars(geometry) else run, name)
+    warn_of_last_batch(ctx, certificate, document["delta"])
     save(certificate, options["save"])
     draw(certificate, document["delta"], options["plot"])
     document = {"parameter": name, "value": value, "budget": budget, **document}

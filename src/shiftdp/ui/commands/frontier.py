@@ -15,7 +15,7 @@ from shiftdp.ui.options import answer_options, option, run_options
 from shiftdp.ui.output import column, plain, print_json, print_table
 from shiftdp.ui.progress import track
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import require_plot
+from shiftdp.ui.report import require_plot, warn_of_last_batch
 from shiftdp.ui.settings import require_parameter, setting_of
 from shiftdp.ui.types import Word
 from shiftdp.ui.values import VALUES, Values
@@ -95,6 +95,13 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     points = _points(ctx, parameter, values, run, geometry)
     curves = [CURVES[name] for name in options["curves"]] or list(CURVES.values())
     found = _frontier(run, geometry, parameter, points, options["delta"], curves)
+    if parameter not in ("n", "batch_size"):  # there it is another last batch at every value
+        from shiftdp.last_iterate import NoisyCGD
+        from shiftdp.privacy.compare import best_certificate
+
+        if isinstance(run, NoisyCGD):
+            delta = options["delta"]
+            warn_of_last_batch(ctx, best_certificate(run, geometry, delta), delta)
     if options["csv"] is not None:
         found.to_csv(Path(options["csv"]))
     if options["plot"] is not None:

@@ -11,6 +11,7 @@ from shiftdp.ui.options import answer_options, certificate_option, option, run_o
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
+from shiftdp.ui.report import warn_of_last_batch
 from shiftdp.ui.settings import certificate_of, refuse_described
 from shiftdp.ui.types import NUMBER, InFile
 from shiftdp.ui.values import RATES
@@ -114,4 +115,6 @@ def _guarantee(ctx: click.Context, options: dict[str, Any]) -> tuple[Any, Any]:
         from shiftdp.fdp import GaussianTradeoff
 
         return GaussianTradeoff(options["mu"]), options["adjacency"] or "replace_one"
-    return certificate_of(ctx, options), None
+    certificate = certificate_of(ctx, options)
+    warn_of_last_batch(ctx, certificate, options["delta"])
+    return certificate, None
