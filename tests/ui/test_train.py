@@ -148,6 +148,41 @@ def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
     assert line.startswith("warning: classes are read off the labels")
+    assert line.endswith("Give --classes")
+    assert "not covered: the classes were read off the labels" in result.stdout
+
+
+def test_classes_that_were_learnt_are_told_by_whoever_verifies_the_model(folder: Path) -> None:
+    words = ("train", "data.csv", *COMMON, "--target", "y", "--epochs", "5", "-o", "m.shiftdp")
+    trained = shiftdp(*words, "--json")
+    (leak,) = said("verify", "m.shiftdp", "--json")["not_covered"]
+    assert leak.startswith("the classes were read off the labels")
+    assert json.loads(trained.stdout)["not_covered"] == [leak]
+    assert f"not covered: {leak}" in prose("verify", "m.shiftdp")
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ("-o", "m.shiftdp")])
+@pytest.mark.parametrize("epochs", ["1e7", "1e9", "1e300"])
+def test_a_run_without_end_is_refused_before_it_is_made(
+    folder: Path, epochs: str, more: tuple[str, ...]
+) -> None:
+    line = refused("train", "data.csv", *TRAIN, "--epochs", epochs, *more)
+    assert line.startswith("--epochs 1")
+    assert "longer than 1000000 steps; give fewer epochs" in line
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "4294967296", "inf"])
+def test_what_is_no_seed_is_refused_by_its_name(folder: Path, seed: str) -> None:
+    line = refused("train", "data.csv", *TRAIN, "--random-state", seed, "-o", "m.shiftdp")
+    assert line.startswith(f"--random-state {seed}: is no seed")
+    assert not (folder / "m.shiftdp").exists()
+
+
+@pytest.mark.parametrize("output", ["data.csv", "data.csv/inside"])
+def test_the_demonstration_is_not_written_into_a_file(folder: Path, output: str) -> None:
+    line = refused("demo", "-o", output)
+    assert line.startswith(f"--output {output}: ")
+    assert "is no folder" in line
 
 
 def test_seeds_are_stamped(folder: Path) -> None:

@@ -178,7 +178,16 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def _entropy(self) -> Entropy:
         if self.random_state is None:
             return System()
-        return Seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError:
+            raise InvalidInput(
+                "random_state",
+                self.random_state,
+                "is no seed",
+                "give a whole number from 0 to 4294967295, or none",
+            ) from None
+        return Seeded(int(generator.randint(2**31 - 1)))
 
     def _ledger(self, planned: Planned) -> Account | None:
         if self.ledger is None:

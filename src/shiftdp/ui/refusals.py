@@ -148,14 +148,18 @@ def _parameter(ctx: click.Context, name: str) -> click.Parameter | None:
 
 
 def _optioned(ctx: click.Context, text: str) -> str:
-    """`bounds="composition"` as `--bounds composition`, where there is such an option."""
+    """`bounds="composition"` as `--bounds composition`, and `classes=...` as `--classes`.
+
+    What is no option of this command is left as it is.
+    """
 
     def option(match: re.Match[str]) -> str:
         parameter = _parameter(ctx, match[1])
-        return match[0] if parameter is None else f"{spelled(parameter)} {match[2]}"
+        value = match[2] if match[2] != "..." else ""
+        return match[0] if parameter is None else f"{spelled(parameter)} {value}".rstrip()
 
     text = re.sub(r"(?<![\w/.])([a-z_]+)=\"(\w+)\"", option, text)
-    return re.sub(r"(?<![\w/.])([a-z_]+)=([\w.+-]*\w)", option, text)
+    return re.sub(r"(?<![\w/.])([a-z_]+)=(\.\.\.|[\w.+-]*\w)", option, text)
 
 
 def _lowered(message: str) -> str:

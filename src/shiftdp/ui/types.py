@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 else:  # neither is generic in older releases of click
     ParamType, Choice = click.ParamType, click.Choice
 
-__all__ = ["FORMATS", "IMAGE", "NUMBER", "NUMBERS", "InFile", "OutFile", "ParamType", "Word"]
+__all__ = [
+    "FORMATS",
+    "IMAGE",
+    "NUMBER",
+    "NUMBERS",
+    "InFile",
+    "OutFile",
+    "OutFolder",
+    "ParamType",
+    "Word",
+]
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -140,6 +150,24 @@ class OutFile(ParamType):
             _fail(ctx, param, path, "may not be written")
         if replaced and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK | os.X_OK):
             _fail(ctx, param, path, f"no file may be made in the folder {folder}")
+        return str(path)
+
+
+class OutFolder(ParamType):
+    """A folder that is there, or can be made: known before anything is computed."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        path = os.fspath(value)
+        near = os.path.abspath(path)
+        while not os.path.lexists(near):
+            near = os.path.dirname(near)
+        if not os.path.isdir(near):
+            why = "is no folder" if near == os.path.abspath(path) else f"{near} is no folder"
+            _fail(ctx, param, path, f"{why}; give another name")
+        if not os.access(near, os.W_OK | os.X_OK):
+            _fail(ctx, param, path, f"no file may be made in the folder {near}")
         return str(path)
 
 

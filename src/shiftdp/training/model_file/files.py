@@ -58,6 +58,7 @@ class ModelFile:
         certificate: of the plan's run. Its proof has been checked, also where the run was seeded.
         digest: the SHA-256 of everything in the file, which names this model.
         learnt: the steps before the model that were fitted to data, which nothing covers.
+        classes_learnt: whether the classes were read off the labels, which nothing covers.
     """
 
     model: Any
@@ -65,6 +66,7 @@ class ModelFile:
     certificate: Certificate
     digest: str
     learnt: tuple[str, ...]
+    classes_learnt: bool
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -251,7 +253,9 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     fitted[0].certificate_ = certificate
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
-    return ModelFile(model, planned, certificate, digest, tuple(learnt_steps(model)))
+    classes_learnt = bool(getattr(fitted[0], "classes_learnt_", False))
+    learnt = tuple(learnt_steps(model))
+    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt)
 
 
 def _document(text: bytes) -> dict[str, Any]:

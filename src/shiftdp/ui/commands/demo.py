@@ -12,7 +12,7 @@ from shiftdp.ui.options import answer_options, option
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import document_of, print_comparison, require_plot
-from shiftdp.ui.types import NUMBER
+from shiftdp.ui.types import NUMBER, OutFolder
 
 __all__ = ["command"]
 
@@ -24,8 +24,8 @@ __all__ = ["command"]
 )
 @option("epsilon", type=NUMBER, default=1.0, show_default=True, heading="What it may cost",
         help="Of each of the two models, by itself.")  # fmt: skip
-@click.option("-o", "--output", "output", default="out", show_default=True, cls=Option,
-              heading="The answer", metavar="FOLDER",
+@click.option("-o", "--output", "output", type=OutFolder(), default="out", cls=Option,
+              show_default=True, heading="The answer", metavar="FOLDER",
               help="Where the figure goes; the folder is made.")  # fmt: skip
 @answer_options("delta")
 @click.pass_context

@@ -11,8 +11,8 @@ from shiftdp.ui.group import Command, Option
 from shiftdp.ui.options import MEANINGS, answer_options, option
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
-from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import document_of, print_document, save
+from shiftdp.ui.refusals import Refused, print_warning
+from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document, save
 from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if options["dry_run"]:
         planned = _dry(estimator, options)
     else:
-        planned = _train(estimator, options)
+        planned = _train(ctx, estimator, options)
     save(planned.plan.certificate, options["save"])
     _report(planned, options)
 
@@ -227,7 +227,7 @@ def _dry(estimator: Any, options: dict[str, Any]) -> Planned:
     return planned
 
 
-def _train(estimator: Any, options: dict[str, Any]) -> Planned:
+def _train(ctx: click.Context, estimator: Any, options: dict[str, Any]) -> Planned:
     from shiftdp._errors import InvalidInput
     from shiftdp.privacy import Ledger
     from shiftdp.sklearn import PrivacyLeakWarning
@@ -251,7 +251,7 @@ def _train(estimator: Any, options: dict[str, Any]) -> Planned:
         raise InvalidInput("data", options["data"], f"cannot be used: {problem}", "mend the table")
     for leak in leaks:
         if issubclass(leak.category, PrivacyLeakWarning):
-            click.echo(f"warning: {leak.message}", err=True)
+            print_warning(ctx, str(leak.message))
     estimator.set_params(ledger=options["ledger"])
     _write(estimator, options["output"], account)
     planned: Planned = estimator.plan_
@@ -296,11 +296,14 @@ def _report(planned: Planned, options: dict[str, Any]) -> None:
     certificate, delta = planned.plan.certificate, options["delta"]
     document = document_of(certificate, delta)
     private = planned.plan.entropy.private
+    learnt = options["model"] != "huber" and options["classes"] is None
+    not_covered = [CLASSES_LEARNT] if learnt and not options["dry_run"] else []
     if options["json"]:
         print_json(
             {
                 **document,
                 "private": private,
+                "not_covered": not_covered,
                 "plan": planned.choices(),
                 "reasons": planned.reasons,
                 "foretold": vars(planned.prediction),
@@ -311,6 +314,8 @@ def _report(planned: Planned, options: dict[str, Any]) -> None:
     print_text(str(planned))
     print_text()
     print_document(document, json=False)
+    for leak in not_covered:
+        print_text(f"not covered: {leak}")
     if not private:
         print_text("NOT PRIVATE: --random-state made this run reproducible.")
     if options["dry_run"]:

@@ -8,7 +8,7 @@ import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
-from shiftdp.ui.report import document_of, print_document
+from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
 
@@ -43,7 +43,8 @@ def command(certificate: str, delta: float, json: bool) -> None:
         checked = found.certificate
         checked.verify()
         said += ", and it is that of the model's plan"
-        more = {"digest": found.digest, "not_covered": list(found.learnt)}
+        classes = [CLASSES_LEARNT] if found.classes_learnt else []
+        more = {"digest": found.digest, "not_covered": [*found.learnt, *classes]}
     else:
         checked = read_certificate(certificate)
     document = {"verified": True, **more, **document_of(checked, delta)}
@@ -57,7 +58,8 @@ def command(certificate: str, delta: float, json: bool) -> None:
         first.append(("digest", more["digest"]))
     print_document(document, json=False, first=first)
     for step in more.get("not_covered", ()):
-        click.echo(f"not covered: what the step {step} learnt from its data")
+        learnt = step if step == CLASSES_LEARNT else f"what the step {step} learnt from its data"
+        click.echo(f"not covered: {learnt}")
     click.echo("provided that")
     for item in listed:
         click.echo(f"  - {item['name']}: {item['statement']}")
