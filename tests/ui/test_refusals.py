@@ -123,4 +123,4 @@ def test_an_exceeded_budget_is_no_bad_input(tmp_path: Path) -> None:
     assert shiftdp(f"ledger create {ledger} --epsilon 1 --delta 1e-5").exit_code == 0
     result = shiftdp(f"ledger charge {ledger} --certificate {run}")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("epsilon=4.339 was asked for")
+    assert result.stderr.startswith("epsilon=4.3392 was asked for")
