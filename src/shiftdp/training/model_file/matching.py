@@ -7,6 +7,7 @@ from dataclasses import replace
 from shiftdp._errors import ShiftdpError
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.assumptions import seeded_noise
+from shiftdp.training.entropy import System
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.plan import Plan
 
@@ -37,7 +38,9 @@ def require_match(plan: Plan, certificate: Certificate) -> None:
         raise Damaged("has a plan that no certificate covers")
     # what the same run would prove with the entropy of the operating system
     others = tuple(item for item in certificate.assumptions if item != seeded_noise())
-    unstamped = replace(certificate, assumptions=others, training=replace(training, private=True))
+    if stamped:
+        training = replace(training, noise_source=System.__name__, private=True)
+    unstamped = replace(certificate, assumptions=others, training=training)
     try:
         unstamped.verify()
     except ShiftdpError as error:
