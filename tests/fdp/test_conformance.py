@@ -321,6 +321,8 @@ def test_renyi_against_quadrature_of_the_profile(
     if math.isinf(value):
         assert f.delta(math.inf) > 0.0
         return
+    if (order - 1.0) * value > 600.0:  # its exponential is no float
+        return
     # in eps: gamma^{a-1} (H - (1 - gamma)_+) d eps; the left tail by H's mirror image
     reach = [g.epsilon(d) for g in (f, f.inverse()) for d in (1e-13, 1e-250)]
     # close together near 0, where a sampled step has all of its losses

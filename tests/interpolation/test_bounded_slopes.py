@@ -87,6 +87,15 @@ def test_no_single_slope_can_be_improved() -> None:
             assert quotient(other, s, sd) <= value * (1 + 1e-13)
 
 
+def test_floors_next_to_zero_are_floors_of_zero() -> None:
+    """Two of them in a row, whose product is below every float."""
+    c, s, sd = np.full(6, 0.3), np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0]), np.full(6, 0.5)
+    f = np.array([0.0, 0.0, 0.0, 0.0, 1e-38, 1e-285])
+    (value, slopes), (free, others) = best(c, f, s, sd), best(c, 0 * f, s, sd)
+    assert value == free
+    np.testing.assert_array_equal(slopes, others)
+
+
 def test_long_products_neither_overflow_nor_underflow() -> None:
     t = 5000
     for c, f in ((0.5, 0.4), (0.5, 0.0), (1.0, 0.99), (1.7, 1.0), (1.7, 0.3)):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from shiftdp._errors import VerificationFailed
@@ -82,6 +82,7 @@ def test_optimal_shifts_prove_hardly_more_than_the_exact_optimum(seed: int, step
     *(st.floats(0.0, 1e3) for _ in range(3)),
     st.one_of(st.none(), st.floats(0.0, 1e3)),
 )
+@example(1e-162, 1e-162, 0.0, None)  # whose product is below every float
 @settings(max_examples=1000)
 def test_one_step_is_rounded_up_and_barely(
     c: float, z: float, s: float, other: float | None

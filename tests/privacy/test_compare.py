@@ -47,6 +47,7 @@ def test_published_figures(ridge: float) -> None:
         assert round(table["composition"].mu or 0, 2) == PUBLISHED["mnist_mu"]["composition_cgd"][i]
 
 
+@pytest.mark.filterwarnings("ignore::shiftdp.last_iterate.last_batch.SmallLastBatch")
 @settings(max_examples=120)
 @given(settings_of())
 def test_rows_are_in_order(setting: Setting) -> None:

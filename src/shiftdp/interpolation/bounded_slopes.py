@@ -37,7 +37,7 @@ class _Side:
         self.scale *= slope
         if not 1.0 / _FAR < self.scale < _FAR:
             r = self.scale
-            moved = [(place / r, change * r * r) for place, change in self.kinks]
+            moved = [(place / r, change * r * r) for place, change in self.kinks if r > 0.0]
             # A kink that far out is never met again, one that weak changes nothing.
             self.kinks = [
                 (place, change)

@@ -350,7 +350,8 @@ def _shift_above(c: Array, s: Array, before: Array, after: Array) -> Array:
         q, f = _two_sum(p, -after)
         r, g = _two_sum(q, s)
         b = p + s + after
-        margin = 2.0**-100 * b + np.where(b > 0.0, 2.0**-1070, 0.0)
+        some = (b > 0.0) | ((c > 0.0) & (before > 0.0))  # a product may underflow to 0
+        margin = 2.0**-100 * b + np.where(some, 2.0**-1070, 0.0)
         a: Array = np.maximum(0.0, r + (((e + f) + g) + margin)) * (1.0 + 2.0**-51)
     return a
 

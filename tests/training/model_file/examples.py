@@ -44,6 +44,14 @@ class Example(NamedTuple):
         return self.model[-1] if isinstance(self.model, Pipeline) else self.model
 
 
+# what newer releases want to be told, and older ones do not know
+QUANTILES = (
+    {"quantile_method": "averaged_inverted_cdf"}
+    if "quantile_method" in KBinsDiscretizer().get_params()
+    else {}
+)
+
+
 def _logistic(**parameters: Any) -> PrivateLogisticRegression:
     return PrivateLogisticRegression(**{"classes": [0, 1], "epochs": 3, **parameters})
 
@@ -53,7 +61,7 @@ def _columns() -> Pipeline:
         [
             ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["a", "b"]),
             ("words", OneHotEncoder(), make_column_selector(dtype_include=object)),
-            ("bins", KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), ["c"]),
+            ("bins", KBinsDiscretizer(3, **QUANTILES), ["c"]),
         ],
         remainder="passthrough",
     )

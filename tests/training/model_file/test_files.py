@@ -42,7 +42,7 @@ from shiftdp.sklearn import (
 from shiftdp.training.model_file import read_model
 from shiftdp.training.model_file.archive import digest_of, pack, unpack
 from shiftdp.training.model_file.transformers import TRANSFORMERS
-from tests.training.model_file.examples import FRAME, KINDS, Example, X, Y, example
+from tests.training.model_file.examples import FRAME, KINDS, QUANTILES, Example, X, Y, example
 
 UNCOVERED = pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
 
@@ -115,7 +115,7 @@ def test_every_transformer_on_the_list_comes_back(tmp_path: Path) -> None:
     given: dict[str, dict[str, Any]] = {
         "FactorAnalysis": {"n_components": 2},
         "GaussianRandomProjection": {"n_components": 2, "random_state": 1},
-        "KBinsDiscretizer": {"n_bins": 3, "quantile_method": "averaged_inverted_cdf"},
+        "KBinsDiscretizer": {"n_bins": 3, **QUANTILES},
         "MissingIndicator": {"features": "all"},
         "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": np.nan},
         "OneHotEncoder": {"handle_unknown": "ignore", "dtype": np.float32},
