@@ -12,6 +12,7 @@ import warnings
 from dataclasses import dataclass
 
 from shiftdp._printed import up
+from shiftdp.last_iterate.bounds import composition_name
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certify import Bounds, certify
 from shiftdp.last_iterate.runs import NoisyCGD
@@ -62,7 +63,7 @@ def last_batch_cost(certificate: Certificate, delta: float) -> LastBatchCost | N
     if not isinstance(run, NoisyCGD) or not run.left_over or run.last_batch != "own_size":
         return None
     # closed forms of the paper are for equal batches: it is composition, or one of ours
-    bounds: Bounds = "composition" if certificate.bound.endswith("(composition)") else "best"
+    bounds: Bounds = "composition" if certificate.bound == composition_name(run) else "best"
     equal = NoisyCGD(**{**vars(run), "last_batch": "divide_by_b"})
     divided = certify(equal, certificate.geometry, bounds=bounds).epsilon(delta)
     cost = LastBatchCost(run, delta, certificate.epsilon(delta), divided)
