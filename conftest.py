@@ -27,6 +27,7 @@ OPTIONAL = (
     "attr",
     "cryptography",
     "dp_accounting",
+    "grimp",
     "jsonschema",
     "matplotlib",
     "opacus",

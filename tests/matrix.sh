@@ -4,90 +4,83 @@
 #   tests/matrix.sh                all rows (`make test-matrix`); hours on two cores
 #   tests/matrix.sh oldest loaded  these rows
 #
-#   newest       the newest release of everything that pyproject.toml allows
-#   oldest       the oldest release of everything that it names
-#   bare         NumPy, SciPy, click and rich only: what needs more is skipped and says so
+#   oldest       the oldest release of everything that pyproject.toml names
 #   python3.12, python3.13   without PyTorch and Opacus, whose builds are gigabytes there
+#   bare         NumPy, SciPy, click and rich only: what needs more is skipped and says so
+#   newest       the newest release of everything that pyproject.toml allows
 #   haswell, skylakex, zen   the matrix products of these processors
 #   prescott     those of an old one; NumPy, PyTorch and the C library do without AVX as well
 #   loaded       beside eight processes that never rest
-#   shuffled     in a random order, other in every run; the log has the seed
 #
-# A row that cannot be run here (no such Python, no such processor) says so. Environments are made
-# in .matrix/ by uv, which is fetched if it is not there; its settings (UV_CONSTRAINT,
-# UV_FIND_LINKS, ...) hold. Logs are in .matrix/ too. JOBS is the number of workers.
+# The tests run in a random order, other in every run; the log has the seed. A row that cannot be
+# run here says so. Environments are made in .matrix/ by uv, which is fetched if it is not there;
+# its settings (UV_CONSTRAINT, UV_FIND_LINKS, ...) hold. Logs are in .matrix/ too. JOBS is the
+# number of workers. A kernel that is set for the whole script (OPENBLAS_CORETYPE=Haswell) holds
+# for the rows that do not set one.
 
 cd "$(dirname "$0")/.." || exit 1
 JOBS=${JOBS:-auto}
-REST='sklearn,parquet,plot,reproduce,dp-accounting'
 status=0
-
-uv() {
-    if ! command -v uv >/dev/null && [ ! -x .matrix/uv/bin/uv ]; then
-        python3 -m venv .matrix/uv && .matrix/uv/bin/python -m pip install --quiet uv || exit 1
-    fi
-    PATH=$PATH:$PWD/.matrix/uv/bin env uv --quiet "$@"
-}
+mkdir -p .matrix
+if ! command -v uv >/dev/null; then
+    PATH=$PATH:$PWD/.matrix/uv/bin
+    command -v uv >/dev/null ||
+        { python3 -m venv .matrix/uv && .matrix/uv/bin/python -m pip install --quiet uv; } || exit 1
+fi
 
 # environment NAME PYTHON PACKAGE... : a fresh one, unless it is there and newer than pyproject.toml
 environment() {
     home=.matrix/$1 python=$2
     shift 2
     [ "$home/.installed" -nt pyproject.toml ] && return
-    uv venv --clear --python "$python" "$home" && uv pip install --python "$home" "$@" &&
+    uv --quiet venv --clear --python "$python" "$home" &&
+        uv --quiet pip install --python "$home" "$@" &&
+        uv --quiet pip install --python "$home" --no-deps pytest-randomly &&
         touch "$home/.installed"
 }
 
 # run ROW HOME [NAME=VALUE]... : pages, doctests, and all tests but the slow ones
 run() {
-    row=$1 home=$PWD/.matrix/$2
+    row=$1 python=.matrix/$2/bin/python log=.matrix/$1
     shift 2
     began=$(date +%s)
-    log=.matrix/$row
     # blocks of a page build on each other: no workers, and no other order
-    env "$@" "$home/bin/python" -m pytest -q -p no:randomly README.md docs src >"$log-docs.log" 2>&1 ||
+    env "$@" "$python" -m pytest -q -p no:randomly README.md docs src >"$log-docs.log" 2>&1 ||
         status=1
-    env "$@" "$home/bin/python" -m pytest -q -n "$JOBS" tests >"$log.log" 2>&1 || status=1
+    env "$@" "$python" -m pytest -q -rs -n "$JOBS" tests >"$log.log" 2>&1 || status=1
     printf '%-12s docs %s\n%12s tests %s, %s s in all\n' "$row" "$(tail -n 1 "$log-docs.log")" \
         '' "$(tail -n 1 "$log.log")" "$(($(date +%s) - began))"
 }
 
-absent() { printf '%-14s not here: %s\n' "$row" "$1"; }
-
 newest() { environment newest python3.11 -e '.[dev]'; }
 
-# kernel NAME [NAME=VALUE]... : the processor is asked first, since it may not know the instructions
+# kernel ROW NAME=VALUE... : NumPy's OpenBLAS is asked first which kernels it then takes, and
+# multiplies with them, since the processor may not know their instructions
 kernel() {
     row=$1
     shift
     newest || return 1
-    probe='import numpy as np; a = np.ones((300, 300)); np.linalg.svd(a @ a)'
-    if env "$@" .matrix/newest/bin/python -c "$probe" 2>/dev/null; then
+    probe='
+import numpy as np, threadpoolctl
+np.linalg.svd(np.ones((300, 300)) @ np.ones((300, 300)))
+print(next(each["architecture"] for each in threadpoolctl.threadpool_info() if "architecture" in each))'
+    if taken=$(env "$@" .matrix/newest/bin/python -c "$probe" 2>/dev/null); then
+        printf '%-12s takes the kernels called %s\n' "$row" "$taken"
         run "$row" newest "$@"
     else
-        absent 'the processor does not know its instructions'
+        printf '%-12s not here: the processor does not know its instructions\n' "$row"
     fi
 }
 
-other_python() {
-    row=$1
-    if ! "$row" -c '' 2>/dev/null; then
-        absent 'no such interpreter'
-        return
-    fi
-    environment "$row" "$row" -e ".[test,$REST]" cryptography pandas polars jsonschema && run "$row" "$row"
-}
-
-mkdir -p .matrix
-for row in ${*:-newest oldest bare python3.12 python3.13 \
-    haswell skylakex zen prescott loaded shuffled}; do
+for row in ${*:-oldest python3.12 python3.13 bare newest haswell skylakex zen prescott loaded}; do
     case $row in
-    newest) newest && run newest newest ;;
     oldest)
-        environment oldest python3.11 --resolution lowest-direct -e '.[dev]' && run oldest oldest
+        environment oldest python3.11 --resolution lowest-direct -e '.[test-peers,opacus]' \
+            torch==2.13.0 && run oldest oldest
         ;;
+    python3.*) environment "$row" "$row" -e '.[test-peers]' && run "$row" "$row" ;;
     bare) environment bare python3.11 -e '.[test]' && run bare bare ;;
-    python3.*) other_python "$row" ;;
+    newest) newest && run newest newest ;;
     haswell) kernel haswell OPENBLAS_CORETYPE=Haswell ;;
     skylakex) kernel skylakex OPENBLAS_CORETYPE=SkylakeX ;;
     zen) kernel zen OPENBLAS_CORETYPE=Zen ;;
@@ -108,11 +101,10 @@ for row in ${*:-newest oldest bare python3.12 python3.13 \
         kill $busy
         trap - EXIT
         ;;
-    shuffled)
-        newest && uv pip install --python .matrix/newest --target .matrix/shuffling --no-deps \
-            pytest-randomly && run shuffled newest PYTHONPATH=.matrix/shuffling
+    *)
+        printf '%s: no such row\n' "$row" >&2
+        exit 2
         ;;
-    *) absent 'no such row' && exit 2 ;;
     esac || status=1
 done
 exit $status
