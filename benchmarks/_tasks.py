@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftdp.training import Logistic, Plan, Seeded, Softmax, descend
-from shiftdp.training.descent import descend_stacked
-from shiftdp.training.problem import Problem
+from shiftdp.training.descent.loop import descend_stacked
+from shiftdp.training.planning.problem import Problem
 
 DELTA = 1e-5
 ROOT = Path(__file__).parents[1]

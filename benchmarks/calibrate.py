@@ -25,8 +25,8 @@ from functools import partial
 from _timing import best_of, print_table
 
 import shiftdp as sdp
-from shiftdp.fdp.contour import estimate_epsilon
-from shiftdp.fdp.poisson import PoissonZeroOut
+from shiftdp.fdp.contour.estimate import estimate_epsilon
+from shiftdp.fdp.functions.poisson import PoissonZeroOut
 from shiftdp.privacy import calibrate_noise
 
 try:

@@ -37,10 +37,10 @@ from _timing import best_of, print_table
 
 import shiftdp as sdp
 from shiftdp._checks import Array
-from shiftdp.fdp.composite import Composite
-from shiftdp.fdp.contour_curve import estimate_tradeoff
-from shiftdp.fdp.loss_laws import loss_law
-from shiftdp.fdp.poisson import PoissonZeroOut
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.contour.curve import estimate_tradeoff
+from shiftdp.fdp.functions.poisson import PoissonZeroOut
+from shiftdp.fdp.losses.quadrature_laws import loss_law
 
 Call = Callable[[], Any]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftdp.fdp import GaussianTradeoff
-from shiftdp.fdp.contour import ContourEstimate, estimate_epsilon
+from shiftdp.fdp.contour.estimate import ContourEstimate, estimate_epsilon
 
 P, MU, DELTA = 0.025, 2 / 3, 1e-5
 STEP = GaussianTradeoff(MU).subsample(P)

@@ -21,7 +21,7 @@ from _timing import best_of, print_table
 from mpmath import mpf
 
 from shiftdp import GaussianTradeoff
-from shiftdp.fdp.gaussian_profile import gaussian_epsilon, gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon, gaussian_epsilon_array
 
 try:
     from autodp.dp_bank import get_eps_ana_gaussian

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 
 import shiftdp as sdp
-from shiftdp.fdp.composite import Composite
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
 
 DELTA = 1e-5
 RUN = {"n": 1000, "batch_size": 10, "steps": 10**6, "learning_rate": 0.1, "noise": 3.0}

@@ -37,8 +37,8 @@ from threadpoolctl import threadpool_limits
 
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Logistic, Plan, Seeded, Softmax, System, descend
-from shiftdp.training.descent import descend_on
-from shiftdp.training.records import prepare
+from shiftdp.training.descent.loop import descend_on
+from shiftdp.training.descent.records import prepare
 
 ETA, SIGMA, CLIP, L2 = 0.05, 0.01, 5.0, 0.002
 STEPS = 5  # of each peer in a round

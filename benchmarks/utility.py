@@ -33,7 +33,7 @@ from _tasks import DELTA, Task, cancer, digits, held, mnist, parity, synthetic
 
 import shiftdp as sdp
 from shiftdp.training import Plan
-from shiftdp.training.planner import Overrides, plan_for
+from shiftdp.training.planning.planner import Overrides, plan_for
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 TASKS = {

@@ -1,7 +1,7 @@
 """Private estimators for scikit-learn, with certificates. Needs the extra `sklearn`."""
 
-from shiftdp.training.estimator_base import PrivacyLeakWarning
-from shiftdp.training.estimators import (
+from shiftdp.training.estimators.base import PrivacyLeakWarning
+from shiftdp.training.estimators.linear import (
     PrivateHuberRegressor,
     PrivateLinearSVC,
     PrivateLogisticRegression,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import shiftdp as sdp
 from shiftdp.fdp import Minimum, PoissonReplaceOne, PoissonZeroOut
-from shiftdp.fdp.composite import Composite
+from shiftdp.fdp.composition.composite import Composite
 
 MESH = 1e-3
 ONE = NeighboringRelation.REPLACE_ONE

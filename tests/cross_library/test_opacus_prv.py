@@ -6,7 +6,7 @@ import pytest
 from opacus.accountants import PRVAccountant
 
 from shiftdp.fdp import PoissonZeroOut
-from shiftdp.fdp.composite import Composite
+from shiftdp.fdp.composition.composite import Composite
 
 History = list[tuple[float, float, int]]
 ERROR = 0.01

@@ -19,7 +19,7 @@ from shiftdp.fdp import (
     ShiftedSubsampled,
     TradeoffFunction,
 )
-from shiftdp.fdp import subsampling as sampling
+from shiftdp.fdp.functions import subsampling as sampling
 
 NOTHING = ApproxDPTradeoff(math.inf, 0.0)
 HUGE = (LaplaceTradeoff(1e308), ApproxDPTradeoff(1e308))

@@ -25,13 +25,13 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from shiftdp.fdp.composite import Composite
-from shiftdp.fdp.moments import legendre
-from shiftdp.fdp.renyi import epsilon_balle
-from shiftdp.fdp.renyi_halves import halves_log_moment
-from shiftdp.fdp.renyi_line import line_log_moment, log_excess, participating
-from shiftdp.fdp.renyi_profile import sampled_log_moment
-from shiftdp.fdp.sampled_step import SampledStep
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.functions.sampled_step import SampledStep
+from shiftdp.fdp.losses.quadrature import legendre
+from shiftdp.fdp.renyi.conversions import epsilon_balle
+from shiftdp.fdp.renyi.halves import halves_log_moment
+from shiftdp.fdp.renyi.line import line_log_moment, log_excess, participating
+from shiftdp.fdp.renyi.sampled_profile import sampled_log_moment
 from tests.fdp.catalogue import log_uniform
 
 Pair = tuple[float, float]

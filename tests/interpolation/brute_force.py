@@ -12,7 +12,7 @@ import numpy as np
 import scipy.optimize
 
 from shiftdp._checks import Array
-from shiftdp.interpolation.explicit_shifts import ExplicitShifts
+from shiftdp.interpolation.closed_forms.explicit_shifts import ExplicitShifts
 from shiftdp.interpolation.schedule import Schedule
 
 Face = Literal["floor", "free", "ceiling"]

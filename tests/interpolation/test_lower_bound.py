@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shiftdp._errors import InvalidInput
-from shiftdp.interpolation.cyclic_descent import mgd_quadratic, mgd_sc
-from shiftdp.interpolation.gradient_descent import gd_sc
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_quadratic, mgd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd_sc
 from shiftdp.interpolation.lower_bound import (
     lower_mu,
     lower_mu_periodic,

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import LangevinMC, LastBatch, NoisyCGD, NoisyGD, Order
 

@@ -14,7 +14,7 @@ from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certificate_schema import SCHEMA, written
 from shiftdp.training import Logistic, Plan, Softmax
-from shiftdp.training.projection import Ball
+from shiftdp.training.descent.projection import Ball
 from tests.last_iterate.every_kind import CERTIFICATES
 from tests.last_iterate.mutations import mutated, paths
 

@@ -25,13 +25,13 @@ from shiftdp import (
     compare,
 )
 from shiftdp.fdp import GaussianTradeoff, Mixture
-from shiftdp.interpolation.cyclic_descent import mgd_sc
-from shiftdp.interpolation.gradient_descent import gd_proj_best, gd_sc
-from shiftdp.last_iterate.bound import Proof
-from shiftdp.last_iterate.bounds import composition_mu
-from shiftdp.last_iterate.certify import evaluate
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd_sc
+from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.runs import Order
+from shiftdp.last_iterate.theorems.bound import Proof
+from shiftdp.last_iterate.theorems.descent import composition_mu
 
 STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0)
 BODY = Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=2.0, diameter=0.5)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 
 from shiftdp.last_iterate import Geometry, NoisyCGD, NoisyGD, certify
 from shiftdp.last_iterate import outcomes as module
-from shiftdp.last_iterate.bounds import proofs_of, solve
-from shiftdp.last_iterate.certify import evaluate
+from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.outcomes import Visits, outcomes, schedule_of
 from shiftdp.last_iterate.runs import Order
+from shiftdp.last_iterate.theorems.descent import proofs_of, solve
 from tests.last_iterate.brute_force import (
     gaussian_delta,
     least_mu,

@@ -11,16 +11,16 @@ import pytest
 import shiftdp as sdp
 from shiftdp._errors import VerificationFailed
 from shiftdp.fdp import WithFailure
-from shiftdp.last_iterate.batch_cap import cap_failure, choose_cap, tail_probability
-from shiftdp.last_iterate.certify import evaluate
-from shiftdp.last_iterate.stochastic_laws import product, subsampled
-from shiftdp.last_iterate.stochastic_shifts import (
+from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap, tail_probability
+from shiftdp.last_iterate.theorems.sampled_checks import verify_constants, verify_groups
+from shiftdp.last_iterate.theorems.sampled_laws import product, subsampled
+from shiftdp.last_iterate.theorems.sampled_shifts import (
     StochasticProof,
     grouped_shifts,
     last_shift,
     steps_of,
 )
-from shiftdp.last_iterate.stochastic_verification import verify_constants, verify_groups
 
 RUN: dict[str, Any] = {
     "n": 1000,

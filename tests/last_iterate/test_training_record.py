@@ -15,8 +15,8 @@ from shiftdp import NoisyCGD, NoisyGD, VerificationFailed, certify
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training import ClippedSquared, Huber, Logistic, Plan, SmoothedHinge, Softmax
-from shiftdp.training.entropy import Seeded
-from shiftdp.training.projection import Ball, Box, Simplex
+from shiftdp.training.descent.entropy import Seeded
+from shiftdp.training.descent.projection import Ball, Box, Simplex
 
 RUN = NoisyCGD(n=60, batch_size=20, epochs=4, learning_rate=0.05, noise=2.0)
 PLANS = {

@@ -16,7 +16,7 @@ from shiftdp.fdp import Mixture
 from shiftdp.interpolation.shifts import frozen_shifts
 from shiftdp.interpolation.verify import proved_mu
 from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
-from shiftdp.last_iterate.certify import Bounds, evaluate
+from shiftdp.last_iterate.certification import Bounds, evaluate
 from shiftdp.last_iterate.endless import is_endless, stand_in
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import Order

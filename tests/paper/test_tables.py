@@ -13,11 +13,11 @@ import pytest
 import scipy.optimize
 import scipy.special
 
-from shiftdp.interpolation.cyclic_descent import mgd, mgd_proj, mgd_sc
-from shiftdp.interpolation.gradient_descent import gd, gd_proj, gd_sc
-from shiftdp.interpolation.langevin import pure_threshold
-from shiftdp.interpolation.renyi_baseline import renyi_cyclic, renyi_full_batch
-from shiftdp.interpolation.thresholds import gd_proj_crossing, mgd_proj_crossing
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd, mgd_proj, mgd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd, gd_proj, gd_sc
+from shiftdp.interpolation.closed_forms.langevin import pure_threshold
+from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
+from shiftdp.interpolation.closed_forms.thresholds import gd_proj_crossing, mgd_proj_crossing
 
 PUBLISHED: dict[str, Any] = json.loads(
     files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from opacus import PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from shiftdp.privacy.opacus import Declaration, register
+from shiftdp.privacy.opacus.accountant import Declaration, register
 
 FEATURES = 4
 LOGISTIC = Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0)

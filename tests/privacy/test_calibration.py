@@ -24,7 +24,7 @@ from shiftdp import (
     NoisySGD,
     certify,
 )
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.runs import Order, Run
 from shiftdp.privacy import (
     Budget,

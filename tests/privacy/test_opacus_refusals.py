@@ -27,7 +27,7 @@ from torch.utils.data import (
 )
 
 import shiftdp as sdp
-from shiftdp.privacy.opacus import Declaration
+from shiftdp.privacy.opacus.accountant import Declaration
 from tests.privacy.opacus_loop import FEATURES, LOGISTIC, dataset, session
 
 pytestmark = [

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shiftdp import Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
-from shiftdp.interpolation.cyclic_descent import mgd, mgd_proj_best, mgd_sc
-from shiftdp.last_iterate.certify import evaluate
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd, mgd_proj_best, mgd_sc
+from shiftdp.last_iterate.certification import evaluate
 from tests.last_iterate.random_runs import (
     ORDERS,
     Setting,

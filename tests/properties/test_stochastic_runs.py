@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shiftdp as sdp
-from shiftdp.last_iterate.certify import evaluate
-from shiftdp.last_iterate.stochastic_bounds import accuracy_for
+from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems.sampled import accuracy_for
 
 DELTA = 1e-5
 

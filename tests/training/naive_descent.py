@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training import Plan
-from shiftdp.training.batches import batches
-from shiftdp.training.entropy import Stream
-from shiftdp.training.loss import scale_to_limits
+from shiftdp.training.descent.batches import batches
+from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.losses.base import scale_to_limits
 
 
 def naive(plan: Plan, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from scipy.stats import beta
 
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Huber, Logistic, Loss, Plan, Seeded, Softmax, descend_stacked
-from shiftdp.training.batches import TrainingRun
+from shiftdp.training.descent.batches import TrainingRun
 from tests.training.test_sums import drifting
 
 D = 4

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.last_iterate.sum_rounding import ENVELOPE_ACCURACY
 from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, Plan, SmoothedHinge, Softmax
-from shiftdp.training.loss import scale_to_limits
-from shiftdp.training.softmax_envelope import _bracketed, envelope_residuals
+from shiftdp.training.losses.base import scale_to_limits
+from shiftdp.training.losses.envelope import _bracketed, envelope_residuals
 from tests.training.random_pairs import pairs
 
 LOSSES: list[Loss] = [

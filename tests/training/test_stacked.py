@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from shiftdp import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax, descend, descend_stacked
-from shiftdp.training.batches import TrainingRun
+from shiftdp.training.descent.batches import TrainingRun
 
 N, D = 60, 7
 FIXED: list[TrainingRun] = [

@@ -27,7 +27,7 @@ from shiftdp.training import (
     Softmax,
     descend,
 )
-from shiftdp.training.batches import TrainingRun
+from shiftdp.training.descent.batches import TrainingRun
 
 D = 4
 Data = tuple[NDArray[Any], NDArray[np.intp]]

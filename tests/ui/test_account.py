@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shiftdp as sdp
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from tests.ui.shell import MNIST, prose, refused, said, shiftdp
 
 GEOMETRY = sdp.Geometry(strong_convexity=1.0, smoothness=10.0, sensitivity=1.0)

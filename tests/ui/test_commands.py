@@ -11,7 +11,7 @@ import shiftdp as sdp
 from shiftdp.privacy import Ledger, compare, frontier, risk
 from shiftdp.privacy import calibration as library
 from shiftdp.training import Logistic, Plan
-from shiftdp.training.entropy import Entropy, Seeded, System
+from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from tests.ui.shell import MNIST, prose, refused, said, shiftdp
 
 GEOMETRY = sdp.Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)

@@ -10,17 +10,17 @@ import pytest
 import shiftdp.last_iterate
 import shiftdp.privacy
 from shiftdp.last_iterate import Geometry
-from shiftdp.last_iterate.bounds import RULES
-from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order
-from shiftdp.last_iterate.stochastic_run import Sampling
+from shiftdp.last_iterate.sampled_run import Sampling
+from shiftdp.last_iterate.theorems.descent import RULES
 from shiftdp.privacy import calibration
+from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.budget import Measure, Terms
-from shiftdp.privacy.frontier import CURVES as LIBRARY_CURVES
-from shiftdp.privacy.ledger import Ledger
+from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.parameter_sweep import CURVES as LIBRARY_CURVES
 from shiftdp.privacy.parameters import parameters_of
-from shiftdp.privacy.risk import risk
 from shiftdp.ui.commands import account, calibrate, frontier, ledger
 from shiftdp.ui.commands import risk as risk_command
 from shiftdp.ui.main import program

@@ -6,7 +6,7 @@ import math
 
 from shiftdp._checks import count, finite, number_in
 from shiftdp._kinds import Uncertified
-from shiftdp.fdp.gaussian import GaussianTradeoff
+from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 
 __all__ = ["subsampled_clt"]
 

@@ -41,7 +41,7 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
     For eps = -e < 0 the objective is e^-e (1 - delta_{f^-1}(e) - alpha), which keeps its digits.
     Either part is concave in e^eps, so it has one hump, and golden-section search finds it.
 
-    >>> from shiftdp.fdp.gaussian_profile import gaussian_delta_array
+    >>> from shiftdp.fdp.pairs.gaussian_profile import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
     >>> print(tradeoff_from_profile(profile, profile, np.array([0.1])).round(9))
     [0.61085631]
@@ -68,7 +68,7 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
     loss, where 1 - alpha = Q(loss > eps). Both are known from the differences between the points of
     a table, so the eps for an alpha is; what it is off by counts by its square.
 
-    >>> from shiftdp.fdp.gaussian_profile import gaussian_delta_array
+    >>> from shiftdp.fdp.pairs.gaussian_profile import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
     >>> print(tradeoff_from_smooth_profile(profile, profile, np.array([0.1])).round(9))
     [0.61085631]

@@ -27,7 +27,7 @@ from shiftdp.fdp.duality import tradeoff_from_profile
 from shiftdp.fdp.rounding import complement_down
 
 if TYPE_CHECKING:
-    from shiftdp.fdp.composition import Product
+    from shiftdp.fdp.composition.product import Product
 
 __all__ = ["TradeoffFunction", "several", "tradeoff"]
 
@@ -224,25 +224,25 @@ class TradeoffFunction(ABC):
         """
         if self.symmetric:
             return self
-        from shiftdp.fdp.envelope import Maximum
+        from shiftdp.fdp.functions.envelope import Maximum
 
         return Maximum((self, self.inverse()))
 
     def subsample(self, p: float) -> TradeoffFunction:
         """C_p(f): the same mechanism on a random share p of the records. [BSA24, Def cp]"""
-        from shiftdp.fdp.subsampling import subsample
+        from shiftdp.fdp.functions.subsampling import subsample
 
         return subsample(self, probability("p", p))
 
     def compose(self, *others: TradeoffFunction) -> TradeoffFunction:
         """The product with other tradeoff functions: all of the mechanisms are released."""
-        from shiftdp.fdp.composition import compose
+        from shiftdp.fdp.composition.product import compose
 
         return compose((self, *others))
 
     def power(self, k: int) -> TradeoffFunction:
         """The k-fold product with itself."""
-        from shiftdp.fdp.composition import power
+        from shiftdp.fdp.composition.product import power
 
         return power(self, count("k", k, 0))
 

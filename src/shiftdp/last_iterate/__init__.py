@@ -2,7 +2,7 @@
 
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certify import certify
+from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import SmallLastBatch
 from shiftdp.last_iterate.runs import (

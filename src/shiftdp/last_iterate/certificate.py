@@ -12,11 +12,11 @@ from shiftdp._kinds import CERTIFIED, Kind
 from shiftdp._printed import percent, trimmed, up
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
-from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.interval import composed_below
 from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.theorems.bound import Proof
+from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
 from shiftdp.last_iterate.training_record import TrainingRecord
 
 __all__ = ["Certificate"]
@@ -107,7 +107,7 @@ class Certificate:
         >>> {j: round(mu, 3) for j, mu in cert.by_position().items()}
         {1: 0.529, 2: 0.59, 3: 0.698}
         """
-        from shiftdp.last_iterate.certify import mu_by_position
+        from shiftdp.last_iterate.certification import mu_by_position
 
         return mu_by_position(self.run, self.geometry)
 

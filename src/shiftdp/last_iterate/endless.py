@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.stochastic_laws import capped_steps
-from shiftdp.last_iterate.stochastic_shifts import (
+from shiftdp.last_iterate.theorems.sampled_laws import capped_steps
+from shiftdp.last_iterate.theorems.sampled_shifts import (
     StochasticProof,
     starts_from_diameter,
     steps_of,
@@ -41,7 +41,7 @@ from shiftdp.last_iterate.stochastic_shifts import (
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
-    from shiftdp.last_iterate.bound import Proof
+    from shiftdp.last_iterate.theorems.bound import Proof
 
 __all__ = ["holds_for_longer", "is_endless", "require_forgotten", "stand_in"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftdp.fdp import Minimum, TradeoffFunction, WithFailure
-from shiftdp.fdp.composite import Composite
+from shiftdp.fdp.composition.composite import Composite
 
 __all__ = ["composed_below"]
 

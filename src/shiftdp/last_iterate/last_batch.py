@@ -12,10 +12,10 @@ import warnings
 from dataclasses import dataclass
 
 from shiftdp._printed import up
-from shiftdp.last_iterate.bounds import composition_name
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.runs import NoisyCGD
+from shiftdp.last_iterate.theorems.descent import composition_name
 
 __all__ = ["LastBatchCost", "SmallLastBatch", "last_batch_cost", "warn_of_last_batch"]
 

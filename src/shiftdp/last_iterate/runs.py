@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftdp._checks import choice, count, finite, magnitude, magnitudes
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.stochastic_run import NoisySGD
+from shiftdp.last_iterate.sampled_run import NoisySGD
 
 __all__ = [
     "ExponentialMechanism",

@@ -24,12 +24,11 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from shiftdp.fdp.composite import Composite
-from shiftdp.fdp.poisson import PoissonReplaceOne, PoissonZeroOut
-from shiftdp.fdp.shifted_subsampling import ShiftedSubsampled
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.assumptions import Assumption
-from shiftdp.last_iterate.bound import Proof
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certificate_schema import FORMAT, SCHEMA
 from shiftdp.last_iterate.geometry import Geometry
@@ -42,7 +41,8 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     Run,
 )
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof
+from shiftdp.last_iterate.theorems.bound import Proof
+from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
 from shiftdp.last_iterate.training_record import TrainingRecord
 
 __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]

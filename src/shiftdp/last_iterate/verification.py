@@ -26,14 +26,6 @@ from shiftdp.fdp import (
 from shiftdp.interpolation.verify import verify
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS, Assumption
-from shiftdp.last_iterate.bound import Bound, Proof
-from shiftdp.last_iterate.bounds import (
-    composition_mu,
-    composition_name,
-    descent_hypotheses,
-    full_batch,
-    rules_for,
-)
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import is_endless, require_forgotten, stand_in
 from shiftdp.last_iterate.outcomes import BatchRun, each_outcome, schedule_of
@@ -45,15 +37,23 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     Run,
 )
-from shiftdp.last_iterate.stochastic_assumptions import refuse_adjacency, require_theorem
-from shiftdp.last_iterate.stochastic_laws import accuracy_of, gap_proj, gap_sc, rebuild
-from shiftdp.last_iterate.stochastic_shifts import StochasticProof, steps_of
-from shiftdp.last_iterate.stochastic_verification import (
+from shiftdp.last_iterate.theorems.bound import Bound, Proof
+from shiftdp.last_iterate.theorems.descent import (
+    composition_mu,
+    composition_name,
+    descent_hypotheses,
+    full_batch,
+    rules_for,
+)
+from shiftdp.last_iterate.theorems.sampled_checks import (
     verify_constants,
     verify_gap,
     verify_groups,
 )
-from shiftdp.last_iterate.theorem_names import theorem_of
+from shiftdp.last_iterate.theorems.sampled_hypotheses import refuse_adjacency, require_theorem
+from shiftdp.last_iterate.theorems.sampled_laws import accuracy_of, gap_proj, gap_sc, rebuild
+from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof, steps_of
+from shiftdp.last_iterate.theorems.theorem import theorem_of
 from shiftdp.last_iterate.training_record import verify_training
 
 __all__ = ["verify_certificate"]

@@ -1,5 +1,6 @@
 """Questions asked of a run: what would others charge, and how much room is left."""
 
+from shiftdp.privacy.attack_risk import Risk, risk
 from shiftdp.privacy.budget import Budget, ImpossibleBudget, budget_of
 from shiftdp.privacy.calibration import (
     calibrate_batch_size,
@@ -9,12 +10,11 @@ from shiftdp.privacy.calibration import (
     calibrate_noise,
     calibrate_strong_convexity,
 )
-from shiftdp.privacy.compare import Row, Table, compare
-from shiftdp.privacy.frontier import Curve, Frontier, frontier
-from shiftdp.privacy.ledger import Ledger
-from shiftdp.privacy.ledger_entry import Entry
-from shiftdp.privacy.ledger_errors import AdjacencyMismatch, BudgetExceeded, LedgerUnavailable
-from shiftdp.privacy.risk import Risk, risk
+from shiftdp.privacy.comparison import Row, Table, compare
+from shiftdp.privacy.ledger.entry import Entry
+from shiftdp.privacy.ledger.errors import AdjacencyMismatch, BudgetExceeded, LedgerUnavailable
+from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.parameter_sweep import Curve, Frontier, frontier
 
 __all__ = [
     "AdjacencyMismatch",

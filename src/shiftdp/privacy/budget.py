@@ -23,8 +23,8 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from shiftdp.fdp.composite import Composite
-from shiftdp.fdp.gaussian_profile import gaussian_mu
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
 
 __all__ = ["Budget", "ImpossibleBudget", "Terms", "budget_of", "implied_mu"]

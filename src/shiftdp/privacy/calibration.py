@@ -28,7 +28,7 @@ import numpy as np
 
 from shiftdp._checks import GREATEST, LEAST
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,

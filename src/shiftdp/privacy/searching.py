@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from shiftdp._errors import InvalidInput, OutOfRange, UnmetHypothesis
 from shiftdp._roots import settle
-from shiftdp.last_iterate.bounds import rules_for
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certify import Bounds, certify
+from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.divergence import composed_renyi
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.stochastic_bounds import accuracy_for
+from shiftdp.last_iterate.theorems.descent import rules_for
+from shiftdp.last_iterate.theorems.sampled import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
 __all__ = ["Question", "certified"]

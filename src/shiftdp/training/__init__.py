@@ -1,12 +1,12 @@
 """Losses with proved constants, and the loop whose last iterate a certificate describes."""
 
-from shiftdp.training.descent import Progress, TrainingStopped, descend, descend_stacked
-from shiftdp.training.entropy import Aes, Entropy, Seeded, System
-from shiftdp.training.loss import Loss
+from shiftdp.training.descent.entropy import Aes, Entropy, Seeded, System
+from shiftdp.training.descent.loop import Progress, TrainingStopped, descend, descend_stacked
+from shiftdp.training.descent.projection import Ball, Box, Projection, Simplex
+from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
+from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Plan
-from shiftdp.training.projection import Ball, Box, Projection, Simplex
-from shiftdp.training.scalar_losses import ClippedSquared, Huber, Logistic, SmoothedHinge
-from shiftdp.training.softmax import Softmax
 
 __all__ = [
     "Aes",

@@ -29,7 +29,7 @@ from shiftdp.last_iterate import (
     certify,
 )
 from shiftdp.last_iterate.assumptions import seeded_noise
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.sum_rounding import (
     CHUNK,
@@ -38,11 +38,11 @@ from shiftdp.last_iterate.sum_rounding import (
     sum_error,
 )
 from shiftdp.last_iterate.training_record import TrainingRecord
-from shiftdp.training.batches import TrainingRun
-from shiftdp.training.entropy import Entropy, System
-from shiftdp.training.loss import Loss
-from shiftdp.training.projection import Projection
-from shiftdp.training.softmax import Softmax
+from shiftdp.training.descent.batches import TrainingRun
+from shiftdp.training.descent.entropy import Entropy, System
+from shiftdp.training.descent.projection import Projection
+from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.softmax import Softmax
 
 __all__ = ["Clipping", "Oversized", "Plan"]
 

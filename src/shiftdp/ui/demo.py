@@ -10,11 +10,11 @@ import numpy as np
 from shiftdp.fdp import zcdp_epsilon
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisySGD, certify
 from shiftdp.last_iterate.runs import Order
-from shiftdp.privacy.compare import compare, prior_rho
+from shiftdp.privacy.comparison import compare, prior_rho
 from shiftdp.training.plan import Plan
 
 if TYPE_CHECKING:
-    from shiftdp.training.planned import Planned
+    from shiftdp.training.planning.planned import Planned
 
 __all__ = ["Demonstration", "Fitted", "demonstrate", "figure"]
 

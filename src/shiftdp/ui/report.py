@@ -73,8 +73,8 @@ def described(run: Run) -> dict[str, Any]:
 
 
 def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
-    from shiftdp.last_iterate.certify import evaluate
-    from shiftdp.privacy.compare import compare
+    from shiftdp.last_iterate.certification import evaluate
+    from shiftdp.privacy.comparison import compare
 
     run, geometry = certificate.run, certificate.geometry
     refused = evaluate(run, geometry, delta=delta).refused

@@ -136,7 +136,7 @@ def is_archive(path: str) -> bool:
 def read_model_file(path: str) -> ModelFile:
     """A model file whose digest holds and whose certificate is that of its plan."""
     from shiftdp._errors import InvalidInput
-    from shiftdp.training.entropy import MissingPackage
+    from shiftdp.training.descent.entropy import MissingPackage
 
     try:
         from shiftdp.training.model_file import read_model

@@ -10,8 +10,8 @@ import pytest
 
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax, descend, descend_stacked
+from shiftdp.training.descent.records import prepare
 from shiftdp.training.plan import Clipping
-from shiftdp.training.records import prepare
 from shiftdp.ui.reproduce.contents import tables_of
 from shiftdp.ui.reproduce.experiment import (
     PUBLISHED,

@@ -29,14 +29,14 @@ from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
 from shiftdp.last_iterate import Certificate
-from shiftdp.training.estimator_base import PrivacyLeakWarning
+from shiftdp.training.estimators.base import PrivacyLeakWarning
 from shiftdp.training.model_file.archive import LONGEST, digest_of, pack, unpack
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.model_file.fitted import fitted_read, fitted_written, is_ours
 from shiftdp.training.model_file.matching import require_match
 from shiftdp.training.model_file.transformers import learnt_steps, special, specials
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, field_of
-from shiftdp.training.planned import Planned
+from shiftdp.training.planning.planned import Planned
 
 __all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
 

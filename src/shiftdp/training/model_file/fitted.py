@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.privacy.ledger import Ledger
-from shiftdp.training.estimator_base import PrivateLinearModel
-from shiftdp.training.estimators import (
+from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.training.estimators.base import PrivateLinearModel
+from shiftdp.training.estimators.linear import (
     PrivateHuberRegressor,
     PrivateLinearSVC,
     PrivateLogisticRegression,
 )
+from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
+from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.model_file.plans import plan_read, plan_written
 from shiftdp.training.model_file.values import Reader, Writer, field_of
-from shiftdp.training.scalar_losses import Huber, Logistic, SmoothedHinge
-from shiftdp.training.softmax import Softmax
 
 __all__ = ["fitted_read", "fitted_written", "is_ours"]
 

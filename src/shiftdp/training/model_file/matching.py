@@ -7,7 +7,7 @@ from dataclasses import replace
 from shiftdp._errors import ShiftdpError
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.assumptions import seeded_noise
-from shiftdp.training.entropy import System
+from shiftdp.training.descent.entropy import System
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.plan import Plan
 

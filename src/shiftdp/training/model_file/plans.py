@@ -13,15 +13,15 @@ from typing import Any
 from shiftdp._checks import LEAST_DELTA
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.training.entropy import Aes, Seeded, System
+from shiftdp.training.descent.entropy import Aes, Seeded, System
+from shiftdp.training.descent.projection import Ball, Box, Simplex
+from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
+from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.plan import Plan
-from shiftdp.training.planned import Planned
-from shiftdp.training.problem import Problem
-from shiftdp.training.projection import Ball, Box, Simplex
-from shiftdp.training.scalar_losses import ClippedSquared, Huber, Logistic, SmoothedHinge
-from shiftdp.training.softmax import Softmax
-from shiftdp.training.utility import Prediction
+from shiftdp.training.planning.planned import Planned
+from shiftdp.training.planning.problem import Problem
+from shiftdp.training.planning.utility import Prediction
 
 __all__ = ["plan_read", "plan_written"]
 

@@ -41,7 +41,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     delta = options["delta"]
     run, geometry = setting_of(ctx, options)
     from shiftdp.last_iterate import SmallLastBatch
-    from shiftdp.privacy.compare import compare
+    from shiftdp.privacy.comparison import compare
 
     with waiting("comparing"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SmallLastBatch)
@@ -50,7 +50,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         if issubclass(warning.category, SmallLastBatch):
             print_warning(ctx, str(warning.message))
     if options["plot"] is not None:
-        from shiftdp.privacy.compare import best_certificate
+        from shiftdp.privacy.comparison import best_certificate
 
         draw(best_certificate(run, geometry, delta), delta, options["plot"])
     if options["json"]:

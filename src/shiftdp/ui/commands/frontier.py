@@ -97,7 +97,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     found = _frontier(run, geometry, parameter, points, options["delta"], curves)
     if parameter not in ("n", "batch_size"):  # there it is another last batch at every value
         from shiftdp.last_iterate import NoisyCGD
-        from shiftdp.privacy.compare import best_certificate
+        from shiftdp.privacy.comparison import best_certificate
 
         if isinstance(run, NoisyCGD):
             delta = options["delta"]

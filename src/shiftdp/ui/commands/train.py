@@ -18,7 +18,7 @@ from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
-    from shiftdp.training.planned import Planned
+    from shiftdp.training.planning.planned import Planned
     from shiftdp.ui.data_files import Rules
 
 __all__ = ["command"]
@@ -165,7 +165,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _estimator(options: dict[str, Any]) -> Any:
-    from shiftdp.training.entropy import MissingPackage
+    from shiftdp.training.descent.entropy import MissingPackage
 
     try:
         import shiftdp.sklearn as room

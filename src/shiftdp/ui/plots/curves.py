@@ -10,7 +10,7 @@ from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
 from shiftdp.fdp import GaussianTradeoff, Identity, Mixture, TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certify import ROUNDING, Bounds, certify
+from shiftdp.last_iterate.certification import ROUNDING, Bounds, certify
 from shiftdp.ui.plots.style import labelled
 
 __all__ = ["Named", "beside", "profile_points", "tradeoff_points"]

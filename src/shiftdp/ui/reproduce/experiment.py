@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax
-from shiftdp.training.batches import is_repeated
-from shiftdp.training.descent import iterates, starting_point
+from shiftdp.training.descent.batches import is_repeated
+from shiftdp.training.descent.loop import iterates, starting_point
+from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.plan import Clipping
-from shiftdp.training.records import Records, prepare
 from shiftdp.ui.reproduce.images import Images, Part
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shiftdp.fdp import GaussianTradeoff
-from shiftdp.interpolation.cyclic_descent import mgd, mgd_proj, mgd_sc
-from shiftdp.interpolation.gradient_descent import gd, gd_proj, gd_sc
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd, mgd_proj, mgd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd, gd_proj, gd_sc
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.ui.reproduce.figures.picture import (

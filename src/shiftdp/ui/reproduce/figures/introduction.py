@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
-from shiftdp.interpolation.gradient_descent import gd, gd_sc
-from shiftdp.interpolation.renyi_baseline import renyi_full_batch
+from shiftdp.interpolation.closed_forms.gradient_descent import gd, gd_sc
+from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_full_batch
 from shiftdp.ui.plots.style import LINES
 from shiftdp.ui.reproduce.figures.picture import ALPHA, Picture, canvas, epsilon_axes
 from shiftdp.ui.reproduce.published import published

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.interpolation.sampled_process import (
+from shiftdp.interpolation.simulation.sampled_process import (
     Sampled,
     SampledPair,
     simulate_sampled_pair,

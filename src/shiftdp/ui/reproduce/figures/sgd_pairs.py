@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftdp.last_iterate import Certificate, Geometry, NoisySGD, certify
-from shiftdp.last_iterate.certify import Bounds
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.ui.plots.curves import tradeoff_points
 from shiftdp.ui.plots.style import LINES
 from shiftdp.ui.reproduce.figures.picture import ALPHA, Picture, canvas, epsilon_axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
-from shiftdp.interpolation.process import ShiftedProcess, simulate_shifted
 from shiftdp.interpolation.schedule import PeriodicSchedule
+from shiftdp.interpolation.simulation.process import ShiftedProcess, simulate_shifted
 from shiftdp.ui.reproduce.figures.picture import Picture, canvas
 from shiftdp.ui.reproduce.verdict import claimed
 

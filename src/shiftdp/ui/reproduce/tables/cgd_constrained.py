@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shiftdp.interpolation.cyclic_descent import mgd_proj
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_proj
+from shiftdp.interpolation.closed_forms.thresholds import mgd_proj_crossing
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule
-from shiftdp.interpolation.thresholds import mgd_proj_crossing
 from shiftdp.ui.output import up
 from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.published import published

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftdp.interpolation.cyclic_descent import mgd, mgd_sc
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd, mgd_sc
 from shiftdp.interpolation.lower_bound import lower_mu_periodic
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from shiftdp.interpolation.gradient_descent import gd_proj
+from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj
+from shiftdp.interpolation.closed_forms.thresholds import gd_proj_crossing
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule
-from shiftdp.interpolation.thresholds import gd_proj_crossing
 from shiftdp.ui.output import up
 from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.published import published

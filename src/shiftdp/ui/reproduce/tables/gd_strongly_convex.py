@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shiftdp.interpolation.gradient_descent import gd, gd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd, gd_sc
 from shiftdp.interpolation.lower_bound import lower_mu_periodic
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule

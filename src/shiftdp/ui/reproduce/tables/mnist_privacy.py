@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from shiftdp.fdp import GaussianTradeoff, subsampled_clt, zcdp_epsilon
-from shiftdp.interpolation.cyclic_descent import mgd, mgd_sc
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd, mgd_sc
 from shiftdp.last_iterate import certify
 from shiftdp.last_iterate.attained import attained_mu
-from shiftdp.privacy.compare import prior_rho
+from shiftdp.privacy.comparison import prior_rho
 from shiftdp.ui.output import down, up
 from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.mnist_setting import PAPER

@@ -1,0 +1,105 @@
+"""Bounds on a product that need no grid: loose, but there are always some.
+
+Two of them, of which the smaller counts at each question.
+
+*Gaussians.* Every factor says by which Gaussian and failure it is bounded, f_i >= G(mu_i) (x)
+h_{q_i}, so the product is bounded by G(sqrt(sum k_i mu_i^2)) (x) h_q, 1 - q = prod (1 - q_i)^k_i.
+
+*Moments.* Losses add up, so K(a) = log E_P[(dQ/dP)^a] of the product is the sum of those of its
+factors, and for every order a > 1 [BBG20, Thm 20]
+
+    delta(eps) <= exp(K(a) - (a - 1) eps) (1 - 1/a)^(a-1) / a.
+
+Any orders give a bound; a fixed table of them is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp._errors import NoClosedForm
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+__all__ = ["LooseProduct"]
+
+_ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 67)
+_U = 4e-15  # more than the roundings of a few operations
+
+
+@dataclass(frozen=True, eq=False)
+class LooseProduct:
+    """The profile of a product of tradeoff functions with multiplicities, from above.
+
+    >>> from shiftdp.fdp import GaussianTradeoff
+    >>> product = LooseProduct([(GaussianTradeoff(1.0).subsample(0.01), 1000)])
+    >>> print(product.epsilon(np.array([1e-5])).round(3))
+    [2.46]
+    """
+
+    factors: Sequence[tuple[TradeoffFunction, int]]
+
+    def inverse(self) -> LooseProduct:
+        return LooseProduct([(f.inverse(), k) for f, k in self.factors])
+
+    def delta(self, epsilon: Array) -> Array:
+        gaussian = np.minimum(self.gaussian._delta(epsilon), 1.0)
+        a, moment = self._moments
+        if a.size == 0:
+            return gaussian
+        # inf - inf is no number, and no bound
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            scaled = np.multiply.outer(epsilon, a - 1.0)
+            fixed = moment + (a - 1.0) * np.log1p(-1.0 / a) - np.log(a)
+            size = np.abs(moment) + (a - 1.0) + np.log(a) + np.abs(scaled)
+            bounds = np.exp(np.minimum(fixed - scaled + _U * size, 1.0)) + 5e-324
+        return np.asarray(np.minimum(gaussian, np.nan_to_num(bounds, nan=1.0).min(axis=1)))
+
+    def epsilon(self, delta: Array) -> Array:
+        found = self.gaussian._epsilon(delta)
+        a, moment = self._moments
+        if a.size == 0:
+            return found
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            parts = (
+                moment / (a - 1.0),
+                np.log1p(-1.0 / a),
+                -np.log(delta)[:, None] / (a - 1.0),
+                -np.log(a) / (a - 1.0),
+            )
+            total = sum(parts) + _U * sum(np.abs(part) for part in parts)
+        least = np.nan_to_num(total, nan=math.inf, posinf=math.inf).min(axis=1)
+        return np.asarray(np.minimum(found, np.maximum(least, 0.0)))
+
+    @cached_property
+    def gaussian(self) -> TradeoffFunction:
+        """The first of the two bounds, in closed form."""
+        from shiftdp.fdp.functions.failure import WithFailure
+        from shiftdp.fdp.functions.gaussian import GaussianTradeoff
+
+        parts = [(f._gaussian_below(), k) for f, k in self.factors]
+        mu = math.hypot(*(mu * math.sqrt(k) for (mu, _), k in parts)) * (1.0 + 1e-14)
+        failure = min(1.0, math.fsum(k * q for (_, q), k in parts) * (1.0 + 1e-15))
+        gaussian = GaussianTradeoff(mu)
+        return WithFailure(gaussian, failure) if failure > 0.0 else gaussian
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Orders, and log E_P[(dQ/dP)^order] from above, where it is finite."""
+        orders, moments = [], []
+        for order in _ORDERS.tolist():
+            try:
+                total = math.fsum(k * f._log_moment(order) for f, k in self.factors)
+            except NoClosedForm:
+                break
+            except OverflowError:
+                continue
+            if math.isfinite(total):
+                orders.append(order)
+                moments.append(max(total, 0.0) * (1.0 + 1e-15))
+        return np.array(orders), np.array(moments)

@@ -1,0 +1,187 @@
+"""The better and the worse of several tradeoff functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp.fdp.duality import smooth_tradeoff
+from shiftdp.fdp.functions.mixture import log_mean_moment, worst_gaussian
+from shiftdp.fdp.tradeoff import TradeoffFunction, several
+
+__all__ = ["Maximum", "Minimum"]
+
+_GRID, _MOST_POINTS = 1001, 10_000
+_ROUNDS, _PARTS = 10, 8  # refinements of the grid where a bridge of the envelope begins or ends
+
+
+@dataclass(frozen=True)
+class Minimum(TradeoffFunction):
+    """min{f_1, f_2, ...}**, the largest tradeoff function below all: it is not known which holds.
+
+    Its profile is the largest of the profiles. [BSA24, Def cp]
+
+    >>> from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff
+    >>> Minimum([ApproxDPTradeoff(1.0), GaussianTradeoff(1.0)]).delta(1.0).__round__(6)
+    0.126937
+    """
+
+    components: tuple[TradeoffFunction, ...]
+
+    def __init__(self, components: Iterable[TradeoffFunction]) -> None:
+        object.__setattr__(self, "components", several("components", components))
+
+    @property
+    def symmetric(self) -> bool:
+        return _closed_under_inverse(self.components)
+
+    def inverse(self) -> TradeoffFunction:
+        return self if self.symmetric else Minimum(f.inverse() for f in self.components)
+
+    def _delta(self, epsilon: Array) -> Array:
+        return self._delta_or(epsilon, np.zeros(epsilon.shape))
+
+    def _delta_or(self, epsilon: Array, floor: Array) -> Array:
+        return reduce(lambda most, f: f._delta_or(epsilon, most), self.components, floor)
+
+    def _beta(self, alpha: Array) -> Array:
+        parts = self.components
+        if any(f._composed for f in parts) and all(f._curved for f in parts):
+            return smooth_tradeoff(self, alpha)
+        return super()._beta(alpha)
+
+    def _epsilon(self, delta: Array) -> Array:
+        known = self._known.get(float(delta[0])) if delta.size == 1 else None
+        if known is not None:
+            return np.array([known])
+        first, *rest = self.components
+        most = reduce(lambda most, f: f._epsilon_or(delta, most), rest, first._epsilon(delta))
+        if delta.size == 1:
+            self._known[float(delta[0])] = float(most[0])
+        return most
+
+    @cached_property
+    def _known(self) -> dict[float, float]:
+        """What was answered: products are costly, and asked more than once."""
+        return {}
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        return worst_gaussian(self.components)
+
+    def _log_moment(self, order: float) -> float:
+        """The moment less 1 is an increasing linear functional of the profile, and max <= sum."""
+        return log_mean_moment([(1.0, f._log_moment(order)) for f in self.components])
+
+
+@dataclass(frozen=True)
+class Maximum(TradeoffFunction):
+    """max{f_1, f_2, ...} pointwise: all of the bounds hold at once.
+
+    Its profile is the lower convex envelope, in gamma = e^eps, of the smallest of the profiles. A
+    chord between two points above a convex function lies above it: what is returned is an upper
+    bound, and never above any of the profiles.
+
+    >>> from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff
+    >>> Maximum([ApproxDPTradeoff(1.0), GaussianTradeoff(1.0)]).delta(1.0)
+    0.0
+    """
+
+    components: tuple[TradeoffFunction, ...]
+
+    def __init__(self, components: Iterable[TradeoffFunction]) -> None:
+        object.__setattr__(self, "components", several("components", components))
+
+    @property
+    def symmetric(self) -> bool:
+        return _closed_under_inverse(self.components)
+
+    def inverse(self) -> TradeoffFunction:
+        return self if self.symmetric else Maximum(f.inverse() for f in self.components)
+
+    def _beta(self, alpha: Array) -> Array:
+        return reduce(np.maximum, (f._beta(alpha) for f in self.components))
+
+    def _delta(self, epsilon: Array) -> Array:
+        smallest: Array = self._profiles(epsilon).min(axis=0)
+        vertex, height = self._hull
+        inside = (epsilon > vertex[0]) & (epsilon < vertex[-1])
+        chord = _chord(vertex, height, epsilon[inside]) * (1 + 2e-15)
+        smallest[inside] = np.minimum(smallest[inside], chord)
+        return smallest
+
+    def _profiles(self, epsilon: Array) -> Array:
+        return np.array([f._delta(epsilon) for f in self.components])
+
+    @cached_property
+    def _hull(self) -> tuple[Array, Array]:
+        """Points of the envelope, close together where it touches the smallest profile."""
+        # from where on no profile changes any more
+        reach = 1.0
+        for f in self.components:
+            floor = f._delta(np.array([np.inf]))
+            reach = max(reach, float(f._epsilon(np.minimum(floor * (1 + 1e-9) + 1e-18, 1.0))[0]))
+        reach = min(reach, 600.0)
+        eps = np.unique(np.linspace(-min(reach, 40.0), reach, _GRID))
+        for _ in range(_ROUNDS if len(self.components) > 1 else 0):
+            if eps.size > _MOST_POINTS:
+                break
+            profiles = self._profiles(eps)
+            which, height = profiles.argmin(axis=0), profiles.min(axis=0)
+            # whether the smallest is so by more than rounding
+            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + 1e-11) + 3e-15
+            kept = _lower_hull(eps, height)
+            # the hull skips points at random where rounding is all that bends it
+            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 3e-15
+            ends = (which[1:] != which[:-1]) & (clear[1:] | clear[:-1])
+            ends |= touches[1:] != touches[:-1]
+            ends[1:] |= ends[:-1].copy()
+            ends[:-1] |= ends[1:].copy()
+            left, width = eps[:-1][ends], np.diff(eps)[ends]
+            parts = np.arange(1, _PARTS) / _PARTS
+            eps = np.unique(np.concatenate([eps, (left[:, None] + width[:, None] * parts).ravel()]))
+        height = self._profiles(eps).min(axis=0)
+        kept = _lower_hull(eps, height)
+        return eps[kept], height[kept]
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        # f >= one of them, which may be any: the one with the least chance of a failure
+        return min((f._gaussian_below() for f in self.components), key=lambda part: part[::-1])
+
+    def _log_moment(self, order: float) -> float:
+        return min(f._log_moment(order) for f in self.components)
+
+
+def _lower_hull(eps: Array, height: Array) -> list[int]:
+    """The vertices of the lower convex hull of the points (e^eps_i, height_i)."""
+    kept: list[int] = []
+    e, d = eps.tolist(), height.tolist()
+    for i in range(len(e)):
+        while len(kept) > 1:
+            j, k = kept[-2], kept[-1]
+            # the slopes on both sides of k, times e^eps_k
+            before = (d[j] - d[k]) * math.expm1(e[i] - e[k])
+            after = (d[k] - d[i]) * -math.expm1(e[j] - e[k])
+            if before > after:
+                break
+            kept.pop()
+        kept.append(i)
+    return kept
+
+
+def _chord(vertex: Array, height: Array, at: Array) -> Array:
+    """The line, in e^eps, between the two vertices around each point."""
+    right = np.clip(np.searchsorted(vertex, at), 1, vertex.size - 1)
+    low, high = vertex[right - 1], vertex[right]
+    # the share of the left end, (e^high - e^at) / (e^high - e^low)
+    share = np.expm1(at - high) / np.expm1(low - high)
+    chord: Array = height[right] + (height[right - 1] - height[right]) * share
+    return chord
+
+
+def _closed_under_inverse(components: tuple[TradeoffFunction, ...]) -> bool:
+    return all(f.symmetric or f.inverse() in components for f in components)

@@ -1,0 +1,73 @@
+"""A mechanism that fails altogether with a small probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftdp._checks import Array, number_in
+from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
+
+if TYPE_CHECKING:
+    from shiftdp.fdp.composition.product import Product
+
+__all__ = ["WithFailure"]
+
+
+@dataclass(frozen=True)
+class WithFailure(TradeoffFunction):
+    """f (x) h_q, alpha -> (1 - q) f(alpha / (1 - q)). [BSA24, Lemma complim; DRS22, Eq 12]
+
+    Its profile is q + (1 - q) delta_f(eps): with probability q everything is revealed.
+
+    >>> from shiftdp.fdp import GaussianTradeoff
+    >>> f = WithFailure(GaussianTradeoff(1.0), 1e-6)
+    >>> f.epsilon(1e-6), round(f.epsilon(1e-5), 6)
+    (inf, 4.401708)
+    """
+
+    base: TradeoffFunction
+    failure: float
+
+    def __post_init__(self) -> None:
+        tradeoff("base", self.base)
+        object.__setattr__(self, "failure", number_in("failure", self.failure, 0.0, 1.0))
+
+    @property
+    def symmetric(self) -> bool:
+        return self.base.symmetric
+
+    def inverse(self) -> TradeoffFunction:
+        return self if self.symmetric else WithFailure(self.base.inverse(), self.failure)
+
+    def _beta(self, alpha: Array) -> Array:
+        rest = 1.0 - self.failure
+        if rest == 0.0:
+            return np.zeros(alpha.shape)
+        inner = np.minimum(alpha / rest * (1 + 1e-15), 1.0)
+        return rest * self.base._beta(inner) * (1 - 1e-15)
+
+    def _delta(self, epsilon: Array) -> Array:
+        # what lies below the last digit of the failure need not be known
+        base = self.base._delta_or(epsilon, np.full(epsilon.shape, 2.0**-54 * self.failure))
+        delta: Array = self.failure + (1.0 - self.failure) * base
+        return np.where(delta > 0.0, delta * (1 + 1e-15) + 1e-323, 0.0)
+
+    def _epsilon(self, delta: Array) -> Array:
+        left = (delta - self.failure) / max(1.0 - self.failure, 1e-300) * (1 - 1e-15)
+        epsilon = self.base._epsilon(np.clip(left, 0.0, 1.0))
+        return np.where(delta < self.failure, math.inf, epsilon)
+
+    def _gaussian_below(self) -> tuple[float, float]:
+        mu, q = self.base._gaussian_below()
+        return mu, min(1.0, (q + self.failure) * (1 + 1e-15) + 1e-323)
+
+    def _log_moment(self, order: float) -> float:
+        return self.base._log_moment(order) if self.failure == 0 else math.inf
+
+    def _join(self, product: Product, k: int) -> None:
+        product.failure(self.failure, k)
+        self.base._join(product, k)

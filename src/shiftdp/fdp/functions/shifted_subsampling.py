@@ -1,0 +1,96 @@
+"""One noisy step in which a record takes part at random, and whose input may be off: S_p(a, s).
+
+[Theorem B2] Let P = (1-p) N(u0, I) + p N(u1, I) and Q = (1-p) N(v0, I) + p N(v1, I) with
+|u0 - v0| <= a and the other three distances at most d = a + s. For gamma = e^eps >= 1 both
+H_gamma(P || Q) and H_gamma(Q || P) are at most
+
+    (1-p) delta_{G(a)}(eps) + p delta_{G(d)}(eps)               if eps <= a d / 2,
+    max_x (1-p) Phi(a - x) + p Phi(d - x) - gamma Phi(-x)       otherwise,
+
+and this is attained. The first is the larger of the two for every eps, so a boundary that is
+rounded up is safe; the second is `forward_profile`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp.fdp.functions.gaussian import GaussianTradeoff
+from shiftdp.fdp.functions.sampled_step import SampledStep
+from shiftdp.fdp.functions.subsampling import subsample
+from shiftdp.fdp.pairs.error_rates import Rate, upper_point
+from shiftdp.fdp.pairs.profiles import forward_profile, gaussian_terms
+from shiftdp.fdp.renyi.halves import halves_log_moment
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+__all__ = ["ShiftedSubsampled", "shifted_subsampled"]
+
+
+def shifted_subsampled(p: float, a: float, s: float) -> TradeoffFunction:
+    """S_p(a, s) in its simplest form: S_p(0, s) = C_p(G(s)), S_1(a, s) = G(a + s), and
+    S_0(a, s) = S_p(a, 0) = G(a).
+
+    >>> shifted_subsampled(1.0, 0.5, 1.0), shifted_subsampled(0.1, 0.5, 0.0)
+    (GaussianTradeoff(mu=1.5), GaussianTradeoff(mu=0.5))
+    >>> shifted_subsampled(0.1, 0.0, 1.0)
+    Subsampled(base=GaussianTradeoff(mu=1.0), p=0.1)
+    """
+    f = ShiftedSubsampled(p, a, s)
+    if f._simple is not None:
+        return f._simple
+    return subsample(GaussianTradeoff(f.s), f.p) if f.a == 0.0 else f
+
+
+@dataclass(frozen=True)
+class ShiftedSubsampled(SampledStep):
+    """S_p(a, s) of Theorem B2.
+
+    >>> f = ShiftedSubsampled(p=0.01, a=0.05, s=1.0)
+    >>> round(f.delta(0.1), 9), round(f.epsilon(1e-5), 9)
+    (0.002320261, 0.396130835)
+    """
+
+    def _profile(self, epsilon: Array) -> tuple[Array, Array]:
+        p, a, d = self.p, self.a, self._d
+        apart = epsilon <= 0.5 * a * d * (1 + 1e-15)
+        if not apart.any():
+            return forward_profile(p, a, d, epsilon)
+        if apart.all():
+            return gaussian_terms((1.0 - p, p), (a, d), epsilon)
+        delta, slope = np.empty(epsilon.shape), np.empty(epsilon.shape)
+        delta[apart], slope[apart] = gaussian_terms((1.0 - p, p), (a, d), epsilon[apart])
+        delta[~apart], slope[~apart] = forward_profile(p, a, d, epsilon[~apart])
+        return delta, slope
+
+    def _own_log_moment(self, order: float) -> float:
+        return halves_log_moment(self.p, self.a, self._d, order)
+
+    def _curve(self, alpha: Array) -> Array:
+        """f in three parts, by the eps at which it touches the line 1 - delta - e^eps alpha.
+
+        eps > a d/2: alpha = Phi(-x), f the mass of (1-p) N(a) + p N(d) left of x;
+        |eps| <= a d/2: alpha and f are sum_i w_i Phi(-+eps/m_i - m_i/2), m = (a, d);
+        eps < -a d/2: the inverse of the first.
+        The middle part lies below the others, so its range may be rounded outwards. For a = 0 it
+        is the line of slope -1.
+        """
+        p, a, d = self.p, self.a, self._d
+        left, normal = Rate(p, (a, d)), Rate(0.0, (0.0, 0.0))
+        knot = np.array([0.5 * (a + d)])
+        steep = alpha <= normal.down(-knot) * (1 - 1e-12)
+        # 1 - alpha at the other end is the mass of the mixture right of the knot
+        flat = 1.0 - alpha <= Rate(p, (-a, -d)).down(-knot) * (1 - 1e-12)
+        beta = np.empty(alpha.shape)
+        beta[steep] = left.down(upper_point(alpha[steep]))
+        beta[flat] = normal.down(-left.argument_up(alpha[flat]))
+        rest = ~(steep | flat)
+        if a == 0.0:
+            total = float(self._profile(np.zeros(1))[0][0])
+            beta[rest] = np.maximum(1.0 - total - alpha[rest] - 4e-16, 0.0)
+        else:
+            middle = Rate(p, (0.5 * a, 0.5 * d), (1.0 / a, 1.0 / d))
+            beta[rest] = middle.down(-middle.argument_up(alpha[rest]))
+        return beta

@@ -1,0 +1,470 @@
+"""Profiles of pairs of two-component Gaussian mixtures, read off at a likelihood-ratio threshold.
+
+All pairs here are laws on the line whose likelihood ratio rises, so for P against Q the best test
+is {X > x} with x where dP/dQ = gamma = e^eps, and
+
+    delta(eps) = max_x F(x),      F(x) = P(X > x) - gamma Q(X > x).
+
+*No cancellation.* With the Mills ratio R(v) = Phi(-v)/phi(v), and d = a + s, the value at the
+threshold is a sum of positive terms, each the profile of a Gaussian:
+
+    forward    (1-p) N(a) + p N(d) against N(0):        sum_i w_i D_i(x)
+    backward   N(0) against (1-p) N(-a) + p N(-d):      sum_i w'_i delta_{G(m_i)}(m_i (x + m_i/2))
+    two-sided  (1-p) N(a) + p N(d) against (1-p) N(0) + p N(-s):
+                                                        sum_i w_i D_i(x) + v A (R(x) - R(x+s))
+
+where D_i(x) = phi(x - m_i) (R(x - m_i) - R(x)), m = (a, d), w = (1-p, p), A is the density of P at
+x, w' and v the shares of the components of Q in its density at x.
+
+*No understatement.* An inexact x understates a maximum. Let the x at hand be the threshold of
+gamma_x = (1 + z) gamma, and write delta_x for the profile there and t = gamma_x Q(X > x).
+
+(1) A profile falls with slope -Q(X > threshold) in gamma. Hence delta(eps) <= delta_x if z <= 0,
+    and delta(eps) <= delta_x + gamma z T if z > 0, T being at least Q(X > threshold).
+(2) F(x) = delta_x + t z/(1+z), and delta(eps) - F(x) is the integral of |dP - gamma dQ| between x
+    and the threshold. The integrand is at most 1.2 A |z| there, and the interval at most
+    h = 2.2 |z| / r', r' being the slope of log dP/dQ at x, provided that h (|x| + s + 1) <= 0.1 and
+    |z| <= 0.05: r' is an average of shifts that differ by s, so it changes by a factor of at most
+    e^{s h}, and the density of Q (backward: P) by at most e^{h (|x| + s + h)}.
+
+z is computed as a sum of expm1's, with a bound on its rounding error, and the better of (1) and (2)
+is returned, rounded up. Whatever the root-finder did, the result is an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from shiftdp._checks import Array
+from shiftdp._roots import least
+from shiftdp.fdp.pairs.gaussian_profile import _mills_array
+
+__all__ = [
+    "Profile",
+    "backward_profile",
+    "epsilon_from_profile",
+    "forward_profile",
+    "gaussian_terms",
+    "reflected",
+    "sum_up",
+    "tangents",
+    "two_sided_profile",
+    "widest",
+]
+
+Profile = Callable[[Array], tuple[Array, Array]]
+"""eps >= 0 -> delta(eps), rounded up, and -d delta/d eps, roughly."""
+
+_U = 2.0**-53
+_FAR = 40.0  # Phi(-40) is below the least positive float
+_STEEP = 600.0  # an exponent that leaves room for factors
+_TINY = 1e-322  # more than what a sum of a few products can lose to underflow
+_SMALL_MU = 0.1
+_MOST_STEPS = 80
+_BLOCK = 3400
+_INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+
+
+def sum_up(a: float, s: float) -> float:
+    """a + s, rounded up: every profile here rises with d."""
+    total = a + s
+    # the rounding error of the sum, exactly [Knuth]
+    back = total - a
+    lost = (a - (total - back)) + (s - back)
+    return math.nextafter(total, math.inf) if lost > 0.0 else total
+
+
+def widest(distance: float) -> float:
+    """An eps beyond which no float can hold delta, for means at most this far apart."""
+    return min(distance * (0.5 * distance + _FAR) * (1.0 + 1e-9) + 1e-300, 1e300)
+
+
+# --- one Gaussian ------------------------------------------------------------------------------
+
+
+def _density(v: Array) -> Array:
+    return _INVERSE_SQRT_2PI * np.exp(-0.5 * v * v)
+
+
+def _drop(lower: Array, upper: Array, upper_mills: Array, mu: float) -> Array:
+    """R(lower) - R(upper) for lower >= -1 and upper = lower + mu >= 0.
+
+    For small mu by the odd Taylor series around the middle; R' = v R - 1 and
+    R^(k+1) = v R^(k) + k R^(k-1).
+    """
+    if mu >= _SMALL_MU:
+        return _mills_array(lower) - upper_mills
+    h = 0.5 * mu
+    v = np.minimum(upper - h, 1.5 * _FAR)  # beyond, no density is left
+    before = _mills_array(v)
+    derivative = v * before - 1.0
+    total = derivative.copy()
+    scale = 1.0
+    for k in range(1, 5 if mu < 0.01 else 9):
+        before, derivative = derivative, v * derivative + k * before
+        if k % 2 == 0:
+            scale *= h * h / (k * (k + 1))
+            total += scale * derivative
+    return -mu * total
+
+
+def _drop_error(right: Array, upper: Array, mu: float) -> Array:
+    """A bound on the relative error of phi(lower) (R(lower) - R(upper)); right = max(lower, 0).
+
+    In units of the rounding error: some for R, whose difference loses a factor of (1.3 + upper)/mu,
+    or with Taylor's series (1.3 + upper)(10 + upper); lower^2 for the density; and what the
+    rounding of `lower` does to either.
+    """
+    reach = np.minimum(upper, right + 10.0) + 1.3
+    loss = 8.0 * reach * np.minimum(1.0 / mu, 10.0 + reach)
+    loss += (right + 1.0) * (reach + min(1.0 / mu, 10.0))
+    return 2 * _U * (24.0 + right * right + loss)
+
+
+def _excess(lower: Array, upper: Array, upper_mills: Array, mu: float) -> tuple[Array, Array]:
+    """phi(lower) (R(lower) - R(upper)) for upper = lower + mu >= 0, rounded up; and phi(lower)."""
+    v = np.minimum(lower, 1.5 * _FAR)
+    density = _density(v)
+    if mu == 0.0:
+        return np.zeros(lower.shape), density
+    value = density * _drop(np.maximum(v, -1.0), upper, upper_mills, mu)
+    left = v < -1.0  # so mu > 1, and the difference loses nothing
+    if left.any():
+        value[left] = scipy.special.ndtr(-v[left]) - density[left] * upper_mills[left]
+    return np.maximum(value, 0.0) * (1.0 + _drop_error(np.maximum(v, 0.0), upper, mu)), density
+
+
+def gaussian_terms(
+    weights: tuple[float, float], shifts: tuple[float, float], epsilon: Array
+) -> tuple[Array, Array]:
+    """sum_i w_i delta_{G(m_i)}(eps) for eps >= 0, rounded up, and its slope in eps."""
+    delta, slope = np.full(epsilon.shape, _TINY), np.zeros(epsilon.shape)
+    for weight, mu in zip(weights, shifts, strict=True):
+        if mu > 0.0:
+            u = np.minimum(epsilon / mu, mu + 2 * _FAR)
+            lower, upper = u - 0.5 * mu, u + 0.5 * mu
+            mills = _mills_array(upper)
+            # eps/mu and eps/mu - mu/2 are rounded separately from the mu of the formula
+            argument = 2 * _U * (1.0 / mu + np.minimum(upper, 2 * _FAR) + 1.3) * u
+            near = np.where(lower > -_FAR, np.minimum(argument, 1e-9), 0.0)
+            excess, density = _excess(lower, upper, mills, mu)
+            delta += weight * excess * (1.0 + 4 * _U + near)
+            slope += weight * density * mills
+    return delta, slope
+
+
+# --- the threshold -----------------------------------------------------------------------------
+
+
+class _Threshold:
+    """x where the log-likelihood ratio is about e, and how far off it is.
+
+    ratio(x) = (1-p) e^{a(x - a/2)} + p e^{d(x - d/2)}, over (1-p) + p e^{-s(x + s/2)} if two-sided.
+    """
+
+    def __init__(self, p: float, a: float, d: float, e: Array, s: float = 0.0) -> None:
+        """s > 0 is two-sided."""
+        self.p, self.q, self.a, self.d, self.s, self.e = p, 1.0 - p, a, d, s, e
+
+    def guess(self, x: Array, e: Array) -> tuple[Array, Array, Array, Array]:
+        """The ratio over e^e is 1 + z: z, the first two derivatives of log(1 + z), and about how
+        much of z may be noise.
+        """
+        p, q, a, d, s = self.p, self.q, self.a, self.d, self.s
+        m0 = q * np.expm1(np.minimum(a * (x - 0.5 * a) - e, 700.0))
+        m1 = p * np.expm1(np.minimum(d * (x - 0.5 * d) - e, 700.0))
+        z, noise = m0 + m1, np.abs(m0) + np.abs(m1)
+        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), 1e-300)
+        slope = a + (d - a) * share
+        spread = ((d - a) * (d - a)) * share * (1.0 - share)
+        if s > 0.0:
+            below = p * np.expm1(-s * (x + 0.5 * s))  # the denominator less 1
+            z, noise = (z - below) / (1.0 + below), (noise - below) / (1.0 + below)
+            share = (below + p) / (1.0 + below)
+            slope += s * share
+            spread -= s * s * share * (1.0 - share)
+        return z, slope, spread, 8 * _U * noise
+
+    def find(self, low: Array, high: Array, start: Array) -> _Threshold:
+        """Halley's method on the log of the ratio, kept in a shrinking bracket."""
+        found = np.clip(start, low, high)
+        x, e, active = found, self.e, np.arange(found.size)
+        for step_number in range(_MOST_STEPS):
+            z, slope, spread, noise = self.guess(x, e)
+            # nearer than this, (2) of the module's docstring costs less than a rounding error
+            far_off = np.abs(z) > np.maximum(1.5e-8 * slope / (np.abs(x) + 3.0), noise)
+            if not far_off.any():
+                break
+            if not far_off.all():
+                active = active[far_off]
+                x, e, z, slope, spread, low, high = (
+                    values[far_off] for values in (x, e, z, slope, spread, low, high)
+                )
+            above = z > 0.0
+            high, low = np.where(above, x, high), np.where(above, low, x)
+            near = np.minimum(np.maximum(z, -0.9), 4.0)
+            r = near * (6.0 + near) / (6.0 + 4.0 * near)  # log(1 + z), nearly
+            if z.max() > 4.0:
+                r = np.where(z > 4.0, np.log1p(np.maximum(z, 0.0)), r)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                step = r / slope
+                halley = 1.0 - 0.5 * step * spread / slope
+                new = x - step / np.minimum(np.maximum(halley, 0.5), 2.0)
+            if step_number < 2:  # the ends have not been tried; a slope of 0 leads to one of them
+                new = np.where(np.isfinite(new), new, np.where(above, low, high))
+                new = np.minimum(np.maximum(new, low), high)
+            else:
+                new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            moved = new != x  # what sits at an end of its bracket is done
+            if not moved.all():
+                active = active[moved]
+                new, e, low, high = new[moved], e[moved], low[moved], high[moved]
+            if active.size == 0:
+                break
+            found[active] = x = new
+        return self.at(found)
+
+    def at(self, x: Array) -> _Threshold:
+        """z at x with its rounding error, and what is certain of the slope of log(1 + z).
+
+        For means 1e20 apart and more the error may be infinite or no number: `_bound` then has 1.
+        """
+        p, q, a, d, s = self.p, self.q, self.a, self.d, self.s
+        self.x = x
+        self.l0, self.l1 = a * (x - 0.5 * a), d * (x - 0.5 * d)
+        k0, k1 = np.minimum(self.l0 - self.e, _STEEP), np.minimum(self.l1 - self.e, _STEEP)
+        m0, m1 = q * np.expm1(k0), p * np.expm1(k1)
+        z = m0 + m1
+        # the arguments carry 2u|l| + u|k|, the products 5u
+        argument0 = 2.0 * np.abs(self.l0) + np.abs(k0)
+        argument1 = 2.0 * np.abs(self.l1) + np.abs(k1)
+        error = (m0 + q) * argument0 + (m1 + p) * argument1
+        error += 5.0 * (np.abs(m0) + np.abs(m1))
+        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), 1e-300)
+        self.slope = a + (d - a) * np.maximum(share - 1e-15 * (1.0 + share), 0.0)
+        if s > 0.0:
+            j = -s * (x + 0.5 * s)
+            below, other = p * np.expm1(j), p * np.exp(j)
+            base = q + other
+            error += 3.0 * np.abs(j) * other - 5.0 * below
+            self.v = other / base  # the share of N(-s)
+            z, error = (z - below) / base, error / base
+            # for a small denominator the quotient itself has the smaller error
+            plain = (q * np.exp(k0) + p * np.exp(k1)) / base
+            plain_error = plain * (np.maximum(argument0, argument1) + 3.0 * np.abs(j) + 16.0)
+            better = plain_error < error
+            z, error = np.where(better, plain - 1.0, z), np.where(better, plain_error, error)
+            self.slope += s * self.v * (1.0 - 1e-9)
+        self.z, self.error = z, _U * (error + 2.0 * np.abs(z))
+        return self
+
+
+def _solve_up(p: float, a: float, d: float, e: Array, s: float = 0.0) -> _Threshold:
+    """For e >= 0: a/2 <= x, and either component alone gives an x that is too large."""
+    low = np.full(e.shape, 0.5 * a)
+    with np.errstate(over="ignore"):
+        alone = np.log1p(np.expm1(np.minimum(e, 500.0)) / p)
+        if e.max() > 500.0:
+            alone = np.where(e < 500.0, alone, e - math.log(p))
+        high = np.minimum(0.5 * d + alone / d, d + _FAR)
+        start = high
+        if a > 0.0:
+            high = np.minimum(high, 0.5 * a + (e - math.log1p(-p)) / a)
+            # ... and this is a better guess unless N(d) holds the ratio down
+            start = np.minimum(high, 0.5 * a + e / (a * (1.0 - p)))
+    high = np.maximum(high, low)
+    return _Threshold(p, a, d, e, s).find(low, high, start)
+
+
+def _solve_down(p: float, a: float, d: float, e: Array) -> _Threshold:
+    """For e <= 0: x <= d/2, and N(d) alone, the other ratio being held at the 1 that it has at
+    x = a/2, bounds x from above or from below.
+    """
+    high = np.minimum(0.5 * d + (e - math.log(p)) / d, 0.5 * d)
+    with np.errstate(divide="ignore", over="ignore"):
+        if a > 0.0:
+            high = np.minimum(high, 0.5 * a + (e - math.log1p(-p)) / a)
+        alone = 0.5 * d + np.log1p(np.maximum(np.expm1(e) / p, -1.0)) / d
+    alone = np.clip(alone, -_FAR, None)
+    if a == 0.0:  # then that is the solution
+        return _Threshold(p, a, d, e).at(np.minimum(alone, 0.5 * d))
+    below = alone < 0.5 * a
+    low = np.where(below, np.maximum(alone - 1e-9 * (1.0 + np.abs(alone)), -_FAR), -_FAR)
+    high = np.maximum(np.where(below, high, np.minimum(high, alone)), low)
+    return _Threshold(p, a, d, e).find(low, high, high)
+
+
+def _bound(
+    at: _Threshold,
+    delta: Array,
+    tail: Array,
+    density: Array,
+    z: Array,
+    worst: Array,
+) -> Array:
+    """The better of (1) and (2), from delta_x, t, A, z and gamma T."""
+    rise = z + at.error
+    plain = np.where(rise < 0.5, delta + np.maximum(rise, 0.0) * worst, 1.0)
+    size = np.abs(z) + at.error
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        h = 2.2 * size / at.slope  # no number where both are 0, and then (2) is not used
+    near = (size <= 0.05) & (h * (np.abs(at.x) + at.s + 1.0) <= 0.1)
+    h = np.where(near, h, 0.0)
+    sharp = delta + tail * rise + 1.5 * density * size * h
+    return np.where(near, np.minimum(sharp, plain), plain) * (1.0 + 8 * _U) + _TINY
+
+
+_LOUD = np.errstate(over="ignore", invalid="ignore")  # errors of means too far apart; see `at`
+
+
+@_LOUD
+def forward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Array, Array]:
+    """H_gamma((1-p) N(a) + p N(d) || N(0)) for eps >= 0, rounded up, and -d delta/d eps.
+
+    0 < p < 1, 0 <= a < d; d is taken as exact.
+    """
+    return _rising(_solve_up(p, a, d, np.minimum(epsilon, widest(d))))
+
+
+@_LOUD
+def two_sided_profile(p: float, a: float, s: float, epsilon: Array) -> tuple[Array, Array]:
+    """H_gamma((1-p) N(a) + p N(a+s) || (1-p) N(0) + p N(-s)) for eps >= 0, rounded up."""
+    d = sum_up(a, s)
+    return _rising(_solve_up(p, a, d, np.minimum(epsilon, widest(sum_up(d, s))), s))
+
+
+def _rising(at: _Threshold) -> tuple[Array, Array]:
+    p, q, a, d, s, x = at.p, at.q, at.a, at.d, at.s, at.x
+    mills = _mills_array(x)
+    excess_a, density_a = _excess(x - a, x, mills, a)
+    excess_d, density_d = _excess(x - d, x, mills, d)
+    delta, density = q * excess_a + p * excess_d, q * density_a + p * density_d
+    tail = density * mills
+    if s > 0.0:
+        upper = x + s
+        part = at.v * density * _drop(x, upper, _mills_array(upper), s)
+        right = np.clip(x - a, 0.0, _FAR)
+        share = 4 * _U * (8.0 + s * (x + s) + right * right)
+        part *= 1.0 + _drop_error(np.minimum(x, _FAR), upper, s) + np.minimum(share, 1e-9)
+        delta, tail = delta + part, np.maximum(tail - part, 0.0)
+    worst = 0.5 * np.exp(np.minimum(at.e, 700.0))
+    return _bound(at, delta, tail, density, at.z, worst), tail
+
+
+@_LOUD
+def backward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Array, Array]:
+    """H_gamma(N(0) || (1-p) N(a) + p N(d)) for eps >= 0, rounded up, and -d delta/d eps."""
+    e = -np.minimum(epsilon, widest(d))
+    at = _solve_down(p, a, d, e)
+    y = -at.x
+    delta, total = np.zeros(y.shape), np.zeros(y.shape)
+    for weight, mu, loss in ((at.q, a, at.l0), (p, d, at.l1)):
+        k = np.minimum(loss - e, _STEEP)
+        share = weight * np.exp(k)
+        total += share
+        if mu > 0.0:
+            error = 2 * _U * (12.0 + 4.0 * np.abs(loss) + np.abs(k))
+            delta += share * _profile_at(y, mu) * (1.0 + np.minimum(error, 1e-9))
+    delta *= (1.0 + 1e-15) / total
+    mass = scipy.special.ndtr(-y)
+    density = _density(y)
+    tail = np.maximum(mass - delta, 0.0)
+    # gamma_y = gamma/(1 + z): the test {Y > y} has F = delta_y - t z
+    worst = np.exp(np.minimum(-e, 700.0)) * 2.0
+    return _bound(at, delta, tail, density, -at.z, worst), tail
+
+
+def _profile_at(y: Array, mu: float) -> Array:
+    """delta_{G(mu)}(eps) at eps = mu (y + mu/2), rounded up; through -eps where eps < 0."""
+    lower = np.where(y >= -0.5 * mu, y, -y - mu)
+    upper = np.where(y >= -0.5 * mu, y + mu, -y)
+    delta, _ = _excess(lower, upper, _mills_array(upper), mu)
+    negative = y < -0.5 * mu
+    if negative.any():
+        e = mu * (y[negative] + 0.5 * mu)
+        delta[negative] = (np.exp(e) * delta[negative] - np.expm1(e)) * (1.0 + 12 * _U)
+    return delta
+
+
+# --- all of them -------------------------------------------------------------------------------
+
+
+def reflected(epsilon: Array, forward: Profile, backward: Profile) -> Array:
+    """delta for all real eps from the profiles of f and f^-1 for eps >= 0:
+
+    delta_f(-e) = 1 - e^-e + e^-e delta_{f^-1}(e).
+    """
+    if epsilon.size > _BLOCK:
+        blocks = _blocks(epsilon)
+        return np.concatenate([reflected(block, forward, backward) for block in blocks])
+    negative = epsilon < 0.0
+    if not negative.any():
+        return np.where(epsilon < math.inf, forward(epsilon)[0], 0.0)
+    delta = np.empty(epsilon.shape)
+    e = -epsilon[negative]
+    shrink = np.exp(-e)
+    delta[negative] = np.minimum((shrink * backward(e)[0] - np.expm1(-e)) * (1.0 + 8 * _U), 1.0)
+    if not negative.all():
+        e = epsilon[~negative]
+        delta[~negative] = np.where(e < math.inf, forward(e)[0], 0.0)
+    return delta
+
+
+def tangents(profile: Profile, epsilon: Array) -> tuple[Array, Array]:
+    """delta and P(loss > eps) = -d delta / d e^eps for eps >= 0.
+
+    The slope is that of the test {X > x} at hand, whose line is below the profile whatever x is.
+    """
+    if epsilon.size > _BLOCK:
+        parts = [tangents(profile, block) for block in _blocks(epsilon)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    delta, slope = profile(epsilon)
+    return delta, slope * np.exp(-epsilon)
+
+
+def _blocks(epsilon: Array) -> list[Array]:
+    """What the allocator need not ask the system for is faster."""
+    return np.array_split(epsilon, -(-epsilon.size // _BLOCK))
+
+
+def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:
+    """The least eps >= 0 with delta(eps) <= delta: Newton's method on log delta, then bisection of
+    what rounding leaves open, so that the end is certified by the profile itself.
+    """
+
+    def enough(e: Array) -> NDArray[np.bool_]:
+        return profile(e)[0] <= delta
+
+    low, high = np.zeros(delta.shape), np.full(delta.shape, far)
+    at_zero, slope = profile(low)
+    zero, never = at_zero <= delta, ~enough(high)
+    settled = zero | never
+    goal = np.where(settled, at_zero, delta)
+    done = settled.copy()
+    x = np.where(done, 0.0, np.minimum((at_zero - goal) / np.maximum(slope, 1e-300), 0.5 * far))
+    for _ in range(_MOST_STEPS):
+        if done.all():
+            break
+        value, slope = profile(x)
+        high, low = np.where(value <= goal, x, high), np.where(value > goal, x, low)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = np.where(done, 0.0, value / slope * np.log(value / goal))
+        inside = (x + step > low) & (x + step < high)
+        done |= (np.abs(step) <= 1e-13 * x) | (high - low <= 1e-14 * high)
+        x = np.where(done, x, np.where(inside, x + step, 0.5 * (low + high)))
+    # a bracket around x that holds the answer, and its left end
+    width = 1e-14 * x
+    for _ in range(_MOST_STEPS):
+        high = np.minimum(x + width, far)
+        short = ~(enough(high) | settled)
+        if not short.any():
+            break
+        width = np.where(short, 8.0 * width + 1e-300, width)
+    low = np.maximum(x - 8.0 * width, 0.0)
+    found = least(lambda e: enough(e) | settled, np.where(settled, high, low), high)
+    return np.where(never, math.inf, np.where(zero, 0.0, found))

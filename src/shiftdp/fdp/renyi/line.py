@@ -1,0 +1,210 @@
+"""Renyi moments of pairs of two-component Gaussian mixtures on the line, from above.
+
+P has the density phi(x) B(x) and Q the density phi(x) A(x), with q = 1 - p,
+
+    A(x) = q e^{a (x - a/2)} + p e^{d (x - d/2)},
+    B(x) = q e^{-b (x + b/2)} + p e^{-e (x + e/2)},
+
+0 <= a <= d and 0 <= b <= e, so r = A/B = dQ/dP rises. For order = 1 + s > 1, as E_P[r] = 1,
+
+    M - 1 = E_P[r^order] - 1 = int phi B F(r) dx,     F(r) = r^order - 1 - order (r - 1),
+
+whose integrand g is positive: nothing cancels where M is close to 1. It is summed by the trapezoid
+rule with step h.
+
+*What the rule misses.* g = phi (A^order B^-s - order A + s B) is analytic for |Im z| < c if
+c (d - a) and c (e - b) are at most pi, where neither A nor B vanishes. There |phi(x + iy)| is
+phi(x) e^{y^2/2}, |A(x + iy)| <= A(x), |B(x + iy)| <= B(x), and, two terms whose phases differ by t
+having a sum of at least cos(t/2) of that of their sizes, |B(x + iy)| >= B(x) cos((e-b) y/2). So
+
+    int |g(x + iy)| dx <= N = e^{c^2/2} (M cos((e-b) c/2)^-s + 2 order - 1),
+
+and the rule errs by at most 2 N / (e^{2 pi c/h} - 1) [Trefethen and Weideman 2014, Thm 5.1]: with
+k = 2 e^{c^2/2} / (e^{2 pi c/h} - 1) and K = k cos(...)^-s, M - 1 <= (sum + K + k (2 order - 1)) /
+(1 - K).
+
+*What is cut off.* For x >= X >= 0, r > 1 gives g <= phi A^order B^-s, whose logarithm falls at
+least at the rate X - order d - s (b + p (e - b)), the share of e in B being at most p there. For
+x <= -X, r <= 1 gives g <= s phi B, whose logarithm rises at least at the rate X - e. Both tails are
+below geometric series.
+
+*Rounding.* F falls left of r = 1 and rises right of it, so r is moved away from 1 by its error.
+
+Where a sum would be too long, the joint convexity of A^order B^-s gives
+
+    M <= q e^{order s (a + b)^2 / 2} + p e^{order s (d + e)^2 / 2}.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp.fdp.functions.mixture import log_mean_moment
+
+__all__ = ["line_log_moment", "log_excess", "log_one_more", "participating"]
+
+_U = 2.0**-53
+_UP = 1.0 + 2.0**-52
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+_MARGIN = 40.0  # minus the log of the part of M - 1 that the rule may miss
+_STRIPS = np.linspace(1.0 / 64, 1.0, 64)
+_TALL = 16.0  # no strip need be wider
+_MOST_NODES = 200_000
+_NEAR = 1.0  # |log r| below which r - 1 is summed as such
+_STEEP = 690.0  # exponents beyond are not exponentiated
+_LEAST = 1e-290  # M - 1 below which its terms would underflow
+_LARGEST = 1e150  # means whose squares, times orders, are numbers
+_SERIES = 18
+
+
+def line_log_moment(
+    p: float, above: tuple[float, float], below: tuple[float, float], order: float
+) -> float:
+    """log M for A with shifts `above` = (a, d) and B with `below` = (b, e), rounded up; 0 < p < 1.
+
+    >>> round(line_log_moment(0.5, (1.0, 1.0), (0.0, 0.0), 3.0), 12)  # N(1) against N(0)
+    3.0
+    """
+    (a, d), (b, e), s = above, below, order - 1.0
+    known = participating(p, (a + b) * _UP, (d + e) * _UP, order)
+    if d + e == 0.0 or not known < math.inf or max(d, e) * order > _LARGEST:
+        return known
+    mean = (1.0 - p) * (a + b) + p * (d + e)
+    likely = 0.5 * order * s * mean * mean
+    if likely < _LEAST:
+        return known
+    margin = _MARGIN - min(0.0, math.log(max(likely, 1e-300))) + math.log(2.0 * order)
+    # the strip that allows the longest step
+    strips = _STRIPS * min(math.pi / max(d - a, e - b, 1e-300), _TALL) * (1.0 - 1e-9)
+    loss = 0.5 * strips * strips - s * np.log(np.cos(0.5 * (e - b) * strips))
+    steps = 2.0 * math.pi * strips / (margin + loss)
+    best = int(np.argmax(steps))
+    h, c, loss_c = float(steps[best]), float(strips[best]), float(loss[best])
+
+    z = math.sqrt(2.0 * margin) + 1.0
+    far = order * d + s * (b + p * (e - b))
+    left, right = math.ceil((e + z) / h), math.ceil((far + z) / h)
+    if left + right > _MOST_NODES:
+        return known
+    x = h * np.arange(-left, right + 1.0)
+    log_g, log_tails = _integrand(p, above, below, order, x)
+    top = float(log_g.max())
+    total = float(np.exp(log_g - top).sum()) * (1.0 + 1e-13)
+    # geometric series from the first term that is left out
+    rates = (left * h - e) * (1.0 - 1e-12), (right * h - far) - 1e-14 * far
+    for rate, log_tail in zip(rates, log_tails, strict=True):
+        total += math.exp(min(log_tail - top, 600.0)) / math.expm1(rate * h * (1.0 - 1e-12))
+    log_sum = top + math.log(total) + math.log(h) + 4 * _U * (abs(top) + 2.0)
+
+    log_k = math.log(2.0) + 0.5 * c * c - 2.0 * math.pi * c / h * (1.0 - 1e-13)
+    log_k -= math.log1p(-math.exp(-2.0 * math.pi * c / h))
+    K = math.exp(log_k + loss_c - 0.5 * c * c) * (1.0 + 1e-12)
+    missed = K + math.exp(log_k) * (2.0 * order - 1.0) * (1.0 + 1e-12)
+    if missed > 0.5:
+        return known
+    log_rest = float(np.logaddexp(log_sum, math.log(missed))) if missed > 0.0 else log_sum
+    found = log_one_more(log_rest - math.log1p(-K))
+    return min(found, known)
+
+
+def participating(p: float, least: float, most: float, order: float) -> float:
+    """log((1-p) e^{order s least^2/2} + p e^{order s most^2/2}), rounded up.
+
+    What is known of a step, were it revealed whether the record takes part.
+    """
+    half = 0.5 * order * (order - 1.0) * (1.0 + 1e-15)
+    moments = [half * m * m if m < _LARGEST else math.inf for m in (least, most)]
+    rounding = 2e-323 if most > 0.0 else 0.0  # what underflows is still positive
+    return log_mean_moment([(1.0 - p, moments[0]), (p, moments[1])]) + rounding
+
+
+def log_one_more(log_excess: float) -> float:
+    """log(1 + e^v), rounded up; positive even where it underflows."""
+    if log_excess < 30.0:
+        return math.log1p(math.exp(log_excess)) * (1.0 + 4 * _U) + 2e-323
+    return (log_excess + math.exp(-log_excess)) * (1.0 + 4 * _U)
+
+
+def _integrand(
+    p: float, above: tuple[float, float], below: tuple[float, float], order: float, x: Array
+) -> tuple[Array, tuple[float, float]]:
+    """log g at the nodes, and what bounds the terms at the two ends, in the form of the tails."""
+    (a, d), (b, e), s = above, below, order - 1.0
+    q = 1.0 - p
+    log_q, log_p = math.log1p(-p), math.log(p)
+    l0, l1, k0, k1 = a * (x - 0.5 * a), d * (x - 0.5 * d), -b * (x + 0.5 * b), -e * (x + 0.5 * e)
+    log_a, log_b = np.logaddexp(log_q + l0, log_p + l1), np.logaddexp(log_q + k0, log_p + k1)
+    size = np.abs(x) + max(d, e)
+    # of each exponent, of the logarithms of the weights, and of the sums
+    error_a = 4 * _U * ((a + d) * size + 2.0 - log_p - log_q)
+    error_b = 4 * _U * ((b + e) * size + 2.0 - log_p - log_q)
+    loss = log_a - log_b
+    error = error_a + error_b + 2 * _U * np.abs(loss)
+    log_f = np.empty(x.shape)
+    near = (np.abs(loss) < _NEAR) & (np.maximum(np.maximum(l0, l1), np.maximum(k0, k1)) < _STEEP)
+    far = ~near
+    moved = loss[far] + np.copysign(error[far], loss[far])
+    log_f[far] = _far_excess(moved, s)
+    if near.any():
+        numerator, denominator, rounding = np.zeros(1), np.zeros(1), np.zeros(1)
+        for weight, up, down in ((q, l0[near], k0[near]), (p, l1[near], k1[near])):
+            rise, fall = weight * np.expm1(up), weight * np.expm1(down)
+            numerator, denominator = numerator + (rise - fall), denominator + fall
+            # the exponents carry 3u of their parts, the products 4u
+            rounding = rounding + (rise + weight) * (3.0 * np.abs(up) + 2 * d * d)
+            rounding = rounding + (fall + weight) * (3.0 * np.abs(down) + 2 * e * e)
+            rounding = rounding + 6.0 * (np.abs(rise) + np.abs(fall))
+        denominator = 1.0 + denominator
+        w = numerator / denominator
+        # |r - 1| < e, and the denominator is off by no more than the rounding itself
+        moved = np.abs(w) + 4.0 * _U * (rounding / denominator + np.abs(w))
+        log_f[near] = log_excess(np.copysign(moved, w), s)
+    log_f = np.maximum(log_f, -700.0)  # what underflows; it does not count against M - 1
+    log_density = -0.5 * x * x - _LOG_SQRT_2PI
+    margin = error_b + 4 * _U * (x * x + np.abs(log_b) + np.abs(log_f) + 4.0)
+    log_g = log_density + log_b + log_f + margin
+    wide = 4 * _U * (x * x + order * np.abs(log_a) + s * np.abs(log_b))
+    wide = wide + order * error_a + s * error_b
+    first = log_density[0] + log_b[0] + math.log(s) + wide[0] + 1e-14
+    last = log_density[-1] + order * log_a[-1] - s * log_b[-1] + wide[-1] + 1e-14
+    return log_g, (float(first), float(last))
+
+
+def _far_excess(loss: Array, s: float) -> Array:
+    """log F(e^loss), rounded up, for |loss| >= 1: F is r (e^{s loss} - 1) - s (r - 1)."""
+    up = np.maximum(loss, _NEAR)
+    grow = s * up
+    with np.errstate(over="ignore", invalid="ignore"):
+        inner = np.log(np.expm1(np.minimum(grow, 30.0)) + s * np.expm1(-up))
+        right = up + np.where(grow < 30.0, inner, grow)
+        down = np.minimum(loss, -_NEAR)
+        left = np.log(np.exp(down) * np.expm1(s * down) - s * np.expm1(down))
+    # exponents up to 30 carry 64 roundings, and a difference loses no more than a factor of 4
+    return np.asarray(np.where(loss > 0.0, right, left) + 128 * _U)
+
+
+def log_excess(w: Array, s: float) -> Array:
+    """log F(1 + w), rounded up, for w > -1 of at most some units; -inf at 0.
+
+    By the binomial series where F would be the difference of nearly equal terms.
+    """
+    order, size = 1.0 + s, np.abs(w)
+    loss = np.log1p(w)
+    grow = s * loss
+    grown = (1.0 + w) * np.expm1(np.minimum(grow, 30.0))
+    rounding = 8 * _U * ((1.0 + np.abs(grow)) * np.abs(grown) + s * size)
+    value = grown - s * w + rounding
+    small = (size <= 0.1) & (order * size <= 0.5)
+    if small.any():
+        v = w[small]
+        series = np.ones(v.shape)
+        for k in range(_SERIES, 1, -1):
+            series = 1.0 + (order - k) / (k + 1.0) * v * series
+        value[small] = 0.5 * order * s * v * v * series * (1.0 + 64 * _U)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(value, 0.0))
+    # F <= r^order, and nearly so
+    return np.asarray(np.where(grow < 30.0, logs, loss + grow * (1.0 + 8 * _U)) + 4 * _U)

@@ -1,0 +1,1 @@
+"""Fast estimates that steer searches for good parameters; no certificate rests on them."""

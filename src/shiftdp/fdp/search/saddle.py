@@ -1,0 +1,204 @@
+"""Where the mass of a product has to be moved for a given delta: the saddle point.
+
+For the loss L of a factor, M(s) = E_Q[e^{sL}] is
+1 + s(s+1) int_0^inf (e^{se} delta_f(e) + e^{-(s+1)e} delta_{f^-1}(e)) de; put K = sum k log M. By
+Chernoff's bound and its refinement, delta(eps) is about e^{K(s) - s eps} / (s (s+1) sqrt(2 pi K''))
+at the s with K'(s) = eps. What is found here only steers the numerics: any s would do, with larger
+errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp.fdp.composition.connect_the_dots import Grades
+from shiftdp.fdp.tradeoff import TradeoffFunction
+
+__all__ = ["Saddle", "find_saddle"]
+
+_PANELS = 18
+_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))  # panels on [0, 1]
+_HALF, _MIDDLE = 0.5 * np.diff(_EDGES)[:, None], 0.5 * (_EDGES[1:] + _EDGES[:-1])[:, None]
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_UNIT_NODES, _UNIT_WEIGHTS = (_MIDDLE + _HALF * _NODES).ravel(), (_HALF * _WEIGHTS).ravel()
+_LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
+_TILTS = 24
+_LEAST_REACH, _NEARBY, _FARTHEST = 1e-12, 5.0, 700.0
+_LEFT_OUT = 1e-8
+_TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
+_GRADES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """The tilt, and for the losses of each factor, to either side: how far they have to be
+    followed, and from where on wider cells do.
+    """
+
+    theta: float
+    reaches: tuple[tuple[float, float], ...]
+    grades: tuple[tuple[Grades, Grades], ...]
+    central: float  # a tilt by three standard deviations of the total loss
+    spread: float  # the standard deviation of the total loss once it is tilted
+
+    @property
+    def farthest(self) -> float:
+        return max(max(pair) for pair in self.reaches)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Quadrature of one profile: nodes, weights, delta, and Q(loss > x) where it is known."""
+
+    x: Array
+    weights: Array
+    profile: Array
+    tail: Array | None
+
+    def grades(self, order: float) -> Grades:
+        """From where on the mass, tilted by e^{order x}, allows cells to be wider."""
+        if self.tail is None:
+            return ()
+        tilted = np.exp(order * self.x) * self.tail
+        beyond = tilted + order * np.cumsum((self.weights * tilted)[::-1])[::-1]
+        begin = [self.x[np.argmax(beyond <= part * beyond[0])] for _, part in _GRADES]
+        return tuple((float(x), wide) for x, (wide, _) in zip(begin, _GRADES, strict=True) if x)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """Quadratures of a factor's profile and of its inverse's."""
+
+    right: _Side
+    left: _Side
+
+    def log_moments(self, s: Array) -> tuple[Array, Array, Array]:
+        """log M and its first two derivatives at each s."""
+        x, y = self.right.x, self.left.x
+        grow = np.exp(np.multiply.outer(s, x)) * (self.right.weights * self.right.profile)
+        fall = np.exp(np.multiply.outer(-1.0 - s, y)) * (self.left.weights * self.left.profile)
+        t0 = grow.sum(axis=1) + fall.sum(axis=1)
+        t1 = grow @ x - fall @ y
+        t2 = grow @ (x * x) + fall @ (y * y)
+        square = s * (s + 1.0)
+        m0 = 1.0 + square * t0
+        m1 = ((2.0 * s + 1.0) * t0 + square * t1) / m0
+        m2 = (2.0 * t0 + 2.0 * (2.0 * s + 1.0) * t1 + square * t2) / m0
+        return np.log1p(square * t0), m1, m2 - m1 * m1
+
+    def grades(self, far: float, theta: float) -> tuple[Grades, Grades]:
+        """To the right by the largest tilt, to the left by the least."""
+        right = self.right.grades(far)
+        return right, right if self.left is self.right else self.left.grades(-1.0 - theta)
+
+    def left_reach(self, theta: float, k: int) -> float:
+        """How far negative losses count once they are tilted, if only half as much: beyond, they
+        move eps by less than _LEFT_OUT, all k factors together.
+        """
+        order, left = 0.5 * theta + 1.0, self.left.x
+        beyond = k * order * np.exp(-order * left) * self.left.profile <= _LEFT_OUT
+        beyond &= left >= 0.25 * left[-1]
+        return float(left[np.argmax(beyond)]) if beyond.any() else math.inf
+
+
+def find_saddle(
+    factors: Sequence[tuple[TradeoffFunction, int]], delta: float, smallest: float
+) -> Saddle:
+    """The tilt for delta, from the saddle-point approximation of log delta on a few tilts.
+
+    The reaches are such that what lies beyond them does not count against `smallest` either.
+
+    >>> from shiftdp.fdp import GaussianTradeoff
+    >>> saddle = find_saddle([(GaussianTradeoff(1.0), 1)], 1e-5, 1e-5)
+    >>> 3.5 < saddle.theta < 4.5
+    True
+    """
+    lost = _TINY * smallest / sum(k for _, k in factors)
+    reaches: list[tuple[float, float]] = []
+    for f, _ in factors:
+        near = reaches[-1] if reaches else (math.nan, math.nan)
+        right = _reach(f, lost, near[0])
+        reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
+    curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
+    farthest = max(max(pair) for pair in reaches)
+    s = _spaced(1e-3 / (1.0 + farthest), _LARGEST / farthest, _TILTS)
+    k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
+    for curve, (_f, k) in zip(curves, factors, strict=True):
+        part = curve.log_moments(s)
+        k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+    central = 3.0 / math.sqrt(max(float(k2[0]), 1e-300))
+    # log delta at the eps of each saddle
+    poles = np.log(s * (s + 1.0))
+    spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
+    log_delta = k0 - s * k1 - poles - np.maximum(spread, -poles)
+    smooth = any(f._smooth for f, _ in factors)
+    theta, far = (_tilt(s, log_delta, math.log(d), smooth, central) for d in (delta, smallest))
+    trimmed = [
+        # a profile that ends in a straight line would be pulled down all along it
+        (right, min(left, curve.left_reach(theta, k)) if f._smooth else left)
+        for (right, left), curve, (f, k) in zip(reaches, curves, factors, strict=True)
+    ]
+    grades = [curve.grades(far, theta) for curve in curves]
+    variance = float(np.interp(theta, s, k2))
+    return Saddle(theta, tuple(trimmed), tuple(grades), central, math.sqrt(max(variance, 0.0)))
+
+
+def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float) -> float:
+    """The tilt at which log delta passes the goal; it is nearly linear in s^2 and in log s."""
+    above = log_delta > goal
+    if above.all() and not smooth:
+        # the largest loss has more mass than delta: no tilt is too large, nor need it be large
+        return min(central, float(s[-1]))
+    if above.all() or not above[0]:
+        return float(s[-1] if above[0] else s[0])
+    i = int(np.argmin(above))
+    low, high = float(s[i - 1]), float(s[i])
+    part = (float(log_delta[i - 1]) - goal) / float(log_delta[i - 1] - log_delta[i])
+    return math.sqrt(low * low + part * (high * high - low * low))
+
+
+def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
+    """An eps beyond which the profile is below `lost`, and not much less: perhaps `near` one."""
+    low, high, counts = _LEAST_REACH, _FARTHEST, [80, 10]
+    if math.isfinite(near):
+        low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [14]
+    for points in counts:
+        e = _spaced(low, high, points)
+        beyond = _profile(f, e) <= max(lost, 1e-300)
+        i = int(np.argmax(beyond))
+        if points == 14 and (i == 0 or not beyond[i]):
+            return _reach(f, lost, math.nan)
+        if not beyond[i]:  # losses may be infinite
+            return _FARTHEST
+        low, high = float(e[max(i - 1, 0)]), float(e[i])
+        if f._smooth and high < _NEARBY:  # wide cells there cost little
+            break
+    return high
+
+
+def _spaced(low: float, high: float, points: int) -> Array:
+    """A geometric progression; the library's own takes longer than all else here."""
+    return np.asarray(low * (high / low) ** (np.arange(points) / (points - 1.0)))
+
+
+def _curve(f: TradeoffFunction, reaches: tuple[float, float]) -> _Curve:
+    """Gauss-Legendre on panels that shrink geometrically towards 0."""
+    right = _side(f, reaches[0])
+    return _Curve(right, right if f.symmetric else _side(f.inverse(), reaches[1]))
+
+
+def _side(f: TradeoffFunction, reach: float) -> _Side:
+    x, weights = reach * _UNIT_NODES, reach * _UNIT_WEIGHTS
+    if not f._smooth:
+        return _Side(x, weights, f._delta(x), None)
+    profile, slope = f._tangents(x)
+    return _Side(x, weights, profile, profile + np.exp(x) * slope)
+
+
+def _profile(f: TradeoffFunction, epsilon: Array) -> Array:
+    return f._tangents(epsilon)[0] if f._smooth else f._delta(epsilon)

@@ -1,0 +1,1 @@
+"""The interpolated processes themselves, simulated for figures and tests."""

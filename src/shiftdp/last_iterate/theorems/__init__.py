@@ -1,0 +1,1 @@
+"""Every theorem that a certificate may rest on."""

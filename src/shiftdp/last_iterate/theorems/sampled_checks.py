@@ -1,0 +1,217 @@
+"""Check the proofs of bounds on NoisySGD in exact arithmetic, without the code that made them.
+
+Rational numbers for the constants of a run, decimals of 80 digits and exponents up to 10^17 for
+powers, roots and logarithms: nothing overflows, nothing is lost to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+from shiftdp._errors import VerificationFailed
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.sampled_run import NoisySGD
+from shiftdp.last_iterate.theorems.sampled_shifts import LEAST_SPLIT, MOST_SPLIT, StochasticProof
+
+__all__ = ["verify_constants", "verify_gap", "verify_groups"]
+
+# far more digits than the 1e-12 by which shifts are rounded up
+_DIGITS = Context(prec=80, Emin=-(10**17), Emax=10**17)
+_SLACK = Decimal("1e-60")
+_SAME = Fraction(1, 2**49)  # how much more a constant may be than what it rounds
+_SAME_FAILURE = 1 + Decimal("1e-2")  # the same for the probability of a failure
+# What the forgotten steps of a run without end may add to a distance; shifts are rounded up by far
+# more. See `shiftdp.last_iterate.endless`.
+_LONGER = Decimal("1e-20")
+_TINY = Decimal("1e-30")
+_MOST_TERMS = 100_000
+# A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
+_UNDERFLOW = Decimal("1e-300")
+
+
+def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> None:
+    """Raise unless p and s, with which a step is charged, are those of the run, rounded up.
+
+    They may not be less: a step may only be more private than what it is charged for.
+    """
+    each = _apart(run, geometry)
+    if run.sampling == "poisson" and geometry.adjacency == "replace_one":
+        # the norm of one gradient, of which the distance of two says nothing
+        _require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
+        each = Fraction(geometry.gradient_bound or 0.0) / (run.batch_size * Fraction(run.noise))
+    _require_not_less(p, Fraction(run.batch_size, run.n), "participation")
+    _require_not_less(s, each, "sensitivity")
+
+
+def verify_groups(
+    run: NoisySGD,
+    geometry: Geometry,
+    proof: StochasticProof,
+    failure: float,
+    *,
+    endless: bool = False,
+) -> None:
+    """Raise unless the shifts of Theorem B3 bring the two runs together.
+
+    The distance of the two runs is followed group by group to the last step, in 80 digits, and must
+    not be positive there. `failure` may be more than the batch cap makes it, not less. `endless`:
+    the run stands in for every longer one, in which more than tau steps may come before these. So
+    they start from the diameter, or from a distance that more steps would not increase.
+    """
+    tau, groups, cap = proof.tau, proof.groups, proof.cap
+    _require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
+    _require(bool(groups), "there are no shifts")
+    _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
+    _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
+    _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
+    _require((run.sampling == "poisson") == (cap is not None), "Poisson sampling has a batch cap")
+    c, apart = _lipschitz(run, geometry, cap), _apart(run, geometry)
+    with localcontext(_DIGITS):
+        slope = _decimal(c)
+        # the distance at tau, and how many steps have to keep to the batch cap for it
+        starts = []
+        if not endless or ((cap is None or cap >= run.n) and _forgotten(slope, tau)):
+            starts.append((_separation(slope, _decimal(apart), tau), run.steps))
+        if geometry.bounded:
+            starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
+        together = [counted for start, counted in starts if _meet(slope, start, groups)]
+        _require(bool(together), "the shifts do not bring the two runs together")
+        least = Decimal(0) if cap is None else _failure(run, cap, min(together))
+        _require(Decimal(failure) >= least, "the batch cap fails more often than stated")
+        _require(
+            Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often"
+        )
+
+
+def verify_gap(
+    run: NoisySGD, geometry: Geometry, proof: StochasticProof, gap: float, *, projected: bool
+) -> None:
+    """Raise unless `gap` is at least mu of the Gaussian factor of Thm sgd-proj, or of Thm sgd-sc.
+
+    With 1/alpha^2 + 1/beta^2 = 1, T = t - tau and the exact constants of the run: alpha D'/sqrt(T),
+    or 2 alpha s (c^{T+1} - c^t)/(1 - c).
+    """
+    beta, count = proof.split, run.steps - proof.tau
+    _require(0 <= proof.tau < run.steps, f"tau={proof.tau} is not among 0 to {run.steps - 1}")
+    _require(beta is not None and LEAST_SPLIT <= beta <= MOST_SPLIT, f"beta={beta!r} is no split")
+    with localcontext(_DIGITS):
+        alpha = 1 / (1 - 1 / Decimal(beta or 1) ** 2).sqrt()
+        if projected:
+            exact = alpha * _decimal(_diameter(run, geometry)) / Decimal(count).sqrt()
+        else:
+            slope = _decimal(_lipschitz(run, geometry, None))
+            _require(slope < 1, "the steps do not contract")
+            tail = max(0, run.steps - count - 1)
+            exact = 2 * alpha * _separation(slope, _decimal(_apart(run, geometry)), tail)
+            exact *= slope ** (count + 1) if slope else 0
+        # it may be more: next to c = 1, rounding c up alone raises it by parts of 1e-9 and above
+        _require(
+            exact * (1 + _LONGER) <= Decimal(gap) + _UNDERFLOW,
+            f"the Gaussian factor has mu={gap!r}, which is less than that of the split",
+        )
+
+
+def _apart(run: NoisySGD, geometry: Geometry) -> Fraction:
+    """L / (b sigma): what the coupled runs separate by in a step, in units of its noise."""
+    return Fraction(geometry.sensitivity) / (run.batch_size * Fraction(run.noise))
+
+
+def _diameter(run: NoisySGD, geometry: Geometry) -> Fraction:
+    """D / (eta sigma)."""
+    return Fraction(geometry.diameter) / (Fraction(run.learning_rate) * Fraction(run.noise))
+
+
+def _meet(slope: Decimal, start: Decimal, groups: tuple[tuple[float, int], ...]) -> bool:
+    """Whether the distance, followed group by group, is gone at the end."""
+    distance = scale = start * (1 + _LONGER)
+    for a, n in groups:
+        power = slope**n if slope else Decimal(0)
+        distance = power * distance - Decimal(a) * _series(slope, power, n)
+        scale = power * scale
+    return distance <= -_SLACK * scale
+
+
+def _lipschitz(run: NoisySGD, geometry: Geometry, cap: int | None) -> Fraction:
+    """max |1 - eta m|, |1 - eta M|; a learning rate of 2/M in floats means just that."""
+    _require(math.isfinite(geometry.smoothness), "the losses are not known to be smooth")
+    m, M = Fraction(geometry.strong_convexity), Fraction(geometry.smoothness)
+    if cap is not None:
+        _require(m >= 0, "Poisson sampling is covered for convex losses only")
+        M = m + (M - m) * min(cap, run.n) / run.batch_size
+    eta = Fraction(run.learning_rate)
+    slow, fast = abs(1 - eta * m), abs(1 - eta * M)
+    if 1 < fast <= 1 + Fraction(1, 2**50):
+        fast = Fraction(1)
+    return max(slow, fast)
+
+
+def _separation(slope: Decimal, gap: Decimal, steps: int) -> Decimal:
+    """How far apart coupled runs are after so many steps."""
+    power = slope**steps if slope or not steps else Decimal(0)
+    return gap * _series(slope, power, steps) if steps else Decimal(0)
+
+
+def _forgotten(slope: Decimal, steps: int) -> bool:
+    """Whether what came before so many steps adds less to the distance than is allowed for."""
+    return slope < 1 and (not slope or slope**steps <= _LONGER / 10)
+
+
+def _series(slope: Decimal, power: Decimal, n: int) -> Decimal:
+    """1 + c + ... + c^{n-1}."""
+    return Decimal(n) if slope == 1 else (1 - power) / (1 - slope)
+
+
+def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
+    """1 - (1 - P[Bin(n-1, p) >= B])^steps from above, within a part of 1e-3 or so.
+
+    The first terms of the tail are summed, each from the last by the ratio of binomials, which
+    falls: a geometric series is above the rest. The first term is from above as well, by Robbins'
+    bounds on factorials.
+    """
+    N, B = run.n - 1, cap
+    if B > N:
+        return Decimal(0)
+    p = _decimal(Fraction(run.batch_size, run.n))
+    if p == 1 or N * p + 1 >= B:
+        return Decimal(1)
+    if B == N:
+        tail = p**N
+    else:
+        log_first = -(B * (B / (N * p)).ln() + (N - B) * ((N - B) / (N * (1 - p))).ln())
+        inverse = 1 / (12 * Decimal(N)) - 1 / (12 * Decimal(B) + 1)
+        inverse -= 1 / (12 * Decimal(N - B) + 1)
+        pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+        term = (log_first + inverse).exp() * (N / (2 * pi * B * (N - B))).sqrt() * (1 + _SLACK)
+        tail = term
+        for k in range(B, N):
+            ratio = (N - k) * p / ((k + 1) * (1 - p))
+            rest = term * ratio / (1 - ratio)
+            if rest < tail / 1000 or k - B >= _MOST_TERMS:
+                tail += rest
+                break
+            term *= ratio
+            tail += term
+    if tail >= 1:
+        return Decimal(1)
+    # in a product of so many factors next to 1 the digits of a tiny tail would be lost
+    return min(Decimal(1), tail * steps if tail * steps < _TINY else 1 - (1 - tail) ** steps)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _require_not_less(stated: float, least: Fraction, what: str) -> None:
+    _require(math.isfinite(stated), f"the {what} is not finite")
+    _require(Fraction(stated) >= least, f"the {what} {stated!r} is less than that of the run")
+    _require(
+        Fraction(stated) <= least * (1 + _SAME) or stated <= 1e-300,
+        f"the {what} {stated!r} is that of another run",
+    )
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise VerificationFailed(problem)

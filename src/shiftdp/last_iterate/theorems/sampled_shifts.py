@@ -1,0 +1,206 @@
+"""Theorem B3: from where on, and by how much a step, the two runs are led together.
+
+In units of the noise of a step, let the coupled runs be at most z apart at step tau, and let each
+step be c-Lipschitz. Shifts a_k >= 0 with
+
+    sum_{tau < k <= t} c^{t-k} a_k >= c^{t-tau} z
+
+make NoisySGD f-DP with f = S_p(a_{tau+1}, s) (x) ... (x) S_p(a_t, s). Any nonnegative c will do.
+
+The least sum of squares has a_k proportional to c^{t-k}. Few distinct shifts are cheaper to
+compose: among schedules that are constant on given groups of steps, the least sum of squares has a
+proportional to the mean of c^{t-k} over the group, and it meets the same inequality. Groups whose
+ends are equally spaced in c^{2(t-k)/3} lose about .56 / (number of groups)^2 of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.last_iterate.geometry import Geometry, contraction_of
+from shiftdp.last_iterate.sampled_run import NoisySGD
+
+__all__ = [
+    "LEAST_SPLIT",
+    "MOST_GROUPS",
+    "MOST_SPLIT",
+    "UP",
+    "StochasticProof",
+    "StochasticSteps",
+    "grouped_shifts",
+    "last_shift",
+    "longest",
+    "record_move",
+    "start_distance",
+    "steps_of",
+]
+
+UP = 1.0 + 2.0**-50
+MOST_GROUPS = 6
+LEAST_SPLIT, MOST_SPLIT = 1.0 + 2.0**-10, 2.0**10
+"""The range of beta. Its best value lies far inside, and here nothing overflows or cancels."""
+_ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
+_FAINTEST = math.log(1e-100)
+
+
+@dataclass(frozen=True)
+class StochasticProof:
+    """What proves a bound on NoisySGD: where the runs are led together, and how.
+
+    Args:
+        tau: steps that the coupled runs are left alone.
+        groups: pairs (shift in units of the noise, number of steps), from step tau + 1 to t.
+        split: beta of the paper's theorems, which split the noise instead; else None.
+        cap: B, the largest batch that is covered under Poisson sampling; else None.
+    """
+
+    tau: int
+    groups: tuple[tuple[float, int], ...] = ()
+    split: float | None = None
+    cap: int | None = None
+
+
+@dataclass(frozen=True)
+class StochasticSteps:
+    """A run of equal steps in units of its noise.
+
+    p: participation; c: Lipschitz constant of a step; s: what the record moves a step by; apart:
+    what the coupled runs separate by in a step; diameter: of the set; steps: t.
+    """
+
+    p: float
+    c: float
+    s: float
+    apart: float
+    diameter: float
+    steps: int
+
+
+def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None) -> StochasticSteps:
+    """The constants of B3, rounded up; `smoothness` is that of the largest batch, if not M."""
+    unit = geometry.sensitivity / (run.batch_size * run.noise) * UP
+    M = geometry.smoothness if smoothness is None else smoothness
+    return StochasticSteps(
+        p=participation_up(run),
+        c=contraction_of(geometry.strong_convexity, M, run.learning_rate),
+        s=record_move(run, geometry) / (run.batch_size * run.noise) * UP,
+        apart=unit,
+        diameter=geometry.diameter / (run.learning_rate * run.noise) * UP,
+        steps=run.steps,
+    )
+
+
+def record_move(run: NoisySGD, geometry: Geometry) -> float:
+    """How far a record that takes part moves the sum of gradients, against when it does not.
+
+    Without replacement another record is there instead, so it is the distance L of two gradients.
+    Under Poisson sampling nothing is, and it is the norm of one gradient, which L does not bound:
+    gradients v and v + u have distance |u|, however long v is.
+    """
+    if run.sampling == "without_replacement":
+        return geometry.sensitivity
+    norm = geometry.record_bound
+    if norm is None:
+        raise UnmetHypothesis(
+            "gradient_bound",
+            None,
+            "is not given, and Poisson sampling with replace_one needs it: the sensitivity is the "
+            "distance of two gradients, which says nothing of the norm of one",
+            f"give gradient_bound={geometry.sensitivity / 2.0:g} if no gradient is longer than "
+            "half the sensitivity, as clipped ones are, or else the bound that holds",
+        )
+    return norm
+
+
+def participation_up(run: NoisySGD) -> float:
+    """b/n, not below it."""
+    p = run.batch_size / run.n
+    if run.batch_size == run.n or p.as_integer_ratio() == _lowest(run.batch_size, run.n):
+        return p
+    return min(1.0, p * (1.0 + 2.0**-52))
+
+
+def start_distance(steps: StochasticSteps, tau: int) -> float:
+    """z_tau = min(D, s (1 - c^tau)/(1 - c)), rounded up; the distance of the coupled runs."""
+    return min(steps.diameter, _coupled(steps, tau))
+
+
+def starts_from_diameter(steps: StochasticSteps, tau: int) -> bool:
+    """Whether nothing need be known of the steps up to tau, because z_tau is the diameter."""
+    return steps.diameter <= _coupled(steps, tau)
+
+
+def _coupled(steps: StochasticSteps, tau: int) -> float:
+    if steps.c == 1.0:
+        return steps.apart * tau * UP
+    if steps.c == 0.0:
+        return steps.apart if tau else 0.0
+    log_c = math.log(steps.c)
+    if tau * log_c > 700.0:
+        return math.inf
+    return steps.apart * (math.expm1(tau * log_c) / math.expm1(log_c)) * _ROUNDING
+
+
+def longest(steps: StochasticSteps) -> int:
+    """The most steps that are worth looking back: before, everything has been forgotten."""
+    most = steps.steps
+    if steps.c == 0.0:
+        return 1
+    if steps.c != 1.0:
+        most = min(most, max(1, math.ceil(_FAINTEST / -abs(math.log(steps.c)))))
+    return most
+
+
+def grouped_shifts(
+    c: float, z: float, count: int, most: int = MOST_GROUPS
+) -> tuple[tuple[float, int], ...]:
+    """Shifts over `count` steps that lead runs z apart together, in at most `most` groups.
+
+    >>> grouped_shifts(1.0, 3.0, 100)
+    ((0.030..., 100),)
+    >>> [n for _, n in grouped_shifts(0.9, 3.0, 40)]
+    [18, 8, 5, 4, 3, 2]
+    """
+    if z == 0.0 or c == 0.0:
+        return ((0.0, count),)
+    if c == 1.0:
+        return ((z / count * _ROUNDING, count),)
+    log_c = math.log(c)
+    ends = _ends(abs(log_c), count, most)  # counted from the side where the weights are large
+    if c > 1.0:
+        ends = [count - end for end in reversed(ends)]
+    # the weights c^{t-k}, less their largest factor if c > 1
+    shift = max(0.0, (count - 1) * log_c)
+    sums = []
+    for low, high in pairwise(ends):
+        series = math.expm1((high - low) * log_c) / math.expm1(log_c)
+        sums.append((math.exp(low * log_c - shift) * series, high - low))
+    need = math.exp(count * log_c - shift) * z
+    total = math.fsum(w * w / n for w, n in sums)
+    return tuple((need * (w / n) / total * _ROUNDING, n) for w, n in reversed(sums))
+
+
+def last_shift(
+    c: float, z: float, count: int, most: int = MOST_GROUPS
+) -> tuple[tuple[float, int], ...]:
+    """All of the shift in the last step, as in [BSA24, Thm sgd-sc]."""
+    need = z if c == 1.0 else 0.0 if c == 0.0 else math.exp(count * math.log(c)) * z * _ROUNDING
+    return ((0.0, count - 1), (need, 1)) if count > 1 else ((need, 1),)
+
+
+def _ends(rate: float, count: int, most: int) -> list[int]:
+    """0 = j_0 < j_1 < ... = count, equally spaced in e^{-2 rate j/3}."""
+    last = math.exp(-2.0 * rate * count / 3.0)
+    ends = {0, count}
+    for i in range(1, most):
+        j = -math.log(1.0 - (1.0 - last) * i / most) * 1.5 / rate
+        ends.add(min(count, max(i, round(j))) if i < count else count)
+    return sorted(ends)
+
+
+def _lowest(numerator: int, denominator: int) -> tuple[int, int]:
+    common = math.gcd(numerator, denominator)
+    return numerator // common, denominator // common

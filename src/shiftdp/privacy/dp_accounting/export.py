@@ -1,0 +1,111 @@
+"""Certificates in the currency of dp_accounting: dominating events and privacy losses."""
+
+from __future__ import annotations
+
+import math
+
+from dp_accounting import DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
+from dp_accounting.pld import pld_pmf
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+from shiftdp._checks import finite, number_in
+from shiftdp._errors import InvalidInput, NoClosedForm
+from shiftdp.fdp import Minimum, TradeoffFunction, WithFailure
+from shiftdp.fdp.composition.connect_the_dots import Dots, connect_the_dots
+from shiftdp.last_iterate.certificate import Certificate
+
+__all__ = ["dominating_event", "to_pld", "with_record_first"]
+
+
+def with_record_first(f: TradeoffFunction) -> TradeoffFunction:
+    """A bound for both directions taken apart, to be composed in each on its own.
+
+    Certificates of Poisson sampling hold the worse of T(without, with) and T(with, without); the
+    second is what `PoissonZeroOut` is, and what composes with it.
+    """
+    if isinstance(f, WithFailure):
+        return WithFailure(with_record_first(f.base), f.failure)
+    if isinstance(f, Minimum) and len(f.components) == 2:
+        without, there = f.components
+        if there.inverse() == without:
+            return there
+    return f
+
+
+def dominating_event(cert: Certificate) -> DpEvent:
+    """GaussianDpEvent(1/mu): a Gaussian mechanism that leaks at least as much as the run.
+
+    It is exact under REPLACE_SPECIAL. Under REPLACE_ONE their PLDAccountant moves the mean by twice
+    the norm of a record, so there it counts the run as G(2 mu), which is valid but loose: compose
+    `to_pld(cert)` instead, or use `LastIterateAccountant`.
+
+    >>> from shiftdp import Geometry, NoisyGD, certify
+    >>> run = NoisyGD(n=100, steps=50, learning_rate=0.1, noise=0.05)
+    >>> cert = certify(run, Geometry(strong_convexity=1, smoothness=5, sensitivity=2))
+    >>> round(dominating_event(cert).noise_multiplier * cert.mu, 12)
+    1.0
+    """
+    if cert.mu is None:
+        raise NoClosedForm(f"{cert.bound} is not Gaussian; export it with to_pld instead")
+    if cert.mu == 0.0:
+        return NoOpDpEvent()
+    if math.isinf(cert.mu):
+        return NonPrivateDpEvent()
+    return GaussianDpEvent(math.nextafter(1.0 / cert.mu, 0.0))
+
+
+def to_pld(
+    source: Certificate | TradeoffFunction,
+    value_discretization_interval: float = 1e-4,
+    infinity_mass: float = 1e-12,
+) -> PrivacyLossDistribution:
+    """A privacy loss distribution of theirs that dominates, for any bound.
+
+    The profile is replaced by its chords between the points e^{jh}, which lie above it; the law
+    with these chords as profile has atoms at the losses jh [Doroshenko et al. 2022]. Each atom is
+    rounded up by more than its error, so that delta, also after composition, is never too small.
+
+    Args:
+        value_discretization_interval: h; the same as that of what it is composed with.
+        infinity_mass: the most that is added to delta for losses that are cut off.
+
+    >>> from shiftdp import GaussianTradeoff
+    >>> pld = to_pld(GaussianTradeoff(1.0))
+    >>> 0.0 <= pld.get_epsilon_for_delta(1e-5) - GaussianTradeoff(1.0).epsilon(1e-5) < 1e-6
+    True
+    """
+    f = source.f if isinstance(source, Certificate) else source
+    if not isinstance(f, TradeoffFunction):
+        raise InvalidInput(
+            "source", source, "is neither certificate nor tradeoff function", "give one"
+        )
+    mesh = finite("value_discretization_interval", value_discretization_interval, 1e-7)
+    cut = number_in("infinity_mass", infinity_mass, 1e-18, 0.1)
+    f = with_record_first(f)
+    # f.delta is H(without || with), their ADD; REMOVE is the other direction
+    if f.symmetric:
+        return PrivacyLossDistribution(_pmf(f, mesh, cut))
+    return PrivacyLossDistribution(_pmf(f.inverse(), mesh, cut), _pmf(f, mesh, cut))
+
+
+def _pmf(f: TradeoffFunction, mesh: float, cut: float) -> pld_pmf.PLDPmf:
+    floor = f.delta(math.inf)
+    if floor + cut >= 1.0:
+        return pld_pmf.create_pmf({0: 0.0}, mesh, 1.0, True)
+    reach = max(2.0 * mesh, f.epsilon(floor + cut), f.inverse().epsilon(floor + cut))
+    above, _ = connect_the_dots(f, mesh, reach)
+    return pld_pmf.create_pmf(_rounded_up(above), mesh, above.infinite, True)
+
+
+def _rounded_up(dots: Dots) -> dict[int, float]:
+    """The atoms, each at least its exact value: a larger measure has larger products."""
+    right = dots.right + dots.right_error
+    left = dots.left + dots.left_error
+    spread = float(dots.right_error.sum() + dots.left_error.sum()) + 4e-16 * (
+        2 + right.size + left.size
+    )
+    centre = max(0.0, dots.centre) + spread
+    atoms = dict(zip((-dots.left_place[::-1]).tolist(), left[::-1].tolist(), strict=True))
+    atoms[0] = centre
+    atoms.update(zip(dots.right_place.tolist(), right.tolist(), strict=True))
+    return atoms

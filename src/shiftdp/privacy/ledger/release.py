@@ -1,0 +1,141 @@
+"""What is entered into a ledger: a verified certificate, or a tradeoff function on someone's word.
+
+A release is written as one JSON document and known by its SHA-256. What is charged is always what
+that document says, read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, get_args
+
+from shiftdp._checks import choice
+from shiftdp._errors import InvalidInput
+from shiftdp._strict_json import parse
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.fdp.tradeoff import tradeoff
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
+from shiftdp.privacy.ledger.errors import AdjacencyMismatch
+from shiftdp.privacy.ledger.spent import directions
+
+__all__ = ["Release", "certified", "declared", "digest_of", "read_release", "text_in"]
+
+Source = Literal["certified", "declared"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of private data, as a ledger knows it."""
+
+    source: Source
+    description: str
+    f: TradeoffFunction
+    adjacency: Adjacency
+    document: str
+    # its arrays do not compare, and the document says the same
+    certificate: Certificate | None = field(default=None, compare=False)
+
+    def charged(self, adjacency: Adjacency, convert: bool = False) -> TradeoffFunction:
+        """What it costs in a ledger with this adjacency.
+
+        Two data sets that differ in one record are both neighbours of the one in which that record
+        is zeroed out. So zero-out G(mu) is replace-one G(2 mu) [DRS22, Thm 2], which is charged if
+        `convert` asks for it. The converse is no theorem: nothing at all may be further from a
+        record than any other record is.
+        """
+        if self.adjacency == adjacency:
+            return self.f
+        to_replace_one = adjacency == "replace_one" and isinstance(self.f, GaussianTradeoff)
+        if to_replace_one and convert and isinstance(self.f, GaussianTradeoff):
+            return GaussianTradeoff(2.0 * self.f.mu)
+        raise AdjacencyMismatch(
+            "adjacency",
+            self.adjacency,
+            f"is not that of the ledger, {adjacency}: such releases do not compose",
+            "give convert=True to charge twice the mu"
+            if to_replace_one
+            else f"certify the run for {adjacency}, or keep a ledger for each adjacency",
+        )
+
+
+def certified(certificate: Certificate) -> Release:
+    """The release of a certificate, which is verified in the form in which it will be stored."""
+    if not isinstance(certificate, Certificate):
+        raise InvalidInput(
+            "certificate",
+            certificate,
+            "is not a Certificate",
+            "give what certify returns; a release by other software is entered with declare",
+        )
+    document = f'{{"source": "certified", "certificate": {certificate.to_json()}}}'
+    _verify(document)
+    return read_release(document)
+
+
+def declared(f: TradeoffFunction, description: str, adjacency: str) -> Release:
+    """A release that the user vouches for."""
+    if not text_in("description", description).strip():
+        raise InvalidInput("description", description, "is empty", "say what was released")
+    if not tradeoff("f", f).symmetric:
+        raise InvalidInput(
+            "f",
+            f,
+            "bounds one direction only",
+            "give Minimum([f, f.inverse()]), which holds whichever is meant",
+        )
+    known = choice("adjacency", adjacency, get_args(Adjacency))
+    if known != "zero_out" and directions(f) is not None:
+        raise InvalidInput(
+            "adjacency", adjacency, "is not that of PoissonZeroOut", "give zero_out, or another f"
+        )
+    fields = {"source": "declared", "description": description, "adjacency": known}
+    head = json.dumps(fields)
+    return read_release(f'{head[:-1]}, "tradeoff": {tradeoff_to_json(f)}}}')
+
+
+@lru_cache(maxsize=64)
+def read_release(document: str) -> Release:
+    """The release in a document. Its certificate is not verified here."""
+    try:
+        data = parse(document)
+        source = choice("source", data["source"], get_args(Source))
+        if source == "certified":
+            proof = Certificate.from_json(json.dumps(data["certificate"]))
+            title = f"{type(proof.run).__name__}, {proof.bound}"
+            return Release("certified", title, proof.f, proof.geometry.adjacency, document, proof)
+        return Release(
+            "declared",
+            str(data["description"]),
+            tradeoff_from_json(json.dumps(data["tradeoff"])),
+            data["adjacency"],
+            document,
+        )
+    except InvalidInput:
+        raise
+    except (ValueError, LookupError, TypeError) as error:
+        raise InvalidInput(
+            "release", "<JSON text>", f"lacks or misplaces {error}", "restore the ledger"
+        ) from error
+
+
+@lru_cache(maxsize=64)
+def _verify(document: str) -> None:
+    """Once for each text in a process: a search makes many releases of few certificates."""
+    certificate = read_release(document).certificate
+    if certificate is not None:
+        certificate.verify()
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def text_in(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(name, value, "is not text", "give a string")
+    return value

@@ -1,0 +1,173 @@
+"""What several releases cost together, kept so that one more is quick to add.
+
+Gaussian releases are kept as the exact sum of mu^2, a fraction; others as the list of different
+tradeoff functions with their multiplicities, composed numerically when somebody asks.
+
+Under Poisson sampling and zero-out the two directions, record there or not, have different laws,
+and a release is charged as the worse of the two. Which of them an attacker faces is the same in all
+releases: the directions are composed one by one, and the worse total counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from shiftdp.fdp import (
+    GaussianTradeoff,
+    Identity,
+    Minimum,
+    PoissonZeroOut,
+    TradeoffFunction,
+    WithFailure,
+)
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.composition.product import compose
+
+__all__ = ["Spent", "directions", "least_root"]
+
+_HALVINGS = 14
+_HOPELESS = 1e3
+_BITS = 3  # of a count that are kept when it is rounded up
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The product of releases: G(mu) with mu^2 = `square`, and other factors with their counts.
+
+    >>> spent = Spent().plus(GaussianTradeoff(3.0)).plus(GaussianTradeoff(2.0), 4)
+    >>> spent.total()
+    GaussianTradeoff(mu=5.0)
+    """
+
+    square: Fraction = Fraction(0)
+    others: tuple[tuple[TradeoffFunction, int], ...] = ()
+
+    def plus(self, f: TradeoffFunction, times: int = 1) -> Spent:
+        """What is spent after `times` more releases of f."""
+        if isinstance(f, Identity) or times == 0:
+            return self
+        if isinstance(f, GaussianTradeoff):
+            return replace(self, square=self.square + times * Fraction(f.mu) ** 2)
+        counts = dict(self.others)
+        counts[f] = counts.get(f, 0) + times
+        return replace(self, others=tuple(counts.items()))
+
+    def total(self) -> TradeoffFunction:
+        """The composed tradeoff function. [BSA24, Lemma various (c); DRS22, Thm 4]"""
+        if any(directions(f) is not None for f, _ in self.others):
+            return Minimum((self._one_way(0), self._one_way(1)))
+        return self._one_way(0)
+
+    def _one_way(self, i: int) -> TradeoffFunction:
+        parts = [(directions(f) or (f, f))[i].power(k) for f, k in self.others]
+        if self.square:
+            parts.append(GaussianTradeoff(least_root(self.square)))
+        return compose(parts) if parts else Identity()
+
+    def epsilon(self, delta: float) -> float:
+        """A proved upper bound on epsilon of the total."""
+        if not self.others:
+            return self.total().epsilon(delta)
+        return min(_composed(self._rounded_up(), delta), _composed(self, delta))
+
+    def epsilon_or_infinity(self, delta: float) -> float:
+        """The same, and infinity, which is a bound too, where it cannot be composed."""
+        if not self.others:
+            return self.epsilon(delta)
+        # no grid is made for losses without measure
+        hopeless = Spent(self.square).epsilon(delta) > _HOPELESS
+        return math.inf if hopeless else _composed(self, delta)
+
+    def fits(self, epsilon: float, delta: float) -> bool:
+        """Whether the total is proved to be (epsilon, delta)-DP.
+
+        First for a little more than was spent, which leaks at least as much: the answer serves
+        many calls, so that a composition is rarely run. What cannot be composed does not fit.
+        """
+        if not self.others:
+            return self.epsilon(delta) <= epsilon
+        if Spent(self.square).epsilon(delta) > epsilon:  # a part is not less private than all
+            return False
+        return _composed(self._rounded_up(), delta) <= epsilon or _composed(self, delta) <= epsilon
+
+    def room(self, epsilon: float, delta: float) -> float:
+        """The largest mu, rounded down, of one more Gaussian release that fits."""
+        budget = GaussianTradeoff.from_budget(epsilon, delta).mu
+        if not self.others:
+            left = Fraction(budget) ** 2 - self.square
+            most = _root_below(left) if left > 0 else 0.0
+            while most > 0.0 and not self._admits(most, epsilon, delta):
+                most = most * (1.0 - 1e-12) if most > 1e-150 else 0.0
+            return most
+        low, high = 0.0, budget
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            if self._admits(middle, epsilon, delta):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _admits(self, mu: float, epsilon: float, delta: float) -> bool:
+        return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)
+
+    def _rounded_up(self) -> Spent:
+        """At most an eighth more of everything, so that neighbouring totals share it."""
+        square = self.square
+        if square:
+            mantissa, exponent = math.frexp(least_root(square))
+            square = Fraction(math.ldexp(math.ceil(mantissa * 16) / 16, exponent)) ** 2
+        return Spent(square, tuple((f, _count_up(k)) for f, k in self.others))
+
+
+def directions(f: TradeoffFunction) -> tuple[TradeoffFunction, TradeoffFunction] | None:
+    """(absent against present, present against absent) where f is the worse of the two."""
+    if isinstance(f, WithFailure):
+        base = directions(f.base)
+        return base and (WithFailure(base[0], f.failure), WithFailure(base[1], f.failure))
+    if not isinstance(f, Minimum) or len(f.components) != 2:
+        return None
+    back, there = sorted(f.components, key=lambda part: not _swapped(part))
+    return (back, there) if _swapped(back) and back.inverse() == there else None
+
+
+def _swapped(f: TradeoffFunction) -> bool:
+    """Whether this is the law of releases with the record absent first."""
+    if isinstance(f, Composite):
+        return any(_swapped(part) for part, _ in f.factors)
+    return isinstance(f, PoissonZeroOut) and f.swapped
+
+
+def least_root(square: Fraction) -> float:
+    """The least float whose square is at least this.
+
+    >>> least_root(Fraction(2)) ** 2 >= 2, least_root(Fraction(9, 16))
+    (True, 0.75)
+    """
+    root = _root_below(square)
+    return root if Fraction(root) ** 2 == square else math.nextafter(root, math.inf)
+
+
+def _root_below(square: Fraction) -> float:
+    """The greatest float whose square is at most this."""
+    n, d = square.numerator, square.denominator
+    shift = max(0, 64 + (d.bit_length() - n.bit_length()) // 2 + 1)
+    root = float(Fraction(math.isqrt((n << 2 * shift) // d), 1 << shift))
+    while Fraction(root) ** 2 > square:
+        root = math.nextafter(root, 0.0)
+    while Fraction(above := math.nextafter(root, math.inf)) ** 2 <= square:
+        root = above
+    return root
+
+
+def _count_up(k: int) -> int:
+    unit = 1 << max(0, k.bit_length() - _BITS)
+    return -(-k // unit) * unit
+
+
+@lru_cache(maxsize=256)
+def _composed(spent: Spent, delta: float) -> float:
+    return spent.total().epsilon(delta)

@@ -1,0 +1,147 @@
+"""Which records each step uses: a slice where their order is fixed, indices where it is drawn.
+
+All draws are exactly uniform given uniform bytes: integers and keys by rejection, participation by
+comparing with a 64-bit fraction that is never above b/n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training.descent.entropy import Stream
+
+__all__ = [
+    "Batch",
+    "TrainingRun",
+    "batches",
+    "bernoulli",
+    "is_repeated",
+    "permutation",
+    "subset",
+]
+
+TrainingRun = NoisyGD | NoisyCGD | NoisySGD
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The records of one step, and what the sum of their gradients is divided by."""
+
+    rows: slice | Indices
+    divisor: int
+
+
+def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
+    """One batch a step, as the run describes them.
+
+    >>> from shiftdp.training.descent.entropy import System
+    >>> run = NoisyCGD(n=5, batch_size=2, epochs=1, learning_rate=0.1, noise=1.0)
+    >>> [(b.rows.start, b.rows.stop, b.divisor) for b in batches(run, System().open("batches"))]
+    [(0, 2, 2), (2, 4, 2), (4, 5, 1)]
+    >>> equal = NoisyCGD(**{**vars(run), "last_batch": "divide_by_b"})
+    >>> [b.divisor for b in batches(equal, System().open("batches"))]
+    [2, 2, 2]
+    """
+    if isinstance(run, NoisyGD):
+        return _full(run)
+    if isinstance(run, NoisyCGD):
+        return _cyclic(run, stream)
+    return _random(run, stream)
+
+
+def is_repeated(run: TrainingRun) -> bool:
+    """Whether the same batches come in every epoch of every run: nothing is drawn."""
+    return isinstance(run, NoisyGD) or (isinstance(run, NoisyCGD) and run.order == "fixed")
+
+
+def _full(run: NoisyGD) -> Iterator[Batch]:
+    everything = Batch(slice(0, run.n), run.n)
+    for _ in range(run.steps):
+        yield everything
+
+
+def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
+    order: Indices | None = None
+    for step in range(run.steps):
+        position = step % run.batches
+        if position == 0 and (
+            run.order == "reshuffled" or (run.order == "shuffled_once" and step == 0)
+        ):
+            order = permutation(run.n, stream)
+        size = run.size_of(position + 1)
+        rows = slice(position * run.batch_size, position * run.batch_size + size)
+        # a batch is a set: sorted, it is read from front to back
+        divisor = run.divisor_of(position + 1)
+        yield Batch(rows if order is None else np.sort(order[rows]), divisor)
+
+
+def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:
+    n, b = run.n, run.batch_size
+    for _ in range(run.steps):
+        rows = subset(n, b, stream) if run.sampling != "poisson" else bernoulli(n, b, stream)
+        yield Batch(rows, b)
+
+
+def permutation(n: int, stream: Stream) -> Indices:
+    """A uniform permutation: the order of n random keys, drawn again if two are equal."""
+    while True:
+        keys = _words(n, stream)
+        order = np.argsort(keys)
+        ranked = keys[order]
+        if not (ranked[1:] == ranked[:-1]).any():
+            return order
+
+
+def subset(n: int, b: int, stream: Stream) -> Indices:
+    """A uniform set of b of n records, sorted: uniform records until b different ones are there."""
+    if 2 * b > n:
+        missing = subset(n, n - b, stream)
+        return np.delete(np.arange(n), missing)
+    drawn = np.empty(0, dtype=np.intp)
+    while True:
+        drawn = np.concatenate([drawn, _integers(n, b - min(b, drawn.size) + 16, stream)])
+        values, first = np.unique(drawn, return_index=True)
+        if values.size >= b:
+            # the b that came first
+            return np.sort(drawn[np.sort(first)[:b]])
+
+
+def bernoulli(n: int, b: int, stream: Stream) -> Indices:
+    """Each of n records independently with probability floor(2^64 b/n) / 2^64.
+
+    One byte a record decides for nearly all; where it equals the first byte of the fraction, the
+    other seven are drawn.
+    """
+    if b >= n:
+        return np.arange(n)
+    fraction = (b << 64) // n
+    lead, rest = fraction >> 56, fraction & ((1 << 56) - 1)
+    first = np.frombuffer(stream.draw(n), dtype=np.uint8)
+    inside = first < lead
+    ties = np.flatnonzero(first == lead)
+    inside[ties] = (_words(ties.size, stream) >> np.uint64(8)) < np.uint64(rest)
+    return np.flatnonzero(inside)
+
+
+def _integers(n: int, size: int, stream: Stream) -> Indices:
+    """Uniform integers below n: the low bits of random words, refused where they are too large."""
+    mask = np.uint64((1 << (n - 1).bit_length()) - 1) if n > 1 else np.uint64(0)
+    found: list[NDArray[Any]] = []
+    missing = size
+    while missing > 0:
+        values = _words(2 * missing, stream) & mask
+        kept = values[values < n][:missing]
+        found.append(kept)
+        missing -= kept.size
+    return np.concatenate(found).astype(np.intp)
+
+
+def _words(size: int, stream: Stream) -> NDArray[np.uint64]:
+    return np.frombuffer(stream.draw(8 * size), dtype=np.uint64)

@@ -1,0 +1,315 @@
+"""What the scikit-learn estimators share: checks, the plan, the ledger, the run, the release.
+
+A fitted model holds its released weights, the plan and the certificate, and nothing else that the
+data touched.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.sum_rounding import CHUNK
+from shiftdp.privacy.ledger.account import Account
+from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
+from shiftdp.training.descent.loop import descend_on, prepared
+from shiftdp.training.descent.rows import bounded_rows
+from shiftdp.training.estimators.inputs import (
+    labels_of,
+    quietly,
+    readable,
+    require_numbers,
+    table_type,
+)
+from shiftdp.training.losses.base import Loss, described
+from shiftdp.training.planning.overrides import Overrides
+from shiftdp.training.planning.planned import Planned
+from shiftdp.training.planning.planner import plan_for
+from shiftdp.training.planning.problem import Problem
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise MissingPackage(
+        "the estimators need scikit-learn 1.6 or newer: pip install 'shiftdp[sklearn]'"
+    ) from error
+
+__all__ = ["PrivacyLeakWarning", "PrivateLinearModel", "given_classes", "learnt_classes"]
+
+_CHOICES = tuple(Overrides.__dataclass_fields__)
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something that is released was read off the data, and is not covered by the certificate."""
+
+
+class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
+    """A linear model whose weights are the last iterate of a certified run.
+
+    Parameters are public: whatever is given must not be read off the data. Those that all models
+    have:
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the released model may cost.
+    feature_bound : float, default=1.0
+        Rows of X that are longer are scaled down to it, in `fit` and in `predict`. It must be
+        public: it is never read off the data.
+    adjacency : {"replace_one", "zero_out"}, default="replace_one"
+        Which data sets are neighbours.
+    fit_intercept : bool, default=True
+        Whether a constant is joined to the features.
+    algorithm, order, last_batch, sampling, batch_size, epochs
+    learning_rate, l2, clip, noise, bounds
+        Each is chosen by the planner unless it is given; see `shiftdp.training.planning.Overrides`.
+    compute : float, default=1e11
+        How many multiplications a fit may take.
+    oversized : {"scale", "refuse"}, default="scale"
+        What happens to rows above the bound.
+    ledger : Ledger or path, default=None
+        Charged before each fit; a fit that does not fit its budget is refused.
+    random_state : int, RandomState or None, default=None
+        None draws from the operating system. Anything else makes the run reproducible and NOT
+        private, which the certificate says.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the released parameters.
+    plan_ : what was chosen, and why.
+    certificate_ : the proved guarantee.
+    classes_learnt_ : of a classifier, whether the classes were read off the labels.
+    """
+
+    epsilon: float
+    delta: float
+    feature_bound: float
+    adjacency: Any
+    fit_intercept: bool
+    oversized: Any
+    compute: float
+    ledger: Any
+    random_state: Any
+
+    @abstractmethod
+    def _loss(self, outputs: int) -> Loss:
+        """The loss for so many scores a record."""
+
+    # --- fitting ---
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was, names and number of features included, if a fit ends early."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
+        """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
+        require_numbers(X)
+        X = readable(X)
+        y = labels_of(y, numbers=bool(more.get("y_numeric")))
+        types = table_type(X)
+
+        def check() -> Any:
+            return validate_data(self, X, y, accept_sparse="csr", dtype=types, **more)
+
+        X, y = quietly(check, X, y)
+        return X, y
+
+    def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
+        """Plan, certify, check the data, charge, descend: in this order."""
+        planned = self._planned(X.shape[0], X.shape[1], outputs)
+        certificate = self._signed(planned.plan.certificate)
+        records = prepared(planned.plan, X, targets)
+        ledger = self._ledger(planned)
+        entry = None
+        if ledger is not None:
+            entry = ledger.reserve(certificate, label=type(self).__name__)
+        released = descend_on(planned.plan, records)
+        if ledger is not None and entry is not None:
+            ledger.complete(entry)
+        self.plan_ = planned
+        self.certificate_ = certificate
+        return released
+
+    def _signed(self, certificate: Certificate) -> Certificate:
+        """With the name of the estimator on its record."""
+        training = certificate.training
+        if training is None:
+            return certificate
+        return replace(certificate, training=replace(training, estimator=type(self).__name__))
+
+    def _planned(self, n: int, features: int, outputs: int) -> Planned:
+        problem = Problem(
+            n=n,
+            features=features,
+            loss=self._loss(outputs),
+            feature_bound=self.feature_bound,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=self.adjacency,
+            intercept=bool(self.fit_intercept),
+            compute=self.compute,
+        )
+        chosen = Overrides(**{name: getattr(self, name) for name in _CHOICES})
+        return plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
+
+    def plan(self, n: int, features: int, outputs: int = 1) -> Planned:
+        """What `fit` would run on so many records, without any data.
+
+        Args:
+            n: how many records.
+            features: how many features.
+            outputs: scores a record has: the number of classes where it is above 2, else 1.
+        """
+        return self._planned(n, features, outputs)
+
+    def _entropy(self) -> Entropy:
+        if self.random_state is None:
+            return System()
+        try:
+            generator = check_random_state(self.random_state)
+        except ValueError:
+            raise InvalidInput(
+                "random_state",
+                self.random_state,
+                "is no seed",
+                "give a whole number from 0 to 4294967295, or none",
+            ) from None
+        return Seeded(int(generator.randint(2**31 - 1)))
+
+    def _ledger(self, planned: Planned) -> Account | None:
+        if self.ledger is None:
+            return None
+        if not planned.plan.entropy.private:
+            raise InvalidInput(
+                "random_state",
+                self.random_state,
+                "makes a reproducible run, which is not private and cannot be charged",
+                "give random_state=None, or no ledger",
+            )
+        return self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
+
+    def _keep(self, released: NDArray[Any], *, single: bool = False) -> None:
+        """The released parameters as `coef_` and `intercept_`, in scikit-learn's shapes."""
+        weights = np.atleast_2d(released)
+        if self.fit_intercept:
+            weights, constants = weights[:, :-1], weights[:, -1]
+        else:
+            constants = np.zeros(len(weights))
+        self.coef_ = weights[0].copy() if single else weights.copy()
+        self.intercept_ = float(constants[0]) if single else constants.copy()
+
+    # --- what was fitted: by what `fit` kept, as parameters may have been set since ---
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """X w + b, on rows that are held to the bound as in training."""
+        check_is_fitted(self)
+        require_numbers(X)
+        X = readable(X)
+        types = table_type(X)
+
+        def check() -> Any:
+            return validate_data(self, X, accept_sparse="csr", dtype=types, reset=False)
+
+        rows = bounded_rows(quietly(check, X), self.plan_.plan.feature_bound)
+        weights = np.atleast_2d(self.coef_)
+        scores = np.empty((rows.shape[0], len(weights)))
+        with np.errstate(all="ignore"):  # rows are within the bound: nothing but underflow
+            for start in range(0, len(scores), CHUNK):
+                part = slice(start, min(start + CHUNK, len(scores)))
+                scores[part] = rows.take(part) @ weights.T
+            return np.asarray(scores + self.intercept_)
+
+    def statement(self) -> str:
+        """The guarantee of the released model in words, and what it does not cover."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        plan = self.plan_.plan
+        lines = [certificate.statement(self.plan_.problem.delta)]
+        if plan.oversized == "scale":
+            lines.append(
+                f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."
+            )
+        lines += self._caveats()
+        return "\n".join(lines)
+
+    def _caveats(self) -> list[str]:
+        if self.plan_.plan.entropy.private:
+            return []
+        return ["NOT PRIVATE: random_state made this run reproducible."]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release a model of these records."""
+
+
+def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes in order, and the place of each label among them."""
+    try:
+        known = np.unique(np.asarray(classes))
+    except TypeError:
+        known = np.empty(0)
+    if known.ndim != 1 or known.size < 2 or known.size != np.size(classes):
+        raise InvalidInput(
+            "classes", classes, "are not two or more different labels", "give all labels, once each"
+        )
+    comparable = _alike(known, y)
+    inside = np.minimum(np.searchsorted(known, y) if comparable else 0, known.size - 1)
+    if not (comparable and (known[inside] == y).all()):
+        raise InvalidInput(
+            "y", described(y), "has labels that are not in classes", "give all labels in classes"
+        )
+    return known, inside.astype(np.intp)
+
+
+def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether labels of these two types can be compared at all, and exactly."""
+    words = {"U", "S", "O"}
+    if known.dtype.kind in words or y.dtype.kind in words:
+        return known.dtype.kind in words and y.dtype.kind in words
+    # beyond 2^53 several whole numbers have the same float
+    same = (known.dtype.kind == "f") == (y.dtype.kind == "f")
+    return same or bool((np.abs(known.astype(np.float64)) < 2.0**53).all())
+
+
+def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes that occur, which is a leak that is warned of."""
+    known, places = np.unique(y, return_inverse=True)
+    if known.size < 2:
+        raise InvalidInput(
+            "y", described(y), "has one class only", "give records of two classes, or classes=..."
+        )
+    warnings.warn(
+        "classes are read off the labels and released without noise: a class that one person alone "
+        "has gives that person away. Give classes=...",
+        PrivacyLeakWarning,
+        stacklevel=3,
+    )
+    return known, places.astype(np.intp)

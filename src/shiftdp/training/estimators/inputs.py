@@ -1,0 +1,210 @@
+"""Features and labels as they are given to an estimator: every entry is read by itself.
+
+What one record holds must not change how another is read, or a model depends on a record in ways
+that no certificate covers. NumPy does let it: a list becomes text if one entry is text, and whole
+numbers beyond 2^53 lose digits if one entry is a fraction. So a type is taken from an array or a
+data frame, which has one whatever its entries are, and a list is float64, entry by entry. Where
+entries disagree about what they are, the data are refused.
+
+A refusal tells shapes and types, never an entry, nor how long an entry is. What scikit-learn, NumPy
+or pandas complain of may quote entries, and is repeated only where it is known not to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.training.descent.rows import wide_if_summed
+from shiftdp.training.losses.base import described
+
+__all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]
+
+Answer = TypeVar("Answer")
+
+_NUMBERS = "fiub"
+_EXACT = 2**53  # up to here every whole number is a float64
+_KNOWN = [
+    re.compile(pattern)
+    for pattern in (
+        r"Found array with \d+ (?:sample|feature)\(s\) \(shape=\([\d, ]*\)\) while a minimum of "
+        r"\d+ is required(?: by \w+)?\.",
+        r"Found input variables with inconsistent numbers of samples: \[[\d, ]*\]",
+        r"Expected 2D (?:array|input), got (?:1D|scalar) (?:array|input) instead",
+        r"Input [Xy] contains NaN\.",
+        r"Input [Xy] contains infinity or a value too large for dtype\('float\d+'\)\.",
+        r"X has \d+ features, but \w+ is expecting \d+ features as input\.?",
+        r"X is missing feature names|X has feature names, but \w+ was fitted without feature names",
+        r"[\w ]*requires y to be passed, but the target y is None\.?",
+        r"y should be a 1d array, got an array of shape \([\d, ]*\) instead\.",
+        r"Unknown label type: [\w-]+\.(?: Maybe you are trying to fit a classifier, which expects "
+        r"discrete classes on a regression target with continuous values\.)?",
+        r"(?:float|int)\(\) argument must be a string or a (?:real )?number, not '\w+'",
+        r"setting an array element with a sequence\.",
+        # names of columns: public, like their number
+        r"(?s)The feature names should match those that were passed during fit\..*",
+        r"Feature names are only supported if all input features have string names.*",
+    )
+]
+
+
+def quietly(check: Callable[[], Answer], X: Any, y: Any = None) -> Answer:
+    """What a check of other software returns; what it refuses is told without any entry.
+
+    Sums and conversions in it may overflow, which is no fault of finite data: nothing warns.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return check()
+    except (ShiftdpError, Warning):
+        raise
+    except Exception as error:
+        problem = _retold(error, X, y)
+    # outside of the handler, so that the new exception does not lead to the old one
+    raise problem
+
+
+def _retold(error: Exception, X: Any, y: Any) -> Exception:
+    text = str(error)
+    for pattern in _KNOWN:
+        found = pattern.match(text)
+        if found:
+            if "contains" in found[0]:
+                name = found[0][len("Input ")]
+                given = described(X if name == "X" else y)
+                problem = found[0].split(" ", 2)[2].rstrip(".")
+                return InvalidInput(name, given, problem, "give numbers that are finite in float64")
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            reshape = ". Reshape your data: one row a record" if "2D" in found[0] else ""
+            return kind(found[0] + reshape)
+    return InvalidInput(
+        "X" if y is None else "X, y",
+        described(X) if y is None else (described(X), described(y)),
+        f"cannot be read as numbers and labels ({type(error).__name__})",
+        "give a matrix of finite numbers, one row a record, and a label for each",
+    )
+
+
+def readable(X: Any) -> Any:
+    """Features as scikit-learn may convert them without losing any."""
+    return wide_if_summed(X) if _is_sparse(X) else X
+
+
+def table_type(X: Any) -> Any:
+    """Which types a table may keep: float32 only where that is the type of an array."""
+    kept = isinstance(X, np.ndarray) or _is_sparse(X)
+    return [np.float64, np.float32] if kept else np.float64
+
+
+def require_numbers(X: Any) -> None:
+    """Refuse features that are not real numbers, before anything is made of them."""
+    columns = getattr(X, "columns", None)
+    if _is_sparse(X):
+        _require_kind("X", X, X.dtype)
+    elif columns is not None and hasattr(X, "dtypes"):
+        types = np.asarray(list(X.dtypes), dtype=object)
+        for place, dtype in enumerate(types):
+            if getattr(dtype, "kind", "O") not in _NUMBERS:
+                one = X.iloc[:, place] if hasattr(X, "iloc") else X[columns[place]]
+                _require_entries("X", X, np.asarray(one))
+    elif X is not None and not isinstance(X, str):
+        _require_entries("X", X, quietly(lambda: np.asarray(X), X))
+
+
+def _require_entries(name: str, given: Any, array: NDArray[Any]) -> None:
+    if array.dtype.kind != "O":
+        _require_kind(name, given, array.dtype)
+    elif any(isinstance(entry, (str, bytes, complex)) for entry in array.flat):
+        raise _not_numbers(name, given)
+
+
+def _require_kind(name: str, given: Any, dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise InvalidInput(
+            name, described(given), "is complex. Complex data not supported", "give real numbers"
+        )
+    if dtype.kind not in _NUMBERS:
+        raise _not_numbers(name, given)
+
+
+def _not_numbers(name: str, given: Any) -> InvalidInput:
+    return InvalidInput(
+        name,
+        described(given),
+        "has entries that are not numbers",
+        "encode them by a rule that does not depend on the data",
+    )
+
+
+def labels_of(y: Any, *, numbers: bool = False) -> Any:
+    """Labels with one type for all, which no single one of them decides.
+
+    Args:
+        y: an array, a column of a data frame, or a list.
+        numbers: whether they have to be numbers.
+
+    >>> labels_of(["no", "yes"]).dtype.kind, labels_of([0, 1.0]).dtype
+    ('O', dtype('float64'))
+    >>> labels_of(["no", 1])
+    Traceback (most recent call last):
+    ...
+    shiftdp._errors.InvalidInput: y='<list>' has labels of several types, or none; give numbers \
+only, or text only
+    """
+    if y is None or _is_sparse(y):
+        return y  # scikit-learn has words for these
+    array = quietly(lambda: y if isinstance(y, np.ndarray) else np.asarray(y), y)
+    own = getattr(getattr(y, "dtype", None), "kind", None)
+    if array.dtype.kind == "c":
+        _require_kind("y", y, array.dtype)
+    if own in (*_NUMBERS, "U") and array.dtype.kind in (*_NUMBERS, "U"):
+        if numbers and array.dtype.kind == "U":
+            raise _not_numbers("y", y)
+        return y  # the type is that of the array or the column
+    if array.ndim == 0:
+        return y
+    entries = quietly(lambda: np.asarray(y, dtype=object), y)
+    kinds = {_kind(entry) for entry in entries.flat}
+    if kinds <= {"text"} and not numbers:
+        return entries
+    if kinds == {"number"}:
+        made = quietly(lambda: np.asarray(entries.tolist()), y)
+        if made.dtype.kind in _NUMBERS and not (made.dtype.kind == "f" and _rounded(entries.flat)):
+            return made
+        raise InvalidInput(
+            "y",
+            described(y),
+            "has labels that no one type of numbers holds exactly",
+            "give whole numbers below 2^53, or text",
+        )
+    if numbers:
+        raise _not_numbers("y", y)
+    raise InvalidInput(
+        "y",
+        described(y),
+        "has labels of several types, or none",
+        "give numbers only, or text only",
+    )
+
+
+def _kind(entry: Any) -> str:
+    if isinstance(entry, str):
+        return "text"
+    return "number" if isinstance(entry, (Real, np.bool_)) else "neither"
+
+
+def _rounded(entries: Iterable[Any]) -> bool:
+    """Whether a whole number among them has no float64 of its own."""
+    return any(isinstance(e, (int, np.integer)) and abs(int(e)) > _EXACT for e in entries)
+
+
+def _is_sparse(X: Any) -> bool:
+    from scipy.sparse import issparse
+
+    return bool(issparse(X))

@@ -1,0 +1,368 @@
+"""Private linear models for scikit-learn: logistic regression, a linear SVC, a Huber regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.certification import Bounds
+from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import LastBatch, Order
+from shiftdp.last_iterate.sampled_run import Sampling
+from shiftdp.training.estimators.base import (
+    PrivateLinearModel,
+    given_classes,
+    learnt_classes,
+)
+from shiftdp.training.estimators.inputs import labels_of, quietly
+from shiftdp.training.losses.base import Loss, described
+from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
+from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.plan import Oversized
+from shiftdp.training.planning.overrides import Algorithm
+from shiftdp.training.planning.problem import COMPUTE
+
+from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
+from sklearn.metrics import r2_score  # isort: skip
+from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
+
+__all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
+
+
+class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]  # not typed
+    """Labels to places and back."""
+
+    classes: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release a model of these records; if the fit is refused, the model stays as it was.
+
+        Args:
+            X: features: an array, a data frame (nullable columns, columns of objects and those of
+                Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
+                `np.matrix` is refused.
+            y: labels.
+        """
+        with self._all_or_nothing():
+            X, y = self._checked(X, y)
+            quietly(lambda: check_classification_targets(y), X, y)
+            self._require_kind(y)
+            if self.classes is None:
+                known, places = learnt_classes(y)
+            else:
+                known, places = given_classes(self.classes, y)
+            self._require_count(known.size)
+            outputs = 1 if known.size == 2 else known.size
+            released = self._run(X, places, outputs)
+            self.classes_ = known
+            self.classes_learnt_ = self.classes is None
+            self._keep(released)
+        return self
+
+    def _require_kind(self, y: NDArray[Any]) -> None:
+        """Refuse labels that this model cannot have."""
+
+    def _require_count(self, count: int) -> None:
+        """Refuse numbers of classes that this model cannot have."""
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores: one a record for two classes (positive: the second), else one a class."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[places])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of records whose label is predicted."""
+        accuracy = super().score
+        names = labels_of(y)
+        return float(quietly(lambda: accuracy(X, names, sample_weight), X, y))
+
+    def _caveats(self) -> list[str]:
+        leak = ["The classes were read off the labels, which the certificate does not cover."]
+        return [*(leak if self.classes_learnt_ else []), *super()._caveats()]
+
+
+class PrivateLogisticRegression(_PrivateClassifier):
+    """Logistic regression, binary or multinomial, with a certified last iterate.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = PrivateLogisticRegression(epsilon=1.0, delta=1e-5, classes=[0, 1]).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), model.certificate_.epsilon(1e-5) <= 1.0
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        feature_bound: float = 1.0,
+        *,
+        classes: Any = None,
+        adjacency: Adjacency = "replace_one",
+        fit_intercept: bool = True,
+        algorithm: Algorithm | None = None,
+        order: Order | None = None,
+        last_batch: LastBatch | None = None,
+        sampling: Sampling | None = None,
+        batch_size: int | None = None,
+        epochs: float | None = None,
+        learning_rate: float | None = None,
+        l2: float | None = None,
+        clip: float | None = None,
+        noise: float | None = None,
+        bounds: Bounds | None = None,
+        compute: float = COMPUTE,
+        oversized: Oversized = "scale",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.classes = classes
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self, outputs: int) -> Loss:
+        return Logistic() if outputs == 1 else Softmax(classes=outputs)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes; noise and clipping are not undone."""
+        from scipy.special import expit, softmax
+
+        scores = self._scores(X)
+        with np.errstate(all="ignore"):  # what is below the smallest float is 0
+            if scores.shape[1] > 1:
+                return np.asarray(softmax(scores, axis=1))
+            return np.stack([expit(-scores[:, 0]), expit(scores[:, 0])], axis=1)
+
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The logarithms of the probabilities."""
+        from scipy.special import log_expit, log_softmax
+
+        scores = self._scores(X)
+        with np.errstate(all="ignore"):
+            if scores.shape[1] > 1:
+                return np.asarray(log_softmax(scores, axis=1))
+            return np.stack([log_expit(-scores[:, 0]), log_expit(scores[:, 0])], axis=1)
+
+
+class PrivateLinearSVC(_PrivateClassifier):
+    """A support vector machine for two classes: the hinge, its kink smoothed over `width`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> model = PrivateLinearSVC(classes=["no", "yes"]).fit(X, np.where(X[:, 0] > 0, "yes", "no"))
+    >>> model.classes_.tolist(), model.plan_.plan.loss
+    (['no', 'yes'], SmoothedHinge(width=1.0))
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        feature_bound: float = 1.0,
+        *,
+        classes: Any = None,
+        width: float = 1.0,
+        adjacency: Adjacency = "replace_one",
+        fit_intercept: bool = True,
+        algorithm: Algorithm | None = None,
+        order: Order | None = None,
+        last_batch: LastBatch | None = None,
+        sampling: Sampling | None = None,
+        batch_size: int | None = None,
+        epochs: float | None = None,
+        learning_rate: float | None = None,
+        l2: float | None = None,
+        clip: float | None = None,
+        noise: float | None = None,
+        bounds: Bounds | None = None,
+        compute: float = COMPUTE,
+        oversized: Oversized = "scale",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.classes = classes
+        self.width = width
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self, outputs: int) -> Loss:
+        return SmoothedHinge(width=self.width)
+
+    def _require_kind(self, y: NDArray[Any]) -> None:
+        kind = quietly(lambda: type_of_target(y), y)
+        if self.classes is None and kind == "multiclass":
+            raise InvalidInput(
+                "y",
+                described(y),
+                f"Only binary classification is supported. The type of the target is {kind}.",
+                "use PrivateLogisticRegression for more",
+            )
+
+    def _require_count(self, count: int) -> None:
+        if count != 2:
+            raise InvalidInput(
+                "classes", count, "are not two", "give two, or use PrivateLogisticRegression"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]  # not typed
+    """Linear regression with the Huber loss: least squares up to residuals of `width`.
+
+    y should be scaled, by a public rule, so that residuals of `width` are large.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(2000, 2)) / np.sqrt(2)
+    >>> model = PrivateHuberRegressor(epsilon=2.0).fit(X, X @ [1.0, -1.0])
+    >>> bool(model.score(X, X @ [1.0, -1.0]) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        feature_bound: float = 1.0,
+        *,
+        width: float = 1.0,
+        adjacency: Adjacency = "replace_one",
+        fit_intercept: bool = True,
+        algorithm: Algorithm | None = None,
+        order: Order | None = None,
+        last_batch: LastBatch | None = None,
+        sampling: Sampling | None = None,
+        batch_size: int | None = None,
+        epochs: float | None = None,
+        learning_rate: float | None = None,
+        l2: float | None = None,
+        clip: float | None = None,
+        noise: float | None = None,
+        bounds: Bounds | None = None,
+        compute: float = COMPUTE,
+        oversized: Oversized = "scale",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.width = width
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self, outputs: int) -> Loss:
+        return Huber(width=self.width)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release a model of these records; if the fit is refused, the model stays as it was.
+
+        Args:
+            X: features: an array, a data frame (nullable columns, columns of objects and those of
+                Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
+                `np.matrix` is refused.
+            y: numbers.
+        """
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, y_numeric=True)
+            self._keep(self._run(X, y, 1), single=True)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """X w + b."""
+        return self._scores(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2: 1 less the squared error, relative to that of the mean, as in scikit-learn."""
+        predicted = self.predict(X)
+        numbers = labels_of(y, numbers=True)
+        return float(quietly(lambda: _explained(numbers, predicted, sample_weight), X, y))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # noise that hides a record of few may hide what they have in common
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _explained(y: Any, predicted: NDArray[Any], weights: Any) -> float:
+    """R^2 of both divided by one power of two, which changes nothing but that no square overflows.
+
+    If y varies so little that R^2 is below all floats, it is the lowest.
+
+    >>> _explained([1e308, -1e308], np.array([1e308, 0.0]), None)
+    0.5
+    """
+    y = np.asarray(y, dtype=np.float64)
+    largest = max(np.abs(y).max(initial=0.0), np.abs(predicted).max(initial=0.0))
+    exponent = -int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+    y, predicted = np.ldexp(y, exponent), np.ldexp(predicted, exponent)
+    share = float(r2_score(y, predicted, sample_weight=weights))
+    return max(share, -float(np.finfo(np.float64).max))

@@ -1,0 +1,7 @@
+"""Losses with proved constants."""
+
+from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
+from shiftdp.training.losses.softmax import Softmax
+
+__all__ = ["ClippedSquared", "Huber", "Logistic", "Loss", "SmoothedHinge", "Softmax"]

@@ -1,0 +1,160 @@
+"""Each rule by itself: its formula, and the hypothesis it names when it does not apply."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from shiftdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, UnmetHypothesis
+from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_proj_best, mgd_sc
+from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd_sc
+from shiftdp.interpolation.closed_forms.langevin import lmc_stationary_convex, lmc_uniform
+from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, NoisyCGD, NoisyGD
+from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems.descent import Bound, composition_mu, proofs_of, rules_for
+from tests.last_iterate.brute_force import divisors_of, positions, reshuffles
+from tests.last_iterate.random_runs import cyclic_runs
+
+CLASS: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 4.0, "sensitivity": 3.0}
+GD = NoisyGD(n=30, steps=20, learning_rate=0.2, noise=0.4)
+CGD = NoisyCGD(n=30, batch_size=10, epochs=20, learning_rate=0.2, noise=0.4)
+
+
+def bounds(run: Any, **changes: Any) -> dict[str, Bound]:
+    return {bound.name: bound for bound in evaluate(run, Geometry(**{**CLASS, **changes})).found}
+
+
+def refused(run: Any, rule: str, **changes: Any) -> UnmetHypothesis:
+    return dict(evaluate(run, Geometry(**{**CLASS, **changes})).refused)[rule]
+
+
+def test_closed_forms_of_the_paper_are_called_with_the_numbers_of_the_run() -> None:
+    full = bounds(GD, diameter=1.5)
+    c, s, sd = 0.9, 0.2 * 3.0 / 30, 0.2 * 0.4
+    assert full["Thm gd (composition)"].mu == pytest.approx(s / sd * math.sqrt(20))
+    assert full["Thm gd-sc"].mu == pytest.approx(gd_sc(c, s, sd, 20))
+    assert full["Thm gd-proj"].mu == pytest.approx(gd_proj_best(s, sd, 1.5, 20))
+    cyclic, s = bounds(CGD, diameter=1.5), 0.2 * 3.0 / 10
+    assert cyclic["Thm mgd (composition)"].mu == pytest.approx(s / sd * math.sqrt(20))
+    assert cyclic["Thm mgd-sc"].mu == pytest.approx(mgd_sc(c, s, sd, 3, 20))
+    assert cyclic["Thm mgd-proj"].mu == pytest.approx(mgd_proj_best(s, sd, 1.5, 3, 20))
+
+
+def test_sampling_rules_are_called_with_the_right_lipschitz_constant() -> None:
+    chain = LangevinMC(steps=math.inf, learning_rate=0.2)
+    found = bounds(chain, diameter=1.5)
+    assert found["Cor expmechsc"].mu == pytest.approx(lmc_uniform(0.5, 4.0, 3.0, 0.2))
+    # Geometry.sensitivity is the distance of two gradients: twice the Lipschitz constant of each
+    wide = lmc_stationary_convex(1.5, 1.5, 4.0, 0.2)
+    assert 0.8 * wide < (found["Cor expmechconvex"].mu or 0.0) <= wide
+    draw = bounds(ExponentialMechanism(), diameter=1.5)
+    assert draw["Cor expmechsc"].mu == pytest.approx(3.0 / math.sqrt(0.5))
+    assert draw["Cor expmechconvex"].mu == pytest.approx(math.sqrt(2 * 3.0 * 1.5))
+    pure = draw["pure DP"].f
+    assert isinstance(pure, ApproxDPTradeoff)
+    assert pure.budget_epsilon == pytest.approx(3.0 * 1.5)
+    assert pure.budget_delta == 0.0
+    assert isinstance(draw["Cor expmechconvex and pure DP"].f, Maximum)
+
+
+@pytest.mark.parametrize(
+    ("run", "rule", "changes", "name"),
+    [
+        (GD, "strongly convex", {"strong_convexity": 0.0}, "strong_convexity"),
+        (GD, "strongly convex", {"strong_convexity": -1.0}, "strong_convexity"),
+        (GD, "strongly convex", {"smoothness": math.inf}, "smoothness"),
+        (GD, "strongly convex", {"smoothness": 11.0}, "learning_rate"),
+        (GD, "constrained", {}, "diameter"),
+        (GD, "shifted interpolation", {"strong_convexity": -math.inf}, "strong_convexity"),
+        (GD, "shifted interpolation", {"smoothness": 11.0}, "learning_rate"),
+        (NoisyCGD(**{**vars(CGD), "steps": 59}), "strongly convex", {}, "steps"),
+        (NoisyCGD(**{**vars(CGD), "n": 29}), "strongly convex", {}, "batch_size"),
+        (NoisyCGD(**{**vars(CGD), "order": "reshuffled"}), "strongly convex", {}, "order"),
+        (NoisyCGD(**{**vars(CGD), "noise": [0.4] * 60}), "strongly convex", {}, "noise"),
+        (NoisyGD(**{**vars(GD), "learning_rate": [0.2] * 20}), "constrained", {}, "learning_rate"),
+        (LangevinMC(steps=math.inf, learning_rate=0.2), "composition", {}, "steps"),
+        (LangevinMC(steps=9, learning_rate=0.2), "log-concave on a body", {}, "diameter"),
+        (
+            LangevinMC(steps=9, learning_rate=0.2),
+            "strongly log-concave",
+            {"strong_convexity": -1.0},
+            "strong_convexity",
+        ),
+        (
+            LangevinMC(steps=9, learning_rate=0.2),
+            "log-concave on a body",
+            {"smoothness": math.inf, "diameter": 1.0},
+            "smoothness",
+        ),
+        (ExponentialMechanism(), "pure DP", {}, "diameter"),
+        (ExponentialMechanism(), "all together", {}, "diameter"),
+        (
+            ExponentialMechanism(),
+            "all together",
+            {"strong_convexity": -1.0, "diameter": 1.0},
+            "strong_convexity",
+        ),
+        (
+            ExponentialMechanism(),
+            "strongly log-concave",
+            {"strong_convexity": 0.0},
+            "strong_convexity",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(run: Any, rule: str, changes: Any, name: str) -> None:
+    unmet = refused(run, rule, **changes)
+    assert unmet.name == name
+    assert unmet.problem
+    assert unmet.remedy
+
+
+def test_only_the_sensitivity_matters_to_composition() -> None:
+    for changes in (
+        {"smoothness": math.inf},
+        {"strong_convexity": -math.inf},
+        {"smoothness": 100.0},
+        {"diameter": 0.001},
+    ):
+        assert bounds(CGD, **changes)["Thm mgd (composition)"].mu == pytest.approx(
+            0.3 / 0.4 * math.sqrt(20)
+        )
+
+
+@settings(max_examples=150)
+@given(cyclic_runs("fixed"))
+def test_composition_by_enumeration(setting: tuple[NoisyCGD, Geometry]) -> None:
+    run, geometry = setting
+    sizes, noise = divisors_of(run), np.broadcast_to(np.asarray(run.noise), run.steps)
+
+    def composed(visits: list[int]) -> float:
+        terms = [(geometry.sensitivity / sizes[k % len(sizes)] / noise[k]) ** 2 for k in visits]
+        return math.sqrt(math.fsum(terms))
+
+    worst = max(composed(visits) for _, visits in positions(run))
+    assert composition_mu(run, geometry) == pytest.approx(worst, rel=1e-11)
+    once = NoisyCGD(**{**vars(run), "order": "shuffled_once"})
+    assert composition_mu(once, geometry) == composition_mu(run, geometry)
+    anew = NoisyCGD(**{**vars(run), "order": "reshuffled"})
+    worst = max(composed(visits) for _, visits in reshuffles(run))
+    assert composition_mu(anew, geometry) == pytest.approx(worst, rel=1e-11)
+
+
+def test_a_random_order_gives_a_mixture_with_no_component_above_composition() -> None:
+    """Steps that expand by 1.5: a dominating visit would cost more than publishing everything."""
+    geometry = Geometry(strong_convexity=-0.5, smoothness=1.0, sensitivity=1.0, diameter=1e9)
+    run = NoisyCGD(n=8, batch_size=2, epochs=3, learning_rate=1.0, noise=1.0, order="reshuffled")
+    bound = next(b for b in evaluate(run, geometry).found if b.name == "Theorem B4")
+    assert isinstance(bound.f, Mixture)
+    most = composition_mu(run, geometry)
+    assert max(proof.shifts.mu for proof in proofs_of(run, geometry)) > most
+    assert max(part.mu for part in bound.f.components if isinstance(part, GaussianTradeoff)) <= most
+
+
+def test_every_run_has_rules_of_every_family() -> None:
+    for run in (GD, CGD, LangevinMC(steps=3, learning_rate=0.1), ExponentialMechanism()):
+        assert {rule.family for rule in rules_for(run)} == {"composition", "paper", "ours"}

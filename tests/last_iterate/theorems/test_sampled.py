@@ -1,0 +1,396 @@
+"""NoisySGD: the bounds against known figures, against each other, and against exact laws."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shiftdp as sdp
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems.sampled_approximations import (
+    sgd_proj_approx,
+    sgd_sc_approx,
+    sgd_sc_gen,
+)
+from shiftdp.last_iterate.theorems.sampled_laws import rebuild
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    StochasticProof,
+    grouped_shifts,
+    start_distance,
+    steps_of,
+)
+from tests.last_iterate.quadratic_run import QuadraticRun
+
+PUBLISHED = json.loads(
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+)
+DELTA = 1e-5
+LONG = sdp.NoisySGD(n=1000, batch_size=10, steps=10**6, learning_rate=0.1, noise=3.0)
+BALL = sdp.Geometry(strong_convexity=0, smoothness=10, sensitivity=10, diameter=1)
+RIDGE = sdp.Geometry(strong_convexity=0.02, smoothness=1, sensitivity=10)
+
+
+class TestPublished:
+    """The NoisySGD columns of the paper's table."""
+
+    @pytest.mark.parametrize("i", range(3))
+    def test_composition(self, i: int) -> None:
+        setting = PUBLISHED["mnist_setting"]
+        epochs = setting["epochs"][i]
+        run = sdp.NoisySGD(
+            n=setting["n"],
+            batch_size=setting["batch"],
+            steps=epochs * setting["n"] // setting["batch"],
+            learning_rate=setting["eta"],
+            noise=setting["sigma"],
+        )
+        geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=setting["L"])
+        cert = sdp.certify(run, geometry, bounds="composition")
+        assert cert.bound == "Thm sgd (composition)"
+        assert round(cert.epsilon(DELTA), 2) == (4.44, 6.65, 10.11)[i]
+        limit = sdp.fdp.subsampled_clt(0.025, 2 / 3, run.steps).value.mu
+        assert round(limit, 2) == (1.03, 1.45, 2.05)[i]
+
+    def test_exact_digits_lie_in_the_interval(self) -> None:
+        geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10)
+        run = sdp.NoisySGD(n=60_000, batch_size=1_500, steps=2_000, learning_rate=0.05, noise=0.01)
+        low, high = sdp.certify(run, geometry, bounds="composition").epsilon_interval(DELTA)
+        assert low < 4.438137906 < high < low + 1.1e-3
+
+
+class TestEndless:
+    """D = 1, sigma = 3, eta = .1, b/n = .01, L/b = 1: what is left as t grows."""
+
+    def test_b3(self) -> None:
+        cert = sdp.certify(LONG, BALL)
+        assert cert.bound == "Theorem B3"
+        assert 0.82 < cert.epsilon(DELTA) <= 0.835
+
+    def test_paper(self) -> None:
+        cert = sdp.certify(LONG, BALL, bounds="paper")
+        assert cert.bound == "Thm sgd-proj"
+        assert cert.epsilon(DELTA) == pytest.approx(1.46, abs=0.01)
+
+    def test_paper_with_equal_split(self) -> None:
+        best = min(
+            rebuild(
+                "Thm sgd-proj",
+                LONG,
+                BALL,
+                StochasticProof(LONG.steps - T, split=math.sqrt(2.0)),
+                1e-3,
+            ).epsilon(DELTA)
+            for T in range(300, 500, 20)
+        )
+        assert best == pytest.approx(1.50, abs=0.01)
+
+    def test_search_is_as_good_as_a_scan(self) -> None:
+        found = sdp.certify(LONG, BALL).epsilon(DELTA)
+        steps = steps_of(LONG, BALL)
+        scanned = []
+        for T in range(700, 1200, 50):
+            z = start_distance(steps, LONG.steps - T)
+            proof = StochasticProof(LONG.steps - T, grouped_shifts(steps.c, z, T))
+            scanned.append(rebuild("Theorem B3", LONG, BALL, proof, 1e-3).epsilon(DELTA))
+        assert found <= min(scanned) + 1e-3
+
+    def test_length_does_not_matter(self) -> None:
+        longer = sdp.NoisySGD(n=1000, batch_size=10, steps=10**9, learning_rate=0.1, noise=3.0)
+        assert sdp.certify(longer, BALL).epsilon(DELTA) == pytest.approx(
+            sdp.certify(LONG, BALL).epsilon(DELTA), abs=1e-3
+        )
+
+
+class TestOrder:
+    """Never above composition, Thm sgd-sc and Thm sgd-proj; B3 contains the first."""
+
+    @pytest.mark.parametrize(
+        ("c", "diameter", "steps", "s", "p"),
+        [
+            (1.0, 1.0, 500, 0.5, 0.02),
+            (1.0, 0.1, 2000, 2.0, 0.01),
+            (0.95, math.inf, 300, 1.0, 0.05),
+            (0.5, math.inf, 50, 3.0, 0.1),
+            (0.99, 0.5, 3000, 0.3, 0.2),
+            (0.9, math.inf, 2, 0.3, 0.2),
+        ],
+    )
+    def test_certified(self, c: float, diameter: float, steps: int, s: float, p: float) -> None:
+        run = sdp.NoisySGD(
+            n=1000, batch_size=round(1000 * p), steps=steps, learning_rate=0.1, noise=1.0
+        )
+        m = (1.0 - c) / 0.1
+        geometry = sdp.Geometry(
+            strong_convexity=m,
+            smoothness=max(m, 1.0),
+            sensitivity=s * run.batch_size,
+            diameter=diameter,
+        )
+        best = sdp.certify(run, geometry)
+        best.verify()
+        for bound in evaluate(run, geometry, "paper").found:
+            if bound.guess is None or bound.guess < 50.0:
+                assert best.epsilon(DELTA) <= bound.f.epsilon(DELTA) + 1e-3, bound.name
+
+    def test_tau_0_is_composition(self) -> None:
+        run = sdp.NoisySGD(n=100, batch_size=5, steps=40, learning_rate=0.1, noise=1.0)
+        f = rebuild("Theorem B3", run, RIDGE, StochasticProof(0, ((0.0, 40),)), 1e-3)
+        assert f == sdp.certify(run, RIDGE, bounds="composition").f.within(1e-3)  # type: ignore[attr-defined]
+
+    def test_full_batches(self) -> None:
+        """At p = 1, B3 is above B1, and below composition; certify takes B1."""
+        run = sdp.NoisySGD(n=10, batch_size=10, steps=200, learning_rate=0.1, noise=1.0)
+        geometry = sdp.Geometry(strong_convexity=0.5, smoothness=10, sensitivity=3)
+        steps = steps_of(run, geometry)
+        b3 = math.inf
+        for T in range(1, 200):
+            groups = grouped_shifts(steps.c, start_distance(steps, 200 - T), T)
+            f = rebuild("Theorem B3", run, geometry, StochasticProof(200 - T, groups), 1e-3)
+            assert isinstance(f, sdp.GaussianTradeoff)
+            b3 = min(b3, f.mu)
+        best = sdp.certify(run, geometry)
+        composition = sdp.certify(run, geometry, bounds="composition")
+        assert best.bound == "Theorem B1"
+        assert best.mu is not None
+        assert composition.mu is not None
+        assert best.mu < b3 < composition.mu
+        assert b3 < 1.25 * best.mu
+        best.verify()
+        composition.verify()
+
+
+class TestExactLaws:
+    """No bound is below what some run really leaks."""
+
+    @pytest.mark.parametrize(
+        ("slope", "p", "s", "half", "steps"),
+        [
+            (1.0, 0.1, 1.0, 1.0, 6),
+            (1.0, 0.5, 0.5, 0.5, 5),
+            (0.5, 0.1, 2.0, 8.0, 4),
+            (0.3, 0.5, 1.0, 8.0, 3),
+            (-0.8, 0.2, 1.0, 8.0, 5),
+            (0.9, 0.02, 3.0, 12.0, 3),
+            (0.7, 0.3, 1.0, 1.0, 6),
+        ],
+    )
+    @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+    def test_quadratics(
+        self, slope: float, p: float, s: float, half: float, steps: int, sampling: str
+    ) -> None:
+        exact = QuadraticRun(slope, p, 1.0, half, steps)
+        eta, size = 0.1, round(1000 * p)
+        run = sdp.NoisySGD(
+            n=1000,
+            batch_size=size,
+            steps=steps,
+            learning_rate=eta,
+            noise=1.0 / eta,
+            sampling=sampling,  # type: ignore[arg-type]
+        )
+        curvature = (1.0 - slope) / eta
+        # a set so wide that it is never left is as good as none
+        wide = half >= 8.0
+        pairs = [(s, 0.0), (s / 2, -s / 2)]
+        for pull, other in pairs:
+            adjacency = "zero_out" if sampling == "poisson" and other == 0.0 else "replace_one"
+            geometry = sdp.Geometry(
+                strong_convexity=curvature,
+                smoothness=curvature,
+                sensitivity=s * size / eta,
+                diameter=math.inf if wide else 2.0 * half,
+                adjacency=adjacency,  # type: ignore[arg-type]
+                gradient_bound=max(abs(pull), abs(other)) * size / eta,
+            )
+            leaks = {eps: exact.delta(pull, other, eps) for eps in (0.0, 0.1, 0.5, 1.0, 2.0)}
+            for cert in [
+                _only_b3(run, geometry),
+                sdp.certify(run, geometry, delta=1e-3),
+                sdp.certify(run, geometry, bounds="paper", delta=1e-3),
+            ]:
+                for epsilon, leaked in leaks.items():
+                    assert leaked <= cert.delta(epsilon) * (1 + 1e-3) + 1e-6, (cert.bound, epsilon)
+
+    def test_the_distance_of_two_gradients_does_not_bound_the_norm_of_one(self) -> None:
+        """Two long gradients near each other: what not to be drawn moves is the whole of one."""
+        p, long, short, steps = 0.3, 3.0, 2.5, 3
+        exact = QuadraticRun(1.0, p, 1.0, 24.0, steps, cells=1201)
+        run = sdp.NoisySGD(
+            n=10, batch_size=3, steps=steps, learning_rate=1.0, noise=1.0, sampling="poisson"
+        )
+        L = 3 * (long - short)
+        flat: dict[str, Any] = {"strong_convexity": 0.0, "smoothness": 0.0, "sensitivity": L}
+        with pytest.raises(sdp.UnmetHypothesis, match=r"gradient_bound=0\.75 if no gradient"):
+            sdp.certify(run, sdp.Geometry(**flat))
+        true = sdp.certify(run, sdp.Geometry(**flat, gradient_bound=3 * long))
+        half = sdp.certify(run, sdp.Geometry(**flat, gradient_bound=L / 2))
+        leaked = exact.delta(long, short, 1.0)
+        assert half.delta(1.0) < 0.5 * leaked <= leaked <= true.delta(1.0)
+
+    def test_the_grid_knows_one_gaussian_step(self) -> None:
+        exact = QuadraticRun(1.0, 1.0, 1.0, 12.0, 1, cells=2001)
+        assert exact.delta(1.0, 0.0, 0.5) == pytest.approx(
+            sdp.GaussianTradeoff(1.0).delta(0.5), rel=1e-3
+        )
+
+
+def _only_b3(run: sdp.NoisySGD, geometry: sdp.Geometry) -> sdp.Certificate:
+    (bound,) = [
+        item for item in evaluate(run, geometry).found if item.name.startswith("Theorem B3")
+    ]
+    cert = sdp.Certificate(run, geometry, bound.name, bound.f, bound.assumptions, bound.proofs)
+    cert.verify()
+    return cert
+
+
+class TestPaperExtras:
+    def test_general_theorem_contains_sgd_sc(self) -> None:
+        run = sdp.NoisySGD(n=1000, batch_size=10, steps=300, learning_rate=0.1, noise=3.0)
+        geometry = sdp.Geometry(strong_convexity=0.5, smoothness=1, sensitivity=10)
+        tau, full = 200, 0.1 * 10 / 10
+        a = np.where(np.arange(1, 300) >= tau, full, 0.0)
+        general = sgd_sc_gen(run, geometry, a)
+        special = rebuild(
+            "Thm sgd-sc", run, geometry, StochasticProof(tau, split=math.sqrt(2.0)), 1e-3
+        )
+        assert general.epsilon(DELTA) == pytest.approx(special.epsilon(DELTA), abs=1e-3)
+        z = [0.0]
+        for value in a:
+            z.append(0.95 * z[-1] + full - value)
+        assert sgd_sc_gen(run, geometry, a, z[1:]) == general
+        with pytest.raises(sdp.UnmetHypothesis, match="does not follow"):
+            sgd_sc_gen(run, geometry, a, np.array(z[1:]) * 0.9)
+        with pytest.raises(sdp.UnmetHypothesis, match="more than there is"):
+            sgd_sc_gen(run, geometry, 2.0 * a)
+        with pytest.raises(sdp.InvalidInput, match="is not a_1"):
+            sgd_sc_gen(run, geometry, a[1:])
+
+    def test_clt_constrained(self) -> None:
+        found = sgd_proj_approx(LONG, BALL)
+        assert isinstance(found, sdp.Uncertified)
+        assert found.kind == "approximation"
+        s = 1 / 3
+        phi = 0.5 * (1 + math.erf(3 * s)), 0.5 * (1 + math.erf(-s))
+        root = math.sqrt(math.exp(8 * s * s) * phi[0] + 3 * phi[1] - 2)
+        closed = 1 * 1000 / (10 * 0.1 * 3 * root)
+        assert abs(found.value.steps_back - closed) <= 1.0
+        T = found.value.steps_back
+        mu = math.sqrt(2 / (0.3**2 * T) + 2 * 1e-4 * T * root**2)
+        assert found.value.mu == pytest.approx(mu, rel=1e-9)
+
+    def test_clt_strongly_convex(self) -> None:
+        run = sdp.NoisySGD(n=1000, batch_size=10, steps=10**5, learning_rate=0.1, noise=3.0)
+        found = sgd_sc_approx(run, RIDGE).value
+        s, c = 1 / 3, 0.998
+        phi = 0.5 * (1 + math.erf(3 * s / math.sqrt(2))), 0.5 * (1 + math.erf(-s / math.sqrt(2)))
+        root = math.sqrt(math.exp(4 * s * s) * phi[0] + 3 * phi[1] - 2)
+        rate = math.log(1 / c)
+        inner = (1 - c) / (2 * math.sqrt(2) * 100 * s * math.sqrt(rate)) * root
+        closed = -math.log(inner) / rate - 1
+        # the paper's b^2 sigma / (n L) is (b/n) / s
+        assert abs(found.steps_back - closed) <= 1.0 + 1e-9 * closed
+        certified = sdp.certify(run, RIDGE, bounds="paper").epsilon(DELTA)
+        assert sdp.GaussianTradeoff(found.mu).epsilon(DELTA) == pytest.approx(certified, rel=0.3)
+
+    def test_never_in_a_certificate(self) -> None:
+        names = {bound.name for bound in evaluate(LONG, BALL, "paper").found}
+        assert names == {"Thm sgd (composition)", "Thm sgd-proj"}
+
+
+class TestPoisson:
+    def test_one_direction_of_one_step(self) -> None:
+        run = sdp.NoisySGD(
+            n=100, batch_size=10, steps=1, learning_rate=0.1, noise=1.0, sampling="poisson"
+        )
+        geometry = sdp.Geometry(
+            strong_convexity=0, smoothness=1, sensitivity=10, adjacency="zero_out"
+        )
+        cert = sdp.certify(run, geometry)
+        assert cert.bound == "Poisson (composition)"
+        # H(p N(1) + (1-p) N(0) || N(0)) = p H at log(1 + (e^eps - 1)/p)
+        inner = math.log1p(math.expm1(0.3) / 0.1)
+        assert cert.delta(0.3) == pytest.approx(
+            0.1 * sdp.GaussianTradeoff(1.0).delta(inner), rel=1e-9
+        )
+
+    def test_zero_out_is_better_than_replace_one(self) -> None:
+        run = sdp.NoisySGD(
+            n=1000, batch_size=10, steps=2000, learning_rate=0.1, noise=3.0, sampling="poisson"
+        )
+        epsilon = {}
+        for adjacency, L in (("zero_out", 5.0), ("replace_one", 10.0)):
+            geometry = sdp.Geometry(
+                strong_convexity=0.05,
+                smoothness=1,
+                sensitivity=L,
+                adjacency=adjacency,  # type: ignore[arg-type]
+                gradient_bound=5.0,
+            )
+            cert = sdp.certify(run, geometry)
+            assert cert.bound == "Theorem B3 (Poisson)"
+            assert cert.epsilon(DELTA) < sdp.certify(run, geometry, bounds="composition").epsilon(
+                DELTA
+            )
+            cert.verify()
+            epsilon[adjacency] = cert.epsilon(DELTA)
+        assert epsilon["zero_out"] < 0.6 * epsilon["replace_one"]
+
+    def test_cap_is_paid_for(self) -> None:
+        run = sdp.NoisySGD(
+            n=1000, batch_size=10, steps=2000, learning_rate=0.1, noise=3.0, sampling="poisson"
+        )
+        geometry = sdp.Geometry(
+            strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out"
+        )
+        cert = sdp.certify(run, geometry)
+        (proof,) = cert.proofs
+        assert isinstance(proof, StochasticProof)
+        assert proof.cap is not None
+        assert isinstance(cert.f, sdp.fdp.WithFailure)
+        assert 0.0 < cert.f.failure <= 1e-8
+        # the failure is a floor under delta
+        assert cert.f.failure <= cert.delta(0.5) <= 1.5 * cert.f.failure
+        capped = sdp.NoisySGD(**{**vars(run), "batch_cap": 50})
+        assert sdp.certify(capped, geometry).proofs[0].cap == 50  # type: ignore[union-attr]
+
+
+class TestComposed:
+    def test_what_a_certificate_answers(self) -> None:
+        cert = sdp.certify(LONG, BALL)
+        assert isinstance(cert.f, Composite)
+        assert cert.mu is None
+        assert cert.lower_mu is None
+        low, high = cert.epsilon_interval(DELTA)
+        assert low <= high == cert.epsilon(DELTA) < low + 1e-3
+        assert cert.delta(high) == pytest.approx(DELTA, rel=2e-2)
+        assert 0.0 < cert.advantage() < 0.2
+        assert 0.01 < cert.tpr(0.01) < 0.05
+        assert np.all(np.diff(np.asarray(cert.tradeoff(np.linspace(0, 1, 11)))) < 0)
+        assert 0.0 < cert.renyi(2.0) < cert.renyi(8.0) < math.inf
+        assert "Theorem B3" in cert.statement()
+
+    def test_valid_at_every_delta(self) -> None:
+        """Aiming elsewhere changes tau, and helps there only."""
+        near, far = sdp.certify(LONG, BALL, delta=1e-2), sdp.certify(LONG, BALL, delta=1e-12)
+        assert near.epsilon(1e-2) <= far.epsilon(1e-2) + 1e-3
+        assert far.epsilon(1e-12) <= near.epsilon(1e-12) + 1e-3
+
+    def test_more_noise_never_leaks_more(self) -> None:
+        noisier = sdp.NoisySGD(**{**vars(LONG), "noise": 3.3})
+        assert sdp.certify(noisier, BALL).epsilon(DELTA) < sdp.certify(LONG, BALL).epsilon(DELTA)
+
+    def test_compare(self) -> None:
+        run = sdp.NoisySGD(n=1000, batch_size=10, steps=20_000, learning_rate=0.1, noise=3.0)
+        table = sdp.compare(run, BALL, DELTA)
+        epsilon = [table[name].epsilon for name in ("composition", "paper", "best")]
+        assert all(value is not None for value in epsilon)
+        assert sorted(epsilon, reverse=True) == epsilon  # type: ignore[type-var]
+        assert table["prior Renyi"].epsilon is None
+        assert "not covered" in table["prior Renyi"].note
+        assert table["lower bound"].epsilon is None

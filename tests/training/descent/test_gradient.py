@@ -1,0 +1,104 @@
+"""One sum, however the batch is cut and whichever threads make it; threads are given back."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from shiftdp import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training import (
+    Logistic,
+    Loss,
+    Plan,
+    Seeded,
+    Softmax,
+    TrainingStopped,
+    descend,
+    descend_stacked,
+)
+from shiftdp.training.descent import gradient as gradient_module
+from shiftdp.training.descent import threads as threads_module
+from shiftdp.training.descent.batches import TrainingRun
+
+PLAN = Plan(
+    run=NoisyGD(n=6, steps=3, learning_rate=0.1, noise=0.1),
+    loss=Logistic(),
+    feature_bound=1.0,
+    entropy=Seeded(1),
+)
+X, Y = np.eye(6), np.arange(6) % 2
+RUNS: list[TrainingRun] = [
+    NoisyGD(n=23, steps=4, learning_rate=0.3, noise=0.1),
+    NoisyCGD(n=23, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1),
+    NoisySGD(n=23, batch_size=4, steps=5, learning_rate=0.1, noise=0.1, sampling="poisson"),
+]
+
+
+@pytest.fixture(autouse=True)
+def all_libraries() -> None:
+    """SciPy has a BLAS of its own, which it loads when it first needs it."""
+    import scipy.linalg  # noqa: F401
+
+    threads_module._libraries.cache_clear()
+
+
+def threads() -> set[int]:
+    return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+
+def test_products_keep_to_the_thread_that_makes_them() -> None:
+    seen: list[set[int]] = []
+
+    def look(*_: Any) -> None:
+        seen.append(threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        descend(PLAN, X, Y, progress=look)
+        assert seen == [{1}] * 3
+        assert threads() == {2}
+
+
+def test_an_error_sets_it_back_as_well() -> None:
+    def stop(*_: Any) -> None:
+        raise ValueError
+
+    with threadpool_limits(2, user_api="blas"):
+        with pytest.raises(TrainingStopped):
+            descend(PLAN, X, Y, progress=stop)
+        assert threads() == {2}
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(classes=3)], ids=repr)
+@pytest.mark.parametrize("runs", [1, 7])
+@pytest.mark.parametrize("form", [np.float32, np.float64, "sparse"], ids=str)
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: type(run).__name__)
+def test_blocks_chunks_and_threads_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, run: TrainingRun, form: Any, runs: int, loss: Loss
+) -> None:
+    """Every way to the sum on the same batch, against one block in one thread."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(run.n, 5)).astype(np.float32)
+    dense[np.abs(dense) < 0.5] = 0.0
+    features = sp.csr_array(dense) if form == "sparse" else dense.astype(form)
+    y = rng.integers(0, 2, run.n)
+    plan = Plan(
+        run=run,
+        loss=loss,
+        feature_bound=1.5,
+        clipping="envelope",
+        clip=0.6,
+        l2=0.1,
+        entropy=Seeded(3),
+    )
+    monkeypatch.setattr(gradient_module, "cores", lambda: 1)
+    expected = descend_stacked(plan, features, y, runs)
+    monkeypatch.setattr(gradient_module, "_SMALL", 0)
+    monkeypatch.setattr(gradient_module, "_BLOCK", 0)
+    for cores, chunk, least in ((1, 6, 4), (2, 5, 2), (3, 100, 3)):
+        monkeypatch.setattr(gradient_module, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(gradient_module, "CHUNK", chunk)
+        monkeypatch.setattr(gradient_module, "_LEAST", least)
+        found = descend_stacked(plan, features, y, runs)
+        assert np.abs(found - expected).max() <= plan.grid
