@@ -76,15 +76,15 @@ contract: $(STAMP)
 
 snippets: $(STAMP)
 	$(call heading,snippets in README and docs)
-	@$(RUN) -m pytest -q README.md docs
+	@$(RUN) -m pytest -q -n $(JOBS) --dist loadfile README.md docs
 
 doctests: $(STAMP)
 	$(call heading,doctests in src)
-	@$(RUN) -m pytest -q src
+	@$(RUN) -m pytest -q -n $(JOBS) --dist loadfile src
 
 tests: $(STAMP)
 	$(call heading,unit and property tests)
-	@$(RUN) -m pytest -q -n $(JOBS) $(MARKS) tests
+	@$(RUN) -m pytest -q -n $(JOBS) --dist worksteal $(MARKS) tests
 
 # The environment: made once, brought up to date when pyproject.toml changes. The demo needs little.
 

@@ -44,18 +44,19 @@ run() {
     row=$1 python=.matrix/$2/bin/python log=.matrix/$1
     shift 2
     began=$(date +%s)
-    # blocks of a page build on each other: no workers, and no other order
-    env "$@" "$python" -m pytest -q -p no:randomly README.md docs src >"$log-docs.log" 2>&1 ||
+    # blocks of a page build on each other: one worker each, and no other order
+    env "$@" "$python" -m pytest -q -rs -n "$JOBS" --dist loadfile -p no:randomly README.md docs src \
+        >"$log-docs.log" 2>&1 || status=1
+    env "$@" "$python" -m pytest -q -rs -n "$JOBS" --dist worksteal tests >"$log.log" 2>&1 ||
         status=1
-    env "$@" "$python" -m pytest -q -rs -n "$JOBS" tests >"$log.log" 2>&1 || status=1
     printf '%-12s docs %s\n%12s tests %s, %s s in all\n' "$row" "$(tail -n 1 "$log-docs.log")" \
         '' "$(tail -n 1 "$log.log")" "$(($(date +%s) - began))"
 }
 
 newest() { environment newest python3.11 -e '.[dev]'; }
 
-# kernel ROW NAME=VALUE... : NumPy's OpenBLAS is asked first which kernels it then takes, and
-# multiplies with them, since the processor may not know their instructions
+# kernel ROW NAME=VALUE... : NumPy's OpenBLAS multiplies first and says which kernels it took, since
+# the processor may not know their instructions, or they may be those of the row `newest`
 kernel() {
     row=$1
     shift
@@ -64,11 +65,14 @@ kernel() {
 import numpy as np, threadpoolctl
 np.linalg.svd(np.ones((300, 300)) @ np.ones((300, 300)))
 print(next(each["architecture"] for each in threadpoolctl.threadpool_info() if "architecture" in each))'
-    if taken=$(env "$@" .matrix/newest/bin/python -c "$probe" 2>/dev/null); then
+    usual=$(.matrix/newest/bin/python -c "$probe") || return 1
+    if ! taken=$(env "$@" .matrix/newest/bin/python -c "$probe" 2>/dev/null); then
+        printf '%-12s not here: the processor does not know its instructions\n' "$row"
+    elif [ "$taken" = "$usual" ]; then
+        printf '%-12s as newest: both take the kernels called %s\n' "$row" "$taken"
+    else
         printf '%-12s takes the kernels called %s\n' "$row" "$taken"
         run "$row" newest "$@"
-    else
-        printf '%-12s not here: the processor does not know its instructions\n' "$row"
     fi
 }
 

@@ -31,7 +31,8 @@ def commands() -> Iterator[tuple[str, _WithExamples]]:
 EXAMPLES = [
     pytest.param(example, id=f"{name} {i}")
     for name, command in commands()
-    if name != "reproduce"  # which takes minutes, and MNIST: tests/ui/reproduce
+    # those two take long, and are run elsewhere: in tests/ui/reproduce and tests/ui/test_train.py
+    if name not in ("reproduce", "demo")
     for i, example in enumerate(command.examples)
 ]
 
