@@ -11,17 +11,7 @@ import shiftdp
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXTRAS = {
-    "sklearn",
-    "parquet",
-    "plot",
-    "reproduce",
-    "explore",
-    "torch",
-    "opacus",
-    "dp-accounting",
-    "dask",
-}
+EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting"}
 
 
 @pytest.fixture(scope="module")

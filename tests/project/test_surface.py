@@ -13,9 +13,12 @@ def test_every_name_is_there(name: str) -> None:
     assert name in dir(shiftdp)
 
 
-def test_homes_and_promises_agree() -> None:
-    named = [name for names in shiftdp._HOMES.values() for name in names]
-    assert sorted(named) == sorted(shiftdp.__all__)
+def test_importing_everything_brings_the_public_names_and_no_other() -> None:
+    names: dict[str, object] = {}
+    exec("from shiftdp import *", names)
+    names.pop("__builtins__")
+    assert sorted(names) == shiftdp.__all__
+    assert names["certify"] is shiftdp.certify
 
 
 @pytest.mark.parametrize("room", ["fdp", "interpolation", "last_iterate", "privacy"])
