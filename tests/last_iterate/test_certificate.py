@@ -106,7 +106,7 @@ def test_it_survives_copying_and_pickling(cert: Certificate) -> None:
 @every_kind
 def test_the_statement_can_be_read(cert: Certificate) -> None:
     text = cert.statement(delta=1e-6)
-    assert str(cert) == cert.statement(1e-5)
+    assert str(cert) == cert.statement(delta=1e-5)
     assert type(cert.run).__name__ in text
     assert cert.bound in text
     assert "certified" in text
@@ -130,7 +130,7 @@ BAD_DELTAS: list[Any] = [0.0, 1.0, -1e-5, 1.5, math.nan, math.inf, "1e-5", None,
 def test_bad_deltas(delta: Any) -> None:
     for question in (MNIST.epsilon, MNIST.epsilon_interval, MNIST.statement):
         with pytest.raises(InvalidInput) as caught:
-            question(delta)
+            question(delta=delta)
         assert caught.value.name == "delta"
 
 

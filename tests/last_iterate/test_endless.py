@@ -151,7 +151,7 @@ def test_a_contraction_too_close_to_one_is_refused() -> None:
 
 def test_compare_has_the_limits() -> None:
     run = NoisyCGD(n=40, batch_size=10, epochs=math.inf, learning_rate=0.1, noise=0.5)
-    table = compare(run, STRONG, 1e-5)
+    table = compare(run, STRONG, delta=1e-5)
     assert table["composition"].epsilon is None
     lower, best, paper, prior = (
         table[name].epsilon for name in ("lower bound", "best", "paper", "prior Renyi")

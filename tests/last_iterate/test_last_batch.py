@@ -54,15 +54,15 @@ def test_the_cost_is_told_with_both_numbers_and_the_cure(bounds: Any) -> None:
 def test_nothing_is_said_where_it_costs_nothing(run: NoisyCGD | NoisyGD) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        compare(run, LOSSES, 1e-5)
+        compare(run, LOSSES, delta=1e-5)
 
 
 def test_compare_warns() -> None:
     with pytest.warns(SmallLastBatch, match=r"is 793\.96 .* it is 0\.36902"):
-        compare(NoisyCGD(**SHAPE, batch_size=333), LOSSES, 1e-5)
+        compare(NoisyCGD(**SHAPE, batch_size=333), LOSSES, delta=1e-5)
 
 
 def test_compare_warns_where_only_composition_applies() -> None:
     steep = Geometry(strong_convexity=0.0, smoothness=10.0, sensitivity=1.0)
     with pytest.warns(SmallLastBatch, match="epsilon is 2"):
-        compare(NoisyCGD(**SHAPE, batch_size=333), steep, 1e-5)
+        compare(NoisyCGD(**SHAPE, batch_size=333), steep, delta=1e-5)

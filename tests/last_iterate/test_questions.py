@@ -40,7 +40,7 @@ def ask_everything(certificate: Certificate) -> None:
     assert 0.0 <= advantage <= 1.0
     assert 1e-3 <= tpr <= 1.0
     assert 0.5 <= answer.membership <= 1.0
-    for text in (certificate.statement(1e-300), str(certificate), str(answer)):
+    for text in (certificate.statement(delta=1e-300), str(certificate), str(answer)):
         assert "nan" not in text
     assert certificate.to_json()
 

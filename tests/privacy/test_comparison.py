@@ -165,7 +165,7 @@ def test_it_prints_as_a_table() -> None:
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan, "x", None])
 def test_bad_delta(delta: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
-        compare(NoisyGD(n=9, steps=2, learning_rate=0.4, noise=1.0), Geometry(**CLASS), delta)
+        compare(NoisyGD(n=9, steps=2, learning_rate=0.4, noise=1.0), Geometry(**CLASS), delta=delta)
     assert caught.value.name == "delta"
 
 

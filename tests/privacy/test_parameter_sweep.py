@@ -78,7 +78,7 @@ def test_the_rows_of_compare(
     assert [curve.name for curve in found] == list(CURVES)
     assert found.values.tolist() == values
     for i, value in enumerate(values):
-        table = compare(*with_parameter(run, geometry, parameter, value), delta)
+        table = compare(*with_parameter(run, geometry, parameter, value), delta=delta)
         for row in table:
             curve = found[row.name]
             assert curve.kind == row.kind

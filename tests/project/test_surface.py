@@ -1,6 +1,7 @@
 """The public surface: every name that is promised is there, and is loaded only when used."""
 
 import importlib
+import inspect
 
 import pytest
 
@@ -24,6 +25,42 @@ def test_importing_everything_brings_the_public_names_and_no_other() -> None:
 @pytest.mark.parametrize("room", ["fdp", "interpolation", "last_iterate", "privacy"])
 def test_rooms_are_attributes(room: str) -> None:
     assert getattr(shiftdp, room) is importlib.import_module(f"shiftdp.{room}")
+
+
+QUESTIONS = {"epsilon", "epsilon_interval"}
+"""Asked of a guarantee: delta is all they need, and may be given without its name."""
+PAIRS = {"ApproxDPTradeoff", "from_budget", "from_guarantees"}
+"""Made of epsilon and delta, in this order."""
+
+
+def functions_with_delta() -> dict[str, inspect.Parameter]:
+    """All public functions and methods that take a delta (no exceptions), with that parameter."""
+    found: dict[str, inspect.Parameter] = {}
+    for name in shiftdp.__all__:
+        value = getattr(shiftdp, name)
+        if inspect.isclass(value) and issubclass(value, BaseException):
+            continue
+        members = [(name, value)]
+        if inspect.isclass(value):
+            own = inspect.getmembers(value, callable)
+            members += [(f"{name}.{key}", item) for key, item in own if not key.startswith("_")]
+        for where, function in members:
+            parameters = inspect.signature(function).parameters
+            if "delta" in parameters:
+                found[where] = parameters["delta"]
+    return found
+
+
+def test_delta_is_a_keyword_wherever_it_is_an_option() -> None:
+    found = functions_with_delta()
+    assert {"certify", "compare", "frontier", "Certificate.statement", "Ledger.epsilon"} <= set(
+        found
+    )
+    for where, parameter in found.items():
+        owner, _, name = where.rpartition(".")
+        plain = name in PAIRS or (name in QUESTIONS and owner != "Ledger")
+        expected = parameter.POSITIONAL_OR_KEYWORD if plain else parameter.KEYWORD_ONLY
+        assert parameter.kind == expected, where
 
 
 def test_other_names_are_refused() -> None:

@@ -29,7 +29,7 @@ DESCENT = sdp.NoisyGD(n=100, steps=1000, learning_rate=0.1, noise=0.1)
 
 def test_compare_has_the_rows_of_the_library() -> None:
     found = said(f"compare {MNIST} --delta 1e-6 --json")
-    rows = compare(RUN, GEOMETRY, 1e-6)
+    rows = compare(RUN, GEOMETRY, delta=1e-6)
     assert found["rows"] == [vars(row) for row in rows]
     assert found["delta"] == 1e-6
 
@@ -37,7 +37,7 @@ def test_compare_has_the_rows_of_the_library() -> None:
 def test_compare_rounds_bounds_up_and_what_is_attained_down() -> None:
     lines = prose(f"compare {MNIST}").splitlines()
     cells = {line[:11].strip(): line[11:].split() for line in lines[2:]}
-    for row in compare(RUN, GEOMETRY, 1e-5):
+    for row in compare(RUN, GEOMETRY, delta=1e-5):
         shown = float(cells[row.name][0])
         assert row.epsilon is not None
         gap = shown - row.epsilon

@@ -110,7 +110,7 @@ def test_composed_curves_are_quick_and_below() -> None:
 
 def test_the_certificate_figure() -> None:
     certificate = sdp.certify(mnist("reshuffled"), GEOMETRY)
-    figure = certificate_figure(certificate, 1e-5)
+    figure = certificate_figure(certificate, delta=1e-5)
     left, right = figure.axes
     names = left.get_legend_handles_labels()[1]
     assert names[0] == "nothing revealed"
@@ -145,14 +145,14 @@ def overlaps(figure: object) -> bool:
 
 
 def test_legends_cover_nothing() -> None:
-    assert not overlaps(certificate_figure(sdp.certify(mnist("reshuffled"), GEOMETRY), 1e-5))
+    assert not overlaps(certificate_figure(sdp.certify(mnist("reshuffled"), GEOMETRY), delta=1e-5))
     found = frontier(mnist(), GEOMETRY, parameter="noise", values=[0.01, 0.02], delta=1e-5)
     assert not overlaps(frontier_figure(found))
 
 
 @pytest.mark.parametrize("make", [tradeoff_figure, profile_figure])
 def test_legends_of_single_figures_cover_nothing_either(make: Any) -> None:
-    figure = make(sdp.certify(mnist(), GEOMETRY), 1e-5)
+    figure = make(sdp.certify(mnist(), GEOMETRY), delta=1e-5)
     assert not overlaps(figure)
     assert len(figure.legends) == 1
 
@@ -181,7 +181,7 @@ def test_a_frontier_without_numbers_is_drawn_all_the_same() -> None:
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_files(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"figure.{suffix}"
-    figure = tradeoff_figure(sdp.certify(mnist(), GEOMETRY), 1e-5)
+    figure = tradeoff_figure(sdp.certify(mnist(), GEOMETRY), delta=1e-5)
     write(figure, path)
     first = path.read_bytes()
     write(figure, path)
@@ -201,7 +201,7 @@ def test_files(suffix: str, tmp_path: Path) -> None:
 
 def test_other_formats_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a message cuts long paths short
-    figure = tradeoff_figure(sdp.certify(mnist(), GEOMETRY), 1e-5)
+    figure = tradeoff_figure(sdp.certify(mnist(), GEOMETRY), delta=1e-5)
     with pytest.raises(InvalidInput, match=r"figure\.gif' has an ending that is no format"):
         write(figure, Path("figure.gif"))
 
@@ -210,7 +210,7 @@ def test_drawing_leaves_matplotlib_as_it_was() -> None:
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    tradeoff_figure(sdp.certify(mnist(), GEOMETRY), 1e-5)
+    tradeoff_figure(sdp.certify(mnist(), GEOMETRY), delta=1e-5)
     assert dict(mpl.rcParams) == before
     assert (
         "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()

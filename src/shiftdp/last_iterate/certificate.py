@@ -148,7 +148,7 @@ class Certificate:
 
         return loads(text)
 
-    def statement(self, delta: float = 1e-5) -> str:
+    def statement(self, *, delta: float = 1e-5) -> str:
         """The guarantee in words."""
         epsilon = self.epsilon(delta)
         lines = [

@@ -69,7 +69,7 @@ class Table:
         return "\n".join(lines)
 
 
-def compare(run: Run, geometry: Geometry, delta: float) -> Table:
+def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
     """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
 
     Warns (`SmallLastBatch`) where a smaller last batch makes it cost noticeably more.

@@ -375,7 +375,7 @@ def _stochastic(
 
 def _table(drafts: dict[str, _Draft], run: Run, geometry: Geometry, delta: float) -> None:
     try:
-        table = compare(run, geometry, delta)
+        table = compare(run, geometry, delta=delta)
     except UnmetHypothesis as unmet:
         for draft in drafts.values():
             draft.add(note=str(unmet))

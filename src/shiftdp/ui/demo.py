@@ -83,7 +83,7 @@ def demonstrate(epsilon: float, delta: float, epochs: int = 100) -> Demonstratio
 def _rows(plan: Plan, delta: float) -> list[dict[str, Any]]:
     """The comparison, with the order fixed too, and what a Poisson accountant would say."""
     run, geometry = plan.run, plan.geometry
-    rows = [dict(vars(row)) for row in compare(run, geometry, delta)]
+    rows = [dict(vars(row)) for row in compare(run, geometry, delta=delta)]
     charged = certify(_as_poisson(run), geometry, bounds="composition").epsilon(delta)
     poisson = {
         "name": "Poisson",

@@ -81,7 +81,7 @@ def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
     return {
         "epsilon_interval": certificate.epsilon_interval(delta),
         "assumptions": [vars(item) for item in certificate.assumptions],
-        "others": comparison(compare(run, geometry, delta)),
+        "others": comparison(compare(run, geometry, delta=delta)),
         "refused": [{"rule": name, "why": str(unmet)} for name, unmet in refused],
     }
 
@@ -188,4 +188,4 @@ def draw(certificate: Certificate, delta: float, path: str | None) -> None:
     from shiftdp.ui.plots import certificate_figure, write
 
     with waiting("drawing"):
-        write(certificate_figure(certificate, delta), path)
+        write(certificate_figure(certificate, delta=delta), path)

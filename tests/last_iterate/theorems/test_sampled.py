@@ -387,7 +387,7 @@ class TestComposed:
 
     def test_compare(self) -> None:
         run = sdp.NoisySGD(n=1000, batch_size=10, steps=20_000, learning_rate=0.1, noise=3.0)
-        table = sdp.compare(run, BALL, DELTA)
+        table = sdp.compare(run, BALL, delta=DELTA)
         epsilon = [table[name].epsilon for name in ("composition", "paper", "best")]
         assert all(value is not None for value in epsilon)
         assert sorted(epsilon, reverse=True) == epsilon  # type: ignore[type-var]

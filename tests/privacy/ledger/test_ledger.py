@@ -88,7 +88,7 @@ def test_gaussian_certificates_compose_exactly(ledger: Ledger) -> None:
     assert isinstance(total, GaussianTradeoff)
     assert Fraction(total.mu) ** 2 >= square > Fraction(math.nextafter(total.mu, 0)) ** 2
     assert ledger.epsilon() == total.epsilon(DELTA)
-    assert ledger.epsilon(1e-8) == total.epsilon(1e-8)
+    assert ledger.epsilon(delta=1e-8) == total.epsilon(1e-8)
 
 
 def test_other_certificates_compose_numerically(ledger: Ledger) -> None:

@@ -58,7 +58,7 @@ def test_epsilon_is_that_of_certify(shuffle: bool, poisson: bool, bound: str) ->
     expected = sdp.certify(run, sdp.Geometry(**CLASS)).epsilon(DELTA)
     found = made.engine.get_epsilon(DELTA)
     assert found == pytest.approx(expected, rel=1e-9)
-    certificate = made.accountant.certificate(DELTA)
+    certificate = made.accountant.certificate(delta=DELTA)
     assert certificate.bound.startswith(bound)
     assert found == certificate.epsilon(DELTA)
     certificate.verify()
@@ -77,7 +77,7 @@ def test_poisson_last_iterate() -> None:
         weight_decay=0.8,
         noise_multiplier=1.0,
     ).train(30)
-    certificate = made.accountant.certificate(DELTA)
+    certificate = made.accountant.certificate(delta=DELTA)
     assert certificate.bound == "Theorem B3 (Poisson)"
     run, geometry = made.accountant.described()
     composed = sdp.certify(run, geometry, bounds="composition").epsilon(DELTA)

@@ -261,7 +261,7 @@ class Ledger:
         # that is rounded down, and here the bound has to cover every total that fits
         return GaussianTradeoff(mu * (1.0 + 4.0 * RELATIVE_ERROR))
 
-    def epsilon(self, delta: float | None = None) -> float:
+    def epsilon(self, *, delta: float | None = None) -> float:
         """What is spent: epsilon at the delta of the budget, or at another."""
         terms, spent = self._state()
         return spent.epsilon(_delta(delta, terms))
@@ -271,7 +271,7 @@ class Ledger:
         terms, spent = self._state()
         return spent.room(terms.epsilon, terms.delta)
 
-    def remaining(self, delta: float | None = None) -> float:
+    def remaining(self, *, delta: float | None = None) -> float:
         """epsilon, by itself, of the largest Gaussian release that still fits.
 
         Epsilons do not add up: it is not the budget less what is spent.

@@ -265,7 +265,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         step = replace(plan.step, noise_multiplier=float(noise_multiplier))
         return described(self.declaration, plan.loader, [(step, t)], plan.intercept)
 
-    def certificate(self, delta: float = DELTA) -> Certificate:
+    def certificate(self, *, delta: float = DELTA) -> Certificate:
         """The certificate of the run so far, its last iterate being the only one released."""
         run, geometry = self.described()
         found = certify(run, geometry, bounds=self.declaration.bounds, delta=delta)
@@ -277,7 +277,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             return 0.0
         if any(entry[0] == 0.0 for entry in self.history):
             return math.inf
-        epsilon = self.certificate(delta).epsilon(delta)
+        epsilon = self.certificate(delta=delta).epsilon(delta)
         if len(self.history[0]) > 3:
             return epsilon
         return self._probes.bridged(float(self.history[0][0]), epsilon)

@@ -243,7 +243,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         plan = self.plan_.plan
-        lines = [certificate.statement(self.plan_.problem.delta)]
+        lines = [certificate.statement(delta=self.plan_.problem.delta)]
         if plan.oversized == "scale":
             lines.append(
                 f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."

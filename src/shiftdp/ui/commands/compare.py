@@ -45,7 +45,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     with waiting("comparing"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SmallLastBatch)
-        rows = comparison(compare(run, geometry, delta))
+        rows = comparison(compare(run, geometry, delta=delta))
     for warning in caught:
         if issubclass(warning.category, SmallLastBatch):
             print_warning(ctx, str(warning.message))

@@ -72,7 +72,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     print_comparison(found.rows, delta)
     print_text("\nIts certificate, checked step by step:\n")
     found.loader.certificate.verify()
-    print_text(found.loader.certificate.statement(delta))
+    print_text(found.loader.certificate.statement(delta=delta))
     print_text(f"\nThe figure is in {' and '.join(files)}.")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["certificate_figure", "profile_figure", "tradeoff_figure"]
 
 
-def certificate_figure(certificate: Certificate, delta: float) -> Any:
+def certificate_figure(certificate: Certificate, *, delta: float) -> Any:
     """Both: f(alpha) on the left, delta(epsilon) on the right, with one legend."""
     named = _named(certificate, delta)
     with loaded():
@@ -27,7 +27,7 @@ def certificate_figure(certificate: Certificate, delta: float) -> Any:
     return figure
 
 
-def tradeoff_figure(certificate: Certificate, delta: float) -> Any:
+def tradeoff_figure(certificate: Certificate, *, delta: float) -> Any:
     """f(alpha), the least false negative rate of any attacker."""
     named = _named(certificate, delta)
     with loaded():
@@ -38,7 +38,7 @@ def tradeoff_figure(certificate: Certificate, delta: float) -> Any:
     return figure
 
 
-def profile_figure(certificate: Certificate, delta: float) -> Any:
+def profile_figure(certificate: Certificate, *, delta: float) -> Any:
     """delta(epsilon), with the delta at hand marked."""
     named = _named(certificate, delta)
     with loaded():
