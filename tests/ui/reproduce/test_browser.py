@@ -11,6 +11,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FLAGS = (
     "--headless",
     "--no-sandbox",

@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 
 from shiftdp.ui.plots.style import loaded
-from shiftdp.ui.reproduce.contents import FIGURES
 from shiftdp.ui.reproduce.figures.introduction import introduction_figure
 from shiftdp.ui.reproduce.figures.one_step import instance
 from shiftdp.ui.reproduce.figures.picture import Picture
 from shiftdp.ui.reproduce.figures.sgd_panels import paper_mu
 from shiftdp.ui.reproduce.figures.shifted_process import simulated
-
-
-@pytest.fixture(scope="module")
-def pictures() -> list[Picture]:
-    with loaded():
-        return [draw() for draw in FIGURES]
 
 
 def test_all_ten_and_two_more(pictures: list[Picture]) -> None:
