@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array, number_in
+from shiftdp._rounding import LARGEST_EXPONENT, NOT_ZERO
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["Comparison", "dominates"]
 
 _ROUNDING = 1e-12  # more than any value of f is rounded down by
-_START = 128
-_ROUNDS = 40
-_MOST_CELLS = 200_000
+_START = 128  # points of the first grid towards each end
+_ROUNDS = 40  # halvings of cells: 2^-40 is below the tolerance
+_MOST_CELLS = 200_000  # cells at once, beyond which nothing is shown
+_TOLERANCE = 1e-9  # by how much f may be below g if nothing else is asked for
+_NEAREST, _NEAR = 1e-300, 1e-12  # alpha at which two grids towards 0 begin, very fine and fine
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class Comparison:
         return self.holds is True
 
 
-def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9) -> Comparison:
+def dominates(
+    f: TradeoffFunction, g: TradeoffFunction, tolerance: float = _TOLERANCE
+) -> Comparison:
     """Whether f(alpha) >= g(alpha) - tolerance for all alpha: f is at least as private as g.
 
     On a cell [a, b] the convex g lies below its chord, and f above each of its supporting lines
@@ -74,7 +79,7 @@ def dominates(f: TradeoffFunction, g: TradeoffFunction, tolerance: float = 1e-9)
 
 def _grid() -> Array:
     """Points that crowd towards 0 and 1, where tradeoff curves bend."""
-    tiny, small = np.geomspace(1e-300, 1e-12, 2 * _START), np.geomspace(1e-12, 0.5, _START)
+    tiny, small = np.geomspace(_NEAREST, _NEAR, 2 * _START), np.geomspace(_NEAR, 0.5, _START)
     return np.unique(np.concatenate([[0.0], tiny, small, 1.0 - small, [1.0]]))
 
 
@@ -87,8 +92,8 @@ def _proved(
     # f decreases: its value at the right end is a bound on the whole cell, enough near kinks
     flat = f_right + tolerance >= high_left
     with np.errstate(divide="ignore"):
-        slope = np.maximum((f_left - f_right) / (right - left), 1e-300)
-        epsilon = np.clip(np.log(slope), -700.0, 700.0)
+        slope = np.maximum((f_left - f_right) / (right - left), NOT_ZERO)
+        epsilon = np.clip(np.log(slope), -LARGEST_EXPONENT, LARGEST_EXPONENT)
     height, gamma = 1.0 - f._delta(epsilon), np.exp(epsilon)
     line = (height - gamma * left + tolerance >= high_left) & (
         height - gamma * right + tolerance >= high_right

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.fdp.rounding import complement_down
+from shiftdp._rounding import (
+    GENEROUS,
+    NINE_ROUNDINGS,
+    NOT_ZERO,
+    SEVEN_ROUNDINGS,
+    THREE_ROUNDINGS,
+    complement_down,
+)
 
 if TYPE_CHECKING:
     from shiftdp.fdp.tradeoff import TradeoffFunction
@@ -29,10 +36,12 @@ Profile = Callable[[Array], Array]
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _WIDEST = 709.0  # beyond it exp overflows
-_SHRINKINGS = 80
-_TABLE = 256
-_LEAST, _FLOOR = 1e-19, 1e-12
-_SCAN = np.geomspace(1e-9, _WIDEST, 96)
+_SHRINKINGS = 80  # of a golden-section search: 0.618^80 = 2e-17
+_TABLE = 256  # points between which slopes are taken
+# Deltas below the floor need not be known: it is this part of the rarest alpha asked for, between
+# what is lost when subtracted from 1 and what no curve shows.
+_FLOOR_PART, _LEAST_FLOOR, _LARGEST_FLOOR = 1e-4, 1e-19, 1e-12
+_SCAN = np.geomspace(1e-9, _WIDEST, 96)  # epsilons at which the end of a profile is looked for
 
 
 def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
@@ -77,7 +86,7 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
     back = forth if inverse_delta is delta else _Table.of(inverse_delta)
     steep, flat = forth.where(forth.p_tail, alpha), back.where(back.q_tail, 1.0 - alpha)
     # at 0 both lines are the same
-    best = 1.0 - min(float(forth.delta[0]), float(back.delta[0])) - alpha - 8e-16
+    best = 1.0 - min(float(forth.delta[0]), float(back.delta[0])) - alpha - SEVEN_ROUNDINGS
     for e, profile, line in ((steep, delta, _steep), (flat, inverse_delta, _flat)):
         here = e > 0.0
         if here.any():
@@ -89,8 +98,8 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
 def smooth_tradeoff(f: TradeoffFunction, alpha: Array) -> Array:
     """The same for a tradeoff function that knows its profile and its inverse."""
     rarer = np.minimum(alpha, 1.0 - alpha)
-    floor = max(_LEAST, 1e-4 * float(rarer.min(where=rarer > 0.0, initial=1.0)))
-    floor = min(floor, _FLOOR)  # what is smaller need not be known
+    floor = max(_LEAST_FLOOR, _FLOOR_PART * float(rarer.min(where=rarer > 0.0, initial=1.0)))
+    floor = min(floor, _LARGEST_FLOOR)
     back = f.inverse()
 
     def forth(e: Array) -> Array:
@@ -115,7 +124,7 @@ class _Table:
     @classmethod
     def of(cls, profile: Profile) -> _Table:
         seen = profile(_SCAN)
-        last = int(np.argmax(seen <= seen[-1] * (1 + 1e-9)))
+        last = int(np.argmax(seen <= seen[-1] * (1 + GENEROUS)))
         end = float(_SCAN[last])
         e = end * np.linspace(0.0, 1.0, _TABLE) ** 1.5
         delta, gamma = profile(e), np.exp(e)
@@ -127,7 +136,7 @@ class _Table:
     def where(self, tail: Array, goal: Array) -> Array:
         """The eps at which a tail, which falls, passes the goal."""
         with np.errstate(divide="ignore"):
-            level = np.maximum.accumulate(np.log(np.maximum(tail, 1e-300))[::-1])
+            level = np.maximum.accumulate(np.log(np.maximum(tail, NOT_ZERO))[::-1])
             found: Array = np.interp(np.log(goal), level, self.middle[::-1], self.end, 0.0)
         return found
 
@@ -137,12 +146,12 @@ class _Table:
 
 def _steep(e: Array, delta: Array, alpha: Array) -> Array:
     """The line of eps = e."""
-    return np.asarray(1.0 - delta - np.exp(e) * alpha * (1 + 1e-15) - 4e-16)
+    return np.asarray(1.0 - delta - np.exp(e) * alpha * (1 + NINE_ROUNDINGS) - THREE_ROUNDINGS)
 
 
 def _flat(e: Array, inverse_delta: Array, alpha: Array) -> Array:
     """The line of eps = -e."""
-    return np.asarray(np.exp(-e) * (1.0 - inverse_delta - alpha - 8e-16))
+    return np.asarray(np.exp(-e) * (1.0 - inverse_delta - alpha - SEVEN_ROUNDINGS))
 
 
 def _finished(best: Array, delta: Profile, alpha: Array) -> Array:

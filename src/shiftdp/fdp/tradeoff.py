@@ -23,15 +23,15 @@ from numpy.typing import ArrayLike, NDArray
 from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
+from shiftdp._rounding import LEAST, NINE_ROUNDINGS, THREE_ROUNDINGS, complement_down
 from shiftdp.fdp.duality import tradeoff_from_profile
-from shiftdp.fdp.rounding import complement_down
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
 __all__ = ["TradeoffFunction", "several", "tradeoff"]
 
-_NOTHING = 1e-19
+_NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 
 
 class TradeoffFunction(ABC):
@@ -132,7 +132,7 @@ class TradeoffFunction(ABC):
         if q >= 1.0:
             return 0.0, 1.0
         eps = max(float(f._epsilon(np.array([q]))[0]) for f in sides)
-        return 2.0 * math.sqrt(2.0 * eps) * (1.0 + 1e-15), q
+        return 2.0 * math.sqrt(2.0 * eps) * (1.0 + NINE_ROUNDINGS), q
 
     def _join(self, product: Product, k: int) -> None:
         """Enter a product k times: what this function is made of, or itself."""
@@ -184,7 +184,7 @@ class TradeoffFunction(ABC):
         order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         moment = self._log_moment(order)
         # what underflows is still positive
-        return moment / (order - 1.0) + (5e-324 if moment > 0.0 else 0.0)
+        return moment / (order - 1.0) + (LEAST if moment > 0.0 else 0.0)
 
     def advantage(self) -> float:
         """Total variation: the most by which an attacker's TPR can exceed its FPR."""
@@ -210,12 +210,12 @@ class TradeoffFunction(ABC):
             return 0.0
         # through the rarer world, so that the result keeps its digits; rounded down
         log_odds = math.log1p(-prior) - math.log(prior)
-        least = abs(log_odds) - 4e-16 * (1.0 + abs(log_odds))
+        least = abs(log_odds) - THREE_ROUNDINGS * (1.0 + abs(log_odds))
         if log_odds >= 0:
-            risk = prior * (1.0 - self.delta(least)) * (1 - 1e-15)
+            risk = prior * (1.0 - self.delta(least)) * (1 - NINE_ROUNDINGS)
         else:
-            risk = (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - 1e-15)
-        return max(0.0, risk - 1e-323)  # of a subnormal number, 1e-15 is nothing
+            risk = (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - NINE_ROUNDINGS)
+        return max(0.0, risk - 2 * LEAST)  # where a part of it says nothing
 
     def symmetrize(self) -> TradeoffFunction:
         """max(f, f^-1), which f-DP implies, the two data sets being interchangeable.

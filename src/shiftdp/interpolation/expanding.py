@@ -36,8 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import stated_mu
 from shiftdp.interpolation._geometric import geometric_sum, lowest
-from shiftdp.interpolation._rounding import stated_mu
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts
 
 __all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in, finite
 from shiftdp._errors import InvalidInput
-from shiftdp.interpolation._rounding import round_down
+from shiftdp._rounding import round_down
 from shiftdp.interpolation.bounded_slopes import unconstrained_ends, walk_back
 from shiftdp.interpolation.closed_forms._shared import one_minus_power, per_step
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule

@@ -37,8 +37,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from shiftdp._rounding import stated_mu
 from shiftdp.interpolation._geometric import geometric_sum
-from shiftdp.interpolation._rounding import stated_mu
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import stated_mu
 from shiftdp.interpolation._geometric import geometric_sum, lowest
-from shiftdp.interpolation._rounding import stated_mu
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
-from shiftdp.interpolation._rounding import PROVED
+from shiftdp._rounding import PROVED
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.verify import proved_mu
 

@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array, number_in
 from shiftdp._errors import ShiftdpError
+from shiftdp._rounding import (
+    EIGHTEEN_ROUNDINGS,
+    GENEROUS,
+    INVERTIBLE_EXPONENT,
+    LEAST,
+    NINE_ROUNDINGS,
+    THREE_ROUNDINGS,
+)
 from shiftdp.fdp.composition.connect_the_dots import Dots, connect_the_dots
 from shiftdp.fdp.composition.grid import MOST_ATOMS, GridTooFine, compose_dots
 from shiftdp.fdp.composition.grid_law import GridLaw
@@ -27,9 +35,18 @@ __all__ = ["AccuracyNotMet", "Composite"]
 
 _DECADES = 12.0  # of delta that one composition serves
 _BUCKETS = 26  # down to 1e-312
-_ROUNDS = 6
-_COARSE = 30.0
-_FREE, _FINER = 45_000, 0.4
+_ROUNDS = 6  # refinements of a mesh
+_COARSE = 30.0  # how much coarser a composition is that only has to show "clearly below"
+_FREE, _FINER = 45_000, 0.4  # points that cost next to nothing, and how much finer for their sake
+_ACCURACY, _FINEST = 1e-3, 1e-9  # of epsilon: unless told, and the best that may be asked for
+_TYPICAL = 1e-3  # the delta on which the curve of the first twelve decades is centred
+_BELOW = 0.01  # masses are kept down to this part of the smallest delta asked for
+# The mesh h at which (theta + 1) h^2 / 8 a factor uses up the accuracy has h^2 of 8 of these; some
+# is left to rounding, and more to lopsided factors.
+_EIGHTHS, _LOPSIDED_EIGHTHS = 6.8, 5.2
+# A mesh that was too wide is refined by the root of what the interval has to shrink by, or by all
+# of it where atoms lie off the grid; with a little to spare, more in each round.
+_SPARE, _MORE, _SPARE_OFF_GRID, _MOST_REFINED = 0.95, 0.8, 0.9, 0.02
 _WINDOW = 16.0  # in standard deviations
 _LATTICE = 64  # points of the grid a coefficient that counts, below which its points show
 _BETWEEN = 2  # meshes tried between one that was too wide and one that had too many points
@@ -75,7 +92,7 @@ class Composite(TradeoffFunction):
     """
 
     factors: tuple[tuple[TradeoffFunction, int], ...]
-    accuracy: float = 1e-3
+    accuracy: float = _ACCURACY
     _pairs: dict[int, list[_Pair]] = field(default_factory=dict, repr=False, compare=False)
     _curves: dict[int, _Pair | None] = field(default_factory=dict, repr=False, compare=False)
     _failed: dict[tuple[int, float, float], _Pair | None] = field(
@@ -86,7 +103,7 @@ class Composite(TradeoffFunction):
     )
 
     def __post_init__(self) -> None:
-        number_in("accuracy", self.accuracy, 1e-9, 1.0)
+        number_in("accuracy", self.accuracy, _FINEST, 1.0)
 
     def within(self, accuracy: float) -> Composite:
         """The same product with intervals of another width."""
@@ -115,7 +132,7 @@ class Composite(TradeoffFunction):
 
     def _log_moment(self, order: float) -> float:
         """Losses add up, so the moments of independent factors are multiplied."""
-        return math.fsum(k * f._log_moment(order) for f, k in self.factors) * (1 + 1e-15)
+        return math.fsum(k * f._log_moment(order) for f, k in self.factors) * (1 + NINE_ROUNDINGS)
 
     def _gaussian_below(self) -> tuple[float, float]:
         return self._loose.gaussian._gaussian_below()
@@ -160,7 +177,7 @@ class Composite(TradeoffFunction):
         if delta.size != 1 or not 0.0 < delta[0] < 1.0 or self._curves:
             return np.zeros(delta.shape, dtype=np.bool_)
         coarse = Composite(self.factors, min(1.0, _COARSE * self.accuracy))
-        saddle = self._saddle(float(delta[0]), 0.01 * float(delta[0]))
+        saddle = self._saddle(float(delta[0]), _BELOW * float(delta[0]))
         try:
             above = coarse._compose(coarse._first_mesh(saddle), saddle, (+1,))[0]
         except GridTooFine:
@@ -186,7 +203,7 @@ class Composite(TradeoffFunction):
         delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
         if delta <= (infinite := self._infinite()):
             # 1 - prod (1 - q_i)^k_i >= 1 - exp(-sum k_i q_i), and the q_i are known to 1e-9
-            surely = -math.expm1(-infinite) * (1.0 - 1e-9)
+            surely = -math.expm1(-infinite) * (1.0 - GENEROUS)
             return math.inf if delta < surely else 0.0, math.inf
         at = np.array([delta])
         high = float(self._epsilon(at)[0])
@@ -236,7 +253,7 @@ class Composite(TradeoffFunction):
             return np.zeros(alpha.shape)
         table, delta, slope = table[known], delta[known], slope[known]
         # the point (x, y) of the curve that each line touches, and on a symmetric one (y, x)
-        x = (-slope / np.exp(np.minimum(table, 690.0)))[::-1]
+        x = (-slope / np.exp(np.minimum(table, INVERTIBLE_EXPONENT)))[::-1]
         signed = table[::-1]
         if self.symmetric:
             x = np.concatenate([x, np.maximum(1.0 - delta + slope, 0.0)])
@@ -264,14 +281,14 @@ class Composite(TradeoffFunction):
         if any(q >= 1.0 for q, _ in shares):
             return 1.0
         kept = math.fsum(k * math.log1p(-q) for q, k in shares)
-        return min(1.0, -math.expm1(kept) * (1.0 + 2e-15))
+        return min(1.0, -math.expm1(kept) * (1.0 + EIGHTEEN_ROUNDINGS))
 
     # --- the compositions behind them ---
 
     def _curve(self, bucket: int) -> _Pair | None:
         """The composition from which curves are read: centred on a typical delta of the bucket."""
         if bucket not in self._curves:
-            typical = 10.0 ** (-_DECADES * (bucket + 0.5)) if bucket else 1e-3
+            typical = 10.0 ** (-_DECADES * (bucket + 0.5)) if bucket else _TYPICAL
             self._curves[bucket] = self._refined(bucket, np.array([typical]), central=bucket == 0)
         return self._curves[bucket]
 
@@ -301,7 +318,7 @@ class Composite(TradeoffFunction):
         """
         # their product underflows
         centre = float(at[0]) if at.size == 1 else math.sqrt(at[0]) * math.sqrt(at[-1])
-        smallest = 10.0 ** (-_DECADES * (bucket + 1.0)) if central else 0.01 * float(at.min())
+        smallest = 10.0 ** (-_DECADES * (bucket + 1.0)) if central else _BELOW * float(at.min())
         saddle = self._saddle(centre, smallest)
         if central:
             saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
@@ -336,8 +353,10 @@ class Composite(TradeoffFunction):
                 break
             # the width falls as the square of the mesh, or in proportion where atoms lie off it
             ratio = self.accuracy / width if math.isfinite(width) else 0.0
-            shrink = 0.95 * 0.8**attempt * math.sqrt(ratio) if smooth else min(0.5, 0.9 * ratio)
-            mesh *= max(shrink, 0.02)
+            shrink = _SPARE * _MORE**attempt * math.sqrt(ratio)
+            if not smooth:
+                shrink = min(0.5, _SPARE_OFF_GRID * ratio)
+            mesh *= max(shrink, _MOST_REFINED)
         return best
 
     def _saddle(self, delta: float, smallest: float) -> Saddle:
@@ -354,7 +373,7 @@ class Composite(TradeoffFunction):
         _FREE points take less time than all else.
         """
         count = sum(k for _, k in self.factors)
-        eighths = 6.8 if self.symmetric else 5.2
+        eighths = _EIGHTHS if self.symmetric else _LOPSIDED_EIGHTHS
         mesh = math.sqrt(eighths * self.accuracy / ((saddle.theta + 1.0) * count))
         free = _WINDOW * saddle.spread * len(self.factors) / _FREE
         return max(min(mesh, free), _FINER * mesh)
@@ -395,7 +414,7 @@ class Composite(TradeoffFunction):
 
 def _bucket(delta: float) -> int:
     """Which composition serves this delta."""
-    return max(0, math.floor(-math.log10(max(delta, 5e-324)) / _DECADES))
+    return max(0, math.floor(-math.log10(max(delta, LEAST)) / _DECADES))
 
 
 def _at_infinity(f: TradeoffFunction) -> float:
@@ -405,8 +424,11 @@ def _at_infinity(f: TradeoffFunction) -> float:
 
 def _line(law: GridLaw, epsilon: Array, alpha: Array, mirrored: NDArray[np.bool_]) -> Array:
     """What one line each says of f(alpha), rounded down."""
-    room, gamma = 1.0 - np.minimum(law.lines(epsilon)[0], 1.0), np.exp(np.minimum(epsilon, 690.0))
-    steep = room - gamma * alpha * (1 + 1e-15)
-    steep = np.where((epsilon <= 690.0) | (alpha == 0.0), steep, 0.0)
-    line = np.where(mirrored, (room - alpha) / gamma * (1 - 1e-15), steep)
-    return np.maximum(line - 4e-16, 0.0)
+    room, gamma = (
+        1.0 - np.minimum(law.lines(epsilon)[0], 1.0),
+        np.exp(np.minimum(epsilon, INVERTIBLE_EXPONENT)),
+    )
+    steep = room - gamma * alpha * (1 + NINE_ROUNDINGS)
+    steep = np.where((epsilon <= INVERTIBLE_EXPONENT) | (alpha == 0.0), steep, 0.0)
+    line = np.where(mirrored, (room - alpha) / gamma * (1 - NINE_ROUNDINGS), steep)
+    return np.maximum(line - THREE_ROUNDINGS, 0.0)

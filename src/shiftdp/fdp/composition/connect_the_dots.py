@@ -24,6 +24,7 @@ import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._rounding import ULP
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["Dots", "Grades", "connect_the_dots"]
@@ -33,7 +34,6 @@ Grades = tuple[tuple[float, int], ...]
 
 # what is known of H may be too large by this part
 _SLACK = 1e-11
-_ULP = 2.0**-52
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def _atoms(values: Array, cells: _Cells) -> tuple[Array, Array]:
     weighted = gamma * slopes
     atoms = -weighted
     atoms[:-1] += gamma[:-1] * slopes[1:]
-    return atoms, (-8.0 * _ULP) * weighted
+    return atoms, (-8.0 * ULP) * weighted
 
 
 def _rising(slopes: Array, weights: Array) -> Array:
@@ -224,7 +224,7 @@ def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
     width = np.append(gamma[0], gamma[:-1] * growth)
     slopes = np.clip(_rising(np.diff(values) / width, width), -1.0, 0.0)
     atoms = gamma * np.diff(slopes, append=0.0)
-    error = (-8.0 * _ULP) * (gamma * slopes)
+    error = (-8.0 * ULP) * (gamma * slopes)
     n = inner.size  # the atom at 0 has n others on its left
     return Dots(
         cells[0].mesh, cells[0].place[1:], cells[-1].place[1:],

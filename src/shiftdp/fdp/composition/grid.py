@@ -33,16 +33,17 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
+from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NINE_ROUNDINGS, ULP
 from shiftdp.fdp.composition.connect_the_dots import Dots
 from shiftdp.fdp.composition.grid_law import LOG_TAIL, GridLaw
 
 __all__ = ["MOST_ATOMS", "GridTooFine", "compose_dots"]
 
-_ULP = 2.0**-52
 _FFT_ULPS = 8.0  # a step of radix 2 to 11 costs no more, shared out over its factors of 2
 _SILENT = -60.0  # log modulus of coefficients that are left out
 MOST_ATOMS = 1 << 23
-_KEPT = 1 << 17
+_KEPT = 1 << 17  # points of a transform up to which its memory is kept
+_LESS_TILTED, _NEARLY_GAUSS = 0.7, 1.1  # the next tilt to try, and when none is worth trying
 
 
 class GridTooFine(ShiftdpError):
@@ -138,8 +139,8 @@ def _edge(
         edge = (_growth(tilted, counts, mesh, lam) - LOG_TAIL) / abs(lam)
         if edge > best:
             break
-        best, lam = edge, 0.7 * lam
-        if best - math.copysign(1.0, lam) * mean < 1.1 * gauss:
+        best, lam = edge, _LESS_TILTED * lam
+        if best - math.copysign(1.0, lam) * mean < _NEARLY_GAUSS * gauss:
             break
     return best
 
@@ -149,14 +150,14 @@ def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: 
     growth = 0.0
     for t, k in zip(tilted, counts, strict=True):
         far = t.right_place if lam > 0 else t.left_place
-        if abs(lam) * mesh * float(far[-1]) > 690.0:
+        if abs(lam) * mesh * float(far[-1]) > INVERTIBLE_EXPONENT:
             return math.inf
-        # beyond 700, on the other side, is nothing
-        total = t.right @ np.exp(np.maximum((lam * mesh) * t.right_place, -700.0))
-        total += t.left @ np.exp(np.maximum((-lam * mesh) * t.left_place, -700.0))
-        # what is not in them sits at 0; the sums err by less than 1e-12 of themselves
-        excess = float((total * (1.0 + 1e-12) - t.moved).max())
-        growth += k * math.log1p(max(excess, -1.0 + 1e-15))
+        # what is that far on the other side is nothing
+        total = t.right @ np.exp(np.maximum((lam * mesh) * t.right_place, -LARGEST_EXPONENT))
+        total += t.left @ np.exp(np.maximum((-lam * mesh) * t.left_place, -LARGEST_EXPONENT))
+        # what is not in them sits at 0
+        excess = float((total * (1.0 + AMPLE) - t.moved).max())
+        growth += k * math.log1p(max(excess, -1.0 + NINE_ROUNDINGS))
     return growth
 
 
@@ -168,8 +169,8 @@ def _transform(
 
     A coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
     """
-    ulps = _FFT_ULPS * math.log2(size) * _ULP
-    errors = [2.0 * ulps * float(t.moved[row]) + float(t.error[row]) + 8 * _ULP for t in tilted]
+    ulps = _FFT_ULPS * math.log2(size) * ULP
+    errors = [2.0 * ulps * float(t.moved[row]) + float(t.error[row]) + 8 * ULP for t in tilted]
     loud, less_ones = _loud(tilted, counts, errors, row, size)
     log_modulus, log_most, phase = np.zeros(loud.size), np.zeros(loud.size), np.zeros(loud.size)
     for z, e, k in zip(less_ones, errors, counts, strict=True):
@@ -182,7 +183,7 @@ def _transform(
         phase += k * np.arctan2(im, 1.0 + re)
     modulus, most = np.exp(log_modulus), np.exp(log_most)
     # logarithms err by ulps of themselves; half of a real transform stands for the whole
-    rounded = 8 * _ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _SILENT))
+    rounded = 8 * ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _SILENT))
     total = float((np.maximum(most - modulus, 0.0) + rounded + ulps * modulus).sum())
     atom_error = 2.0 / size * total + 2.0 * math.exp(_SILENT)
     return loud, modulus * np.exp(1j * phase), atom_error
@@ -209,7 +210,7 @@ def _loud(
         square *= square
         square += part.imag * part.imag
         # (|F| + e)^2 <= |F|^2 + 3 e
-        here = np.flatnonzero(square > math.exp(2.0 * silent / k) - 3.0 * e - 1e-15)
+        here = np.flatnonzero(square > math.exp(2.0 * silent / k) - 3.0 * e - NINE_ROUNDINGS)
         parts = [*(known[here] for known in parts), part[here]]
         loud = loud[here]
     return loud, parts

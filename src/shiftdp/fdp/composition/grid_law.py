@@ -28,17 +28,25 @@ import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._rounding import INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NOT_ZERO, ULP
 
 __all__ = ["LOG_TAIL", "GridLaw"]
 
 LOG_TAIL = math.log(1e-12)
 """Of the tilted mass, on either side of the window."""
 
-_ULP = 2.0**-52
 _SUMS = 1e-12  # relative error of the sums over atoms
 _MOST_TERMS = 1 << 18  # of a sum over coefficients, all points together
 _POWERS = 256  # coefficients up to which phases are powers of the first
-_NEWTON = 30
+_NEWTON = 30  # steps of Newton's method at most
+_QUADRATIC = 1e-7  # a step that is this small a part of epsilon makes the next one its square
+# a root is moved to its safe side by this part, then by eight times as much, up to so many times
+_NUDGE, _NUDGES = 4e-14, 8
+_PHASE_ULPS, _POWER_ULPS = 64.0, 16.0  # errors of a sum of phases: of its terms, and of each power
+_ONE_SCALE = (
+    1200.0  # a range of losses that one power of e, from its middle, spans without overflow
+)
+_FORGOTTEN = 45.0  # e^-45 = 3e-20
 _FEW = 8  # deltas up to which each is solved for on its own
 
 Real = TypeVar("Real", float, Array)
@@ -146,7 +154,7 @@ class GridLaw:
     def _slack(self, epsilon: Array) -> Array:
         """What rounding can have moved across eps (a geometric sum), and what has no place."""
         part = self.atom_error / -math.expm1(-self.theta * self.mesh) + 2.0 * math.exp(LOG_TAIL)
-        moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, 700.0))
+        moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, LARGEST_EXPONENT))
         return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
 
     # --- by the coefficients ---
@@ -170,8 +178,8 @@ class GridLaw:
         dual *= _power(self.log_scale - (self.theta + 1.0) * end)
         both = np.stack([once, once * np.exp(log_r)], axis=1)
         # a power of a phase errs by as many times its rounding
-        ulps = 64.0 + 16.0 * min(self.loud.size, _POWERS)
-        size = ulps * _ULP * -math.expm1(-h) * float(np.abs(once).sum())
+        ulps = _PHASE_ULPS + _POWER_ULPS * min(self.loud.size, _POWERS)
+        size = ulps * ULP * -math.expm1(-h) * float(np.abs(once).sum())
         part = self.atom_error / -math.expm1(-self.theta * h) + 2.0 * math.exp(LOG_TAIL)
         return _Kernel(turn, both, mass, dual, size + part, math.exp(-h))
 
@@ -209,12 +217,12 @@ class GridLaw:
         """From the sums at i, once and times r."""
         h, theta, kernel = self.mesh, self.theta, self._kernel
         log_g = epsilon - h * i
-        tilt = f.exp(f.minimum(self.log_scale - theta * epsilon, 700.0))
-        scale, gamma = tilt * f.exp(theta * log_g), f.exp(f.minimum(epsilon, 700.0))
+        tilt = f.exp(f.minimum(self.log_scale - theta * epsilon, LARGEST_EXPONENT))
+        scale, gamma = tilt * f.exp(theta * log_g), f.exp(f.minimum(epsilon, LARGEST_EXPONENT))
         value = scale * (kernel.shrink * f.expm1(log_g + h) * after - f.expm1(log_g) * here)
         value -= kernel.mass - gamma * kernel.dual
         slope = scale * f.exp(log_g) * (after - here) + gamma * kernel.dual
-        slack = kernel.error * tilt + 4.0 * _ULP * (kernel.mass + gamma * kernel.dual)
+        slack = kernel.error * tilt + 4.0 * ULP * (kernel.mass + gamma * kernel.dual)
         if self.side > 0:
             return (f.maximum(value, 0.0) + slack + self.beyond) * (1.0 + _SUMS), slope
         return (value - slack) * (1.0 - _SUMS), slope
@@ -232,12 +240,12 @@ class GridLaw:
                 return math.nan
             step = value / -slope * math.log(value / delta)
             x = min(max(x + step, least), high)
-            if abs(step) <= 1e-7 * x:  # the next one would be its square
+            if abs(step) <= _QUADRATIC * x:  # the next one would be its square
                 break
             if x <= least:
                 return math.nan
-        nudge = 4e-14 * x + 1e-300
-        for _ in range(8):
+        nudge = _NUDGE * x + NOT_ZERO
+        for _ in range(_NUDGES):
             tried = x + self.side * nudge
             if tried >= least and self.side * (self._summed_once(tried)[0] - delta) <= 0.0:
                 return tried
@@ -257,7 +265,7 @@ class GridLaw:
         x = self.mesh * (self.start + np.arange(self.size))
         # left of where the weight passes 1e300 delta is 1 for all that is known
         atoms = np.maximum(total, 0.0)
-        atoms *= np.exp(np.minimum(self.log_scale - self.theta * x, 690.0))
+        atoms *= np.exp(np.minimum(self.log_scale - self.theta * x, INVERTIBLE_EXPONENT))
         return np.cumsum(atoms[::-1])[::-1], _discounted(atoms, self.mesh)
 
     def _from_knots(self, delta: Array) -> Array:
@@ -289,18 +297,18 @@ class _Kernel:
 
 
 def _power(exponent: float) -> float:
-    return math.exp(min(exponent, 700.0))
+    return math.exp(min(exponent, LARGEST_EXPONENT))
 
 
 def _discounted(atoms: Array, mesh: float) -> Array:
     """sum_{j >= i} atoms_j e^{-(j - i) mesh} for each i, up to a relative 1e-19."""
-    if atoms.size * mesh < 1200.0:
+    if atoms.size * mesh < _ONE_SCALE:
         # around the middle no power overflows
         scale = np.exp(mesh * (np.arange(atoms.size) - atoms.size // 2))
         sums: Array = np.cumsum((atoms / scale)[::-1])[::-1] * scale
         return sums
     dual, shift = atoms.copy(), 1
-    while shift * mesh < 45.0:
+    while shift * mesh < _FORGOTTEN:
         dual[:-shift] += math.exp(-shift * mesh) * dual[shift:]
         shift *= 2
     return dual

@@ -24,12 +24,14 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import NoClosedForm
+from shiftdp._rounding import LEAST, NINE_ROUNDINGS
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["LooseProduct"]
 
-_ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 67)
+_ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 67)  # Renyi orders that are tried
 _U = 4e-15  # more than the roundings of a few operations
+_HYPOT = 1e-14  # 90 roundings, for the length of a vector of many factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class LooseProduct:
             scaled = np.multiply.outer(epsilon, a - 1.0)
             fixed = moment + (a - 1.0) * np.log1p(-1.0 / a) - np.log(a)
             size = np.abs(moment) + (a - 1.0) + np.log(a) + np.abs(scaled)
-            bounds = np.exp(np.minimum(fixed - scaled + _U * size, 1.0)) + 5e-324
+            bounds = np.exp(np.minimum(fixed - scaled + _U * size, 1.0)) + LEAST
         return np.asarray(np.minimum(gaussian, np.nan_to_num(bounds, nan=1.0).min(axis=1)))
 
     def epsilon(self, delta: Array) -> Array:
@@ -83,8 +85,8 @@ class LooseProduct:
         from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 
         parts = [(f._gaussian_below(), k) for f, k in self.factors]
-        mu = math.hypot(*(mu * math.sqrt(k) for (mu, _), k in parts)) * (1.0 + 1e-14)
-        failure = min(1.0, math.fsum(k * q for (_, q), k in parts) * (1.0 + 1e-15))
+        mu = math.hypot(*(mu * math.sqrt(k) for (mu, _), k in parts)) * (1.0 + _HYPOT)
+        failure = min(1.0, math.fsum(k * q for (_, q), k in parts) * (1.0 + NINE_ROUNDINGS))
         gaussian = GaussianTradeoff(mu)
         return WithFailure(gaussian, failure) if failure > 0.0 else gaussian
 
@@ -101,5 +103,5 @@ class LooseProduct:
                 continue
             if math.isfinite(total):
                 orders.append(order)
-                moments.append(max(total, 0.0) * (1.0 + 1e-15))
+                moments.append(max(total, 0.0) * (1.0 + NINE_ROUNDINGS))
         return np.array(orders), np.array(moments)

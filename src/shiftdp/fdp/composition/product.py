@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from shiftdp._checks import count
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
@@ -73,7 +74,7 @@ class Product:
         if any(q == 1.0 for q, _ in self.failures):
             return 1.0
         log_success = math.fsum(k * math.log1p(-q) for q, k in self.failures)
-        return min(1.0, -math.expm1(log_success) * (1 + 2e-15))
+        return min(1.0, -math.expm1(log_success) * (1 + EIGHTEEN_ROUNDINGS))
 
     def close(self) -> TradeoffFunction:
         """The tradeoff function of the product: in closed form where there is one."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array, number_in
-from shiftdp.fdp.rounding import complement_down
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, NORMAL_EXPONENT, THREE_ROUNDINGS, complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ApproxDPTradeoff"]
 
-_UP, _DOWN = 1 + 2e-15, 1 - 2e-15
+_UP, _DOWN = (
+    1 + EIGHTEEN_ROUNDINGS,
+    1 - EIGHTEEN_ROUNDINGS,
+)  # one exponential or logarithm of another, and products
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,7 @@ class ApproxDPTradeoff(TradeoffFunction):
         if self.budget_epsilon == math.inf:
             return np.zeros(alpha.shape)
         rest = complement_down(np.asarray(self.budget_delta))
-        # no digits are left beyond 708
-        shrink = math.exp(-self.budget_epsilon) if self.budget_epsilon < 708.0 else 0.0
+        shrink = math.exp(-self.budget_epsilon) if self.budget_epsilon < NORMAL_EXPONENT else 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             # e^eps alpha, which at alpha = 0 is 0 whatever eps
             cost = np.where(alpha > 0.0, alpha / shrink * _UP, 0.0)
@@ -78,7 +80,7 @@ class ApproxDPTradeoff(TradeoffFunction):
         with np.errstate(divide="ignore"):
             epsilon = e + np.log1p(-np.minimum(share * _DOWN, 1.0)) * _DOWN
         # the sum cancels
-        epsilon = np.minimum(epsilon + 4e-16 * e, e)
+        epsilon = np.minimum(epsilon + THREE_ROUNDINGS * e, e)
         epsilon = np.where(delta >= self._delta(np.zeros(1)), 0.0, np.maximum(epsilon, 0.0))
         return np.where(delta < d, math.inf, epsilon)
 
@@ -93,9 +95,9 @@ class ApproxDPTradeoff(TradeoffFunction):
         growth = (order - 1.0) * e
         if growth < 1.0:  # the moment less 1, in which nothing cancels
             excess = math.expm1(growth) * -math.expm1(-order * e) / (1.0 + math.exp(-e))
-            return math.log1p(excess) * (1 + 2e-15)
+            return math.log1p(excess) * _UP
         moment = math.log1p(math.exp((1.0 - 2.0 * order) * e)) - math.log1p(math.exp(-e))
-        return (growth + moment) * (1 + 2e-15)
+        return (growth + moment) * _UP
 
     def _join(self, product: Product, k: int) -> None:
         """f_{eps,delta} = f_{eps,0} (x) h_delta."""

@@ -10,13 +10,17 @@ from functools import cached_property, reduce
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, GENEROUS, ROOMY_EXPONENT
 from shiftdp.fdp.duality import smooth_tradeoff
 from shiftdp.fdp.functions.mixture import log_mean_moment, worst_gaussian
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 __all__ = ["Maximum", "Minimum"]
 
-_GRID, _MOST_POINTS = 1001, 10_000
+_GRID, _MOST_POINTS = 1001, 10_000  # points of the first grid, and of a refined one
+_FLAT = 1e-18  # a profile that is closer to its limit than this is constant
+_TIED, _TIED_BY = 1e-11, 3e-15  # two profiles are tied within this part plus this much
+_STEEPEST = 40.0  # e^-40 = 4e-18: to the left of it profiles are 1 - e^eps to the last digit
 _ROUNDS, _PARTS = 10, 8  # refinements of the grid where a bridge of the envelope begins or ends
 
 
@@ -110,7 +114,7 @@ class Maximum(TradeoffFunction):
         smallest: Array = self._profiles(epsilon).min(axis=0)
         vertex, height = self._hull
         inside = (epsilon > vertex[0]) & (epsilon < vertex[-1])
-        chord = _chord(vertex, height, epsilon[inside]) * (1 + 2e-15)
+        chord = _chord(vertex, height, epsilon[inside]) * (1 + EIGHTEEN_ROUNDINGS)
         smallest[inside] = np.minimum(smallest[inside], chord)
         return smallest
 
@@ -124,19 +128,21 @@ class Maximum(TradeoffFunction):
         reach = 1.0
         for f in self.components:
             floor = f._delta(np.array([np.inf]))
-            reach = max(reach, float(f._epsilon(np.minimum(floor * (1 + 1e-9) + 1e-18, 1.0))[0]))
-        reach = min(reach, 600.0)
-        eps = np.unique(np.linspace(-min(reach, 40.0), reach, _GRID))
+            reach = max(
+                reach, float(f._epsilon(np.minimum(floor * (1 + GENEROUS) + _FLAT, 1.0))[0])
+            )
+        reach = min(reach, ROOMY_EXPONENT)
+        eps = np.unique(np.linspace(-min(reach, _STEEPEST), reach, _GRID))
         for _ in range(_ROUNDS if len(self.components) > 1 else 0):
             if eps.size > _MOST_POINTS:
                 break
             profiles = self._profiles(eps)
             which, height = profiles.argmin(axis=0), profiles.min(axis=0)
             # whether the smallest is so by more than rounding
-            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + 1e-11) + 3e-15
+            clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + _TIED) + _TIED_BY
             kept = _lower_hull(eps, height)
             # the hull skips points at random where rounding is all that bends it
-            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + 1e-11) + 3e-15
+            touches = height <= _chord(eps[kept], height[kept], eps) * (1 + _TIED) + _TIED_BY
             ends = (which[1:] != which[:-1]) & (clear[1:] | clear[:-1])
             ends |= touches[1:] != touches[:-1]
             ends[1:] |= ends[:-1].copy()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array, number_in
+from shiftdp._rounding import LEAST, NINE_ROUNDINGS, NOT_ZERO, UNIT
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 if TYPE_CHECKING:
@@ -47,23 +48,23 @@ class WithFailure(TradeoffFunction):
         rest = 1.0 - self.failure
         if rest == 0.0:
             return np.zeros(alpha.shape)
-        inner = np.minimum(alpha / rest * (1 + 1e-15), 1.0)
-        return rest * self.base._beta(inner) * (1 - 1e-15)
+        inner = np.minimum(alpha / rest * (1 + NINE_ROUNDINGS), 1.0)
+        return rest * self.base._beta(inner) * (1 - NINE_ROUNDINGS)
 
     def _delta(self, epsilon: Array) -> Array:
         # what lies below the last digit of the failure need not be known
-        base = self.base._delta_or(epsilon, np.full(epsilon.shape, 2.0**-54 * self.failure))
+        base = self.base._delta_or(epsilon, np.full(epsilon.shape, 0.5 * UNIT * self.failure))
         delta: Array = self.failure + (1.0 - self.failure) * base
-        return np.where(delta > 0.0, delta * (1 + 1e-15) + 1e-323, 0.0)
+        return np.where(delta > 0.0, delta * (1 + NINE_ROUNDINGS) + 2 * LEAST, 0.0)
 
     def _epsilon(self, delta: Array) -> Array:
-        left = (delta - self.failure) / max(1.0 - self.failure, 1e-300) * (1 - 1e-15)
+        left = (delta - self.failure) / max(1.0 - self.failure, NOT_ZERO) * (1 - NINE_ROUNDINGS)
         epsilon = self.base._epsilon(np.clip(left, 0.0, 1.0))
         return np.where(delta < self.failure, math.inf, epsilon)
 
     def _gaussian_below(self) -> tuple[float, float]:
         mu, q = self.base._gaussian_below()
-        return mu, min(1.0, (q + self.failure) * (1 + 1e-15) + 1e-323)
+        return mu, min(1.0, (q + self.failure) * (1 + NINE_ROUNDINGS) + 2 * LEAST)
 
     def _log_moment(self, order: float) -> float:
         return self.base._log_moment(order) if self.failure == 0 else math.inf

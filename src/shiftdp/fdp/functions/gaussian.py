@@ -10,8 +10,11 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array, number_in
+from shiftdp._rounding import FAR_TAIL, HUGE, LEAST, NINE_ROUNDINGS, ULP
 from shiftdp.fdp.pairs.gaussian_profile import (
+    MILLS_CONDITION,
     RELATIVE_ERROR,
+    SERIES_CONDITION,
     gaussian_delta,
     gaussian_delta_array,
     gaussian_epsilon,
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianTradeoff", "gaussian_profiles"]
 
-_ULP = 2.0**-52
-_LEAST = 5e-324
-_FAR = 40.0  # beyond, in u, delta is no normal number
 _BLIND = 80.0  # no alpha > 0 has a quantile beyond 38.5
 _NARROW = 1e-100  # mu below which eps/mu may overflow
 _WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0
@@ -81,9 +81,9 @@ class GaussianTradeoff(TradeoffFunction):
             x = z - self.mu
             # the condition number of Phi at x, times the errors of z, x and Phi itself
             condition = (1.0 + np.abs(x)) * np.exp(-0.5 * np.maximum(x, 0.0) ** 2)
-            error = 16 * _ULP * (1.0 + condition * (1.0 + np.abs(z) + self.mu))
+            error = 16 * ULP * (1.0 + condition * (1.0 + np.abs(z) + self.mu))
             # and Phi may be denormal, where a relative error says nothing
-            value = scipy.special.ndtr(x) * (1.0 - error) - _LEAST
+            value = scipy.special.ndtr(x) * (1.0 - error) - LEAST
         return np.where(alpha <= 0.0, 1.0, np.where(alpha >= 1.0, 0.0, value))
 
     def _delta(self, epsilon: Array) -> Array:
@@ -108,20 +108,22 @@ class GaussianTradeoff(TradeoffFunction):
 
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         mu = self.mu
-        u = np.minimum(epsilon / mu, _FAR + 0.5 * mu)
+        u = np.minimum(epsilon / mu, FAR_TAIL + 0.5 * mu)
         delta, tail = gaussian_tangent_array(mu, u)
         # the error at the largest eps, for all
         most = float(u.max(initial=0.0))
         reach = max(most - 0.5 * mu, 0.5 * mu)
-        loss = (1.3 + most) * min(1.0 / mu, 10.0 + most)
-        error = 4 * _ULP * (6.0 + reach**2 + (1.0 + reach) * (most + 0.5 * mu) + 2.0 * loss)
-        return delta * (1.0 + error) + 2 * _LEAST, tail
+        loss = (MILLS_CONDITION + most) * min(1.0 / mu, SERIES_CONDITION + most)
+        error = 4 * ULP * (6.0 + reach**2 + (1.0 + reach) * (most + 0.5 * mu) + 2.0 * loss)
+        return delta * (1.0 + error) + 2 * LEAST, tail
 
     def _log_moment(self, order: float) -> float:
         if self.mu == 0.0:
             return 0.0
         # a product of two numbers of the same size, which stays in range as long as it can
-        return (order * self.mu) * ((order - 1.0) * self.mu) / 2.0 * (1 + 1e-15) + 2 * _LEAST
+        return (order * self.mu) * ((order - 1.0) * self.mu) / 2.0 * (
+            1 + NINE_ROUNDINGS
+        ) + 2 * LEAST
 
     def _gaussian_below(self) -> tuple[float, float]:
         return self.mu, 0.0
@@ -142,8 +144,8 @@ def _rounded_up(mu: Array, epsilon: Array, delta: Array) -> Array:
     positive = np.abs(epsilon)
     delta = delta * (1.0 + _log_delta_error(mu, positive))
     # delta > 0 for every finite eps, even where it is denormal or underflows
-    delta = np.where((positive < math.inf) & (mu > 0), delta + 2 * _LEAST, delta)
-    mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * _ULP)
+    delta = np.where((positive < math.inf) & (mu > 0), delta + 2 * LEAST, delta)
+    mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * ULP)
     return np.where(epsilon < 0, mirrored, delta)
 
 
@@ -151,15 +153,15 @@ def _log_delta_error(mu: Array, epsilon: Array) -> Array:
     """How far log delta may be off.
 
     delta carries the rounding of x = eps/mu - mu/2, some 1 + |x| times, and R(x) - R(y) what is
-    lost in the difference: (1.3 + u)/mu, or u (1.3 + u) by the Taylor series for small mu.
+    lost in the difference: see `MILLS_CONDITION` and `SERIES_CONDITION`.
     """
     proper = (mu > 0) & (mu < math.inf)
-    m = np.where(proper, np.minimum(mu, 1e300), 1.0)
+    m = np.where(proper, np.minimum(mu, HUGE), 1.0)
     with np.errstate(over="ignore"):
-        u = np.minimum(epsilon / m, _FAR + 0.5 * m)
-        loss = (1.3 + u) * np.minimum(1.0 / m, 10.0 + u)
-    x = np.clip(u - 0.5 * m, -_FAR, _FAR)
+        u = np.minimum(epsilon / m, FAR_TAIL + 0.5 * m)
+        loss = (MILLS_CONDITION + u) * np.minimum(1.0 / m, SERIES_CONDITION + u)
+    x = np.clip(u - 0.5 * m, -FAR_TAIL, FAR_TAIL)
     error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * m) + 2.0 * loss
     # left of 0, where delta is close to 1, only phi(x) of it counts
-    error = 4 * _ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
-    return np.where(proper, error, 4 * _ULP)
+    error = 4 * ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
+    return np.where(proper, error, 4 * ULP)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.fdp.rounding import complement_down
+from shiftdp._rounding import THREE_ROUNDINGS, complement_down
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Identity(TradeoffFunction):
         return complement_down(alpha)
 
     def _delta(self, epsilon: Array) -> Array:
-        return -np.expm1(np.minimum(epsilon, 0.0)) * (1 + 4e-16)
+        return -np.expm1(np.minimum(epsilon, 0.0)) * (1 + THREE_ROUNDINGS)
 
     def _epsilon(self, delta: Array) -> Array:
         return np.zeros(delta.shape)

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array, finite
-from shiftdp.fdp.rounding import complement_down
+from shiftdp._rounding import (
+    NINE_ROUNDINGS,
+    NORMAL_EXPONENT,
+    SEVEN_ROUNDINGS,
+    THIRTY_SIX_ROUNDINGS,
+    complement_down,
+)
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["LaplaceTradeoff"]
 
-_UP, _DOWN = 1 + 1e-15, 1 - 1e-15
+_UP, _DOWN = 1 + NINE_ROUNDINGS, 1 - NINE_ROUNDINGS  # one exponential, and products
+_NO_DIGIT = 1e-18  # terms of a series below this part of its sum change no digit of it
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class LaplaceTradeoff(TradeoffFunction):
         return True
 
     def _beta(self, alpha: Array) -> Array:
-        shrink = math.exp(-self.mu) if self.mu < 708.0 else 0.0  # no digits are left beyond
+        shrink = math.exp(-self.mu) if self.mu < NORMAL_EXPONENT else 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             steep = complement_down(np.minimum(alpha / shrink * _UP if shrink > 0 else alpha, 1.0))
             middle = shrink / (4.0 * alpha) * _DOWN
@@ -55,7 +62,7 @@ class LaplaceTradeoff(TradeoffFunction):
         with np.errstate(divide="ignore"):
             epsilon = self.mu + 2.0 * np.log1p(-delta)
         # the sum cancels
-        above = np.where(delta > 0.0, epsilon + 8e-16 * self.mu, self.mu)
+        above = np.where(delta > 0.0, epsilon + SEVEN_ROUNDINGS * self.mu, self.mu)
         above = np.clip(above, 0.0, self.mu)
         return np.where(delta >= self._delta(np.zeros(1)), 0.0, above)
 
@@ -67,17 +74,19 @@ class LaplaceTradeoff(TradeoffFunction):
         a, b = order / (2 * order - 1), (order - 1) / (2 * order - 1)
         up, down = (order - 1) * self.mu, -order * self.mu
         if up >= 1.0:
-            return (up + math.log(a + b * math.exp(down - up))) * (1 + 4e-15)
+            return (up + math.log(a + b * math.exp(down - up))) * (1 + THIRTY_SIX_ROUNDINGS)
         if down <= -1.0:
-            return math.log1p(a * math.expm1(up) + b * math.expm1(down)) * (1 + 4e-15)
+            return math.log1p(a * math.expm1(up) + b * math.expm1(down)) * (
+                1 + THIRTY_SIX_ROUNDINGS
+            )
         # the terms of first order cancel
-        return math.log1p(a * _exp_excess(up) + b * _exp_excess(down)) * (1 + 4e-15)
+        return math.log1p(a * _exp_excess(up) + b * _exp_excess(down)) * (1 + THIRTY_SIX_ROUNDINGS)
 
 
 def _exp_excess(x: float) -> float:
     """e^x - 1 - x for |x| <= 1, to full precision."""
     total, term, n = 0.0, x * x / 2.0, 2
-    while abs(term) > 1e-18 * abs(total):
+    while abs(term) > _NO_DIGIT * abs(total):
         total += term
         n += 1
         term *= x / n

@@ -9,16 +9,18 @@ from typing import TypeGuard
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import GENEROUS, NOT_ZERO, THREE_ROUNDINGS, scaled_up
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.functions.mixture import Mixture
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
-from shiftdp.fdp.rounding import scaled_up
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["is_gaussian_mixture", "mixture_epsilons"]
 
-_RELATIVE = 1e-12
-_MOST_STEPS = 60
+_RELATIVE = 1e-12  # the width of the bracket, as a part of epsilon, with which the search ends
+_MOST_STEPS = 60  # what is not found by then is left to bisection
+_SIGNED = 1e-16  # what an excess is taken to be at least, so that its logarithm keeps the sign
+_DEEPEST = -1e3  # a log excess further below 0 says nothing about where the root is
 
 
 def is_gaussian_mixture(f: TradeoffFunction) -> TypeGuard[Mixture]:
@@ -42,7 +44,7 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
     weights = np.concatenate([f.weights for f in mixtures])
     sizes = np.array([part.size for part in parts])
     starts, mu = np.append(0, np.cumsum(sizes)[:-1]), np.concatenate(parts)
-    up = 1.0 + 4e-16 * (4.0 + sizes)
+    up = 1.0 + THREE_ROUNDINGS * (4.0 + sizes)
 
     def profile(epsilon: Array) -> Array:
         """delta(eps_i) of the i-th mixture, rounded up as by itself."""
@@ -51,14 +53,14 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
 
     worst = np.maximum.reduceat(mu, starts)
     low = np.zeros(len(mixtures))
-    high = gaussian_epsilon_array(worst, np.full(low.shape, delta)) * (1.0 + 1e-9) + 1e-300
+    high = gaussian_epsilon_array(worst, np.full(low.shape, delta)) * (1.0 + GENEROUS) + NOT_ZERO
 
     def excess(epsilon: Array) -> Array:
         """log of delta(eps) over delta; its sign is exact, which the logarithm's is not."""
         reached = profile(epsilon)
         with np.errstate(divide="ignore"):
             value = np.log(reached) - math.log(delta)
-        return np.where(reached <= delta, np.minimum(value, -1e-16), np.maximum(value, 1e-16))
+        return np.where(reached <= delta, np.minimum(value, -_SIGNED), np.maximum(value, _SIGNED))
 
     above, below = excess(low), excess(high)
     zero = above <= 0.0
@@ -71,7 +73,7 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
             break
         share = np.where(active, above / np.where(active, above - below, 1.0), 0.5)
         # not nearer to an end than what is asked for: the end may be the answer
-        inset = np.minimum(0.25 * _RELATIVE * high / np.maximum(high - low, 1e-300), 0.5)
+        inset = np.minimum(0.25 * _RELATIVE * high / np.maximum(high - low, NOT_ZERO), 0.5)
         middle = low + np.clip(share, inset, 1.0 - inset) * (high - low)
         value = excess(middle)
         met = value <= 0.0
@@ -80,7 +82,7 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
         below = np.where(active & ~met & (side < 0), 0.5 * below, below)
         high, below = (
             np.where(active & met, middle, high),
-            np.where(active & met, np.maximum(value, -1e3), below),
+            np.where(active & met, np.maximum(value, _DEEPEST), below),
         )
         low, above = np.where(active & ~met, middle, low), np.where(active & ~met, value, above)
         side = np.where(active, np.where(met, 1.0, -1.0), side)

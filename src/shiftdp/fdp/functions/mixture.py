@@ -10,14 +10,13 @@ import numpy as np
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST, NINE_ROUNDINGS, THREE_ROUNDINGS, scaled_up
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
-from shiftdp.fdp.rounding import scaled_up
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 __all__ = ["Mixture", "log_mean_moment", "worst_gaussian"]
 
-_AT_ONCE = 256
-_LEAST = 5e-324
+_AT_ONCE = 256  # Gaussians in one array: more of them would leave the cache
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,9 @@ class Mixture(TradeoffFunction):
             raise InvalidInput(
                 "weights", shares.tolist(), "does not fit", f"give {len(parts)} positive weights"
             )
-        if shares.max() > 1.0 or abs(math.fsum(shares) - 1.0) > 4e-16:  # else they are shares
+        if (
+            shares.max() > 1.0 or abs(math.fsum(shares) - 1.0) > THREE_ROUNDINGS
+        ):  # else they are shares
             shares = shares / shares.max()
             shares = shares / math.fsum(shares)
         object.__setattr__(self, "components", parts)
@@ -73,7 +74,9 @@ class Mixture(TradeoffFunction):
         for part in range(0, len(gaussians), _AT_ONCE):
             mu, weight = np.array(gaussians[part : part + _AT_ONCE]).T
             total += scaled_up(weight[:, None], gaussian_profiles(mu, epsilon)).sum(axis=0)
-        more = total * (1 + 4e-16 * (4 + len(self.components))) + _LEAST  # of subnormal numbers
+        more = (
+            total * (1 + THREE_ROUNDINGS * (4 + len(self.components))) + LEAST
+        )  # of subnormal numbers
         return np.where(total > 0.0, more, 0.0)
 
     def _gaussian_below(self) -> tuple[float, float]:
@@ -94,9 +97,11 @@ def log_mean_moment(weighted: list[tuple[float, float]]) -> float:
     """log(1 + sum_i w_i (e^{m_i} - 1)) for pairs (w_i, m_i >= 0), rounded up."""
     top = max(m for _, m in weighted)
     if top < 1.0:  # here a logarithm of 1 + ... would lose digits
-        return math.log1p(math.fsum(w * math.expm1(m) for w, m in weighted)) * (1 + 2e-15)
+        return math.log1p(math.fsum(w * math.expm1(m) for w, m in weighted)) * (
+            1 + EIGHTEEN_ROUNDINGS
+        )
     if math.isinf(top):
         return top
     rest = (1.0 - math.fsum(w for w, _ in weighted)) * math.exp(-top)
     total = math.fsum([rest, *(w * math.exp(m - top) for w, m in weighted)])
-    return (top + math.log(total)) + 1e-15 * (1.0 + top)
+    return (top + math.log(total)) + NINE_ROUNDINGS * (1.0 + top)

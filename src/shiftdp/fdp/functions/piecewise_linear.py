@@ -10,13 +10,22 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
-from shiftdp.fdp.rounding import complement_down
+from shiftdp._rounding import (
+    EIGHTEEN_ROUNDINGS,
+    FOUR_ROUNDINGS,
+    HUGE,
+    LARGEST_EXPONENT,
+    NINE_ROUNDINGS,
+    THREE_ROUNDINGS,
+    complement_down,
+)
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["PiecewiseLinear"]
 
 _SLACK = 1e-12  # how far from convex the rounding of knots may leave them
 _MOST = 1_000_000  # numbers in memory at once
+_COMPLEMENT = 2.5e-16  # two roundings of 1 - beta, which may be close to 1
 
 
 class PiecewiseLinear(TradeoffFunction):
@@ -75,7 +84,7 @@ class PiecewiseLinear(TradeoffFunction):
         >>> round(f.delta(0.0), 12), round(f.delta(1.0), 12)
         (0.3, 0.05)
         """
-        eps = array_in("epsilon", epsilon, 0.0, 700.0).ravel()
+        eps = array_in("epsilon", epsilon, 0.0, LARGEST_EXPONENT).ravel()
         d = array_in("delta", delta, 0.0, 1.0).ravel()
         if eps.size != d.size:
             raise InvalidInput(
@@ -86,9 +95,9 @@ class PiecewiseLinear(TradeoffFunction):
             )
         # the reflected guarantee: e^-eps (1 - delta - alpha)
         reflected = np.exp(-eps)
-        gamma = np.concatenate([np.exp(eps) * (1 + 1e-15), reflected])
+        gamma = np.concatenate([np.exp(eps) * (1 + NINE_ROUNDINGS), reflected])
         rest = complement_down(d)
-        height = np.concatenate([rest, reflected * rest * (1 - 1e-15)])
+        height = np.concatenate([rest, reflected * rest * (1 - NINE_ROUNDINGS)])
         return cls(*_upper_envelope(gamma, height))
 
     @classmethod
@@ -100,13 +109,13 @@ class PiecewiseLinear(TradeoffFunction):
         >>> 0 <= GaussianTradeoff(1.0)(0.1) - f(0.1) < 1e-3
         True
         """
-        eps = array_in("epsilon", epsilon, -700.0, 700.0).ravel()
+        eps = array_in("epsilon", epsilon, -LARGEST_EXPONENT, LARGEST_EXPONENT).ravel()
         gamma = np.exp(eps)
         # for eps < 0 as the inverse sees them: those lines are low, and 1 - delta has no digits
         forward = complement_down(np.minimum(f._delta(np.maximum(eps, 0.0)), 1.0))
         backward = complement_down(np.minimum(f.inverse()._delta(np.maximum(-eps, 0.0)), 1.0))
-        height = np.where(eps < 0, gamma * backward * (1 - 1e-15), forward)
-        return cls(*_upper_envelope(gamma * (1 + 1e-15), height))
+        height = np.where(eps < 0, gamma * backward * (1 - NINE_ROUNDINGS), forward)
+        return cls(*_upper_envelope(gamma * (1 + NINE_ROUNDINGS), height))
 
     @property
     def symmetric(self) -> bool:
@@ -133,7 +142,9 @@ class PiecewiseLinear(TradeoffFunction):
     def _beta(self, alpha: Array) -> Array:
         # from the right end of each piece, the lower one: nothing cancels
         i = np.clip(np.searchsorted(self.alpha, alpha), 1, self.alpha.size - 1)
-        value = (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (1 - 1e-15)
+        value = (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (
+            1 - NINE_ROUNDINGS
+        )
         return np.where(alpha <= 0.0, self.beta[0], value)
 
     def _delta(self, epsilon: Array) -> Array:
@@ -144,12 +155,12 @@ class PiecewiseLinear(TradeoffFunction):
             values = []
             for near in (-1, 0, 1):
                 i = np.clip(knot + near, 0, self.alpha.size - 1)
-                cost = np.where(self.alpha[i] > 0, np.minimum(gamma * self.alpha[i], 1e300), 0.0)
+                cost = np.where(self.alpha[i] > 0, np.minimum(gamma * self.alpha[i], HUGE), 0.0)
                 # 1 - beta is exact from 1/2 on
-                rounding = 1e-15 * cost + 2.5e-16 * (self.beta[i] < 0.5)
+                rounding = NINE_ROUNDINGS * cost + _COMPLEMENT * (self.beta[i] < 0.5)
                 values.append(1.0 - self.beta[i] - cost + rounding)
         best = np.maximum(np.maximum(values[0], 0.0), np.maximum(values[1], values[2]))
-        return best * (1 + 5e-16)
+        return best * (1 + FOUR_ROUNDINGS)
 
     def _epsilon(self, delta: Array) -> Array:
         # each knot asks for e^eps >= (1 - beta_i - delta)/alpha_i; 1 - beta_i is exact from 1/2 on
@@ -163,7 +174,7 @@ class PiecewiseLinear(TradeoffFunction):
                 need = reach - delta[block, np.newaxis]
                 gamma[block] = np.where(need > 0, need / self.alpha, 0.0).max(axis=1)
         epsilon: Array = np.log(np.maximum(gamma, 1.0))
-        return np.where(epsilon > 0, epsilon * (1 + 1e-15) + 1e-15, 0.0)
+        return np.where(epsilon > 0, epsilon * (1 + NINE_ROUNDINGS) + NINE_ROUNDINGS, 0.0)
 
     def _log_moment(self, order: float) -> float:
         if self.beta[0] < 1.0:
@@ -172,7 +183,7 @@ class PiecewiseLinear(TradeoffFunction):
             # E r^order, with E r = 1: at least 1
             moment = np.diff(self.alpha) * (-self._slopes) ** order
         total = math.fsum(moment.tolist())
-        return math.log(max(1.0, total)) * (1 + 1e-15) + 2e-15 * order
+        return math.log(max(1.0, total)) * (1 + NINE_ROUNDINGS) + EIGHTEEN_ROUNDINGS * order
 
 
 def _convex(a: Array, b: Array) -> tuple[Array, Array]:
@@ -182,7 +193,9 @@ def _convex(a: Array, b: Array) -> tuple[Array, Array]:
         while len(kept) > 1:
             j, k = kept[-2], kept[-1]
             before, after = (b[k] - b[j]) * (a[i] - a[k]), (b[i] - b[k]) * (a[k] - a[j])
-            if before <= after * (1 - 1e-15):  # both are negative: not above the chord for sure
+            if before <= after * (
+                1 - NINE_ROUNDINGS
+            ):  # both are negative: not above the chord for sure
                 break
             kept.pop()
         kept.append(i)
@@ -216,10 +229,10 @@ def _upper_envelope(gamma: Array, height: Array) -> tuple[Array, Array]:
         if at < 1.0:
             lines.append((g, h))
             crossings.append(at)
-    a = np.array([0.0, *(at * (1 - 1e-15) for at in crossings), 1.0])
+    a = np.array([0.0, *(at * (1 - NINE_ROUNDINGS) for at in crossings), 1.0])
     flatter = np.array([*lines, lines[-1]])
     cost = flatter[:, 0] * a
-    b = flatter[:, 1] - cost - 4e-16 * np.where(a > 0, flatter[:, 1], 0.0)
+    b = flatter[:, 1] - cost - THREE_ROUNDINGS * np.where(a > 0, flatter[:, 1], 0.0)
     apart = np.concatenate([[True], np.diff(a) > 0])
     b = np.minimum.accumulate(np.clip(b, 0.0, complement_down(a)))
     return a[apart], b[apart]

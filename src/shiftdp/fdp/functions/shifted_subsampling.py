@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import AMPLE, NINE_ROUNDINGS, THREE_ROUNDINGS
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.sampled_step import SampledStep
 from shiftdp.fdp.functions.subsampling import subsample
@@ -55,7 +56,7 @@ class ShiftedSubsampled(SampledStep):
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         p, a, d = self.p, self.a, self._d
-        apart = epsilon <= 0.5 * a * d * (1 + 1e-15)
+        apart = epsilon <= 0.5 * a * d * (1 + NINE_ROUNDINGS)
         if not apart.any():
             return forward_profile(p, a, d, epsilon)
         if apart.all():
@@ -80,16 +81,16 @@ class ShiftedSubsampled(SampledStep):
         p, a, d = self.p, self.a, self._d
         left, normal = Rate(p, (a, d)), Rate(0.0, (0.0, 0.0))
         knot = np.array([0.5 * (a + d)])
-        steep = alpha <= normal.down(-knot) * (1 - 1e-12)
+        steep = alpha <= normal.down(-knot) * (1 - AMPLE)
         # 1 - alpha at the other end is the mass of the mixture right of the knot
-        flat = 1.0 - alpha <= Rate(p, (-a, -d)).down(-knot) * (1 - 1e-12)
+        flat = 1.0 - alpha <= Rate(p, (-a, -d)).down(-knot) * (1 - AMPLE)
         beta = np.empty(alpha.shape)
         beta[steep] = left.down(upper_point(alpha[steep]))
         beta[flat] = normal.down(-left.argument_up(alpha[flat]))
         rest = ~(steep | flat)
         if a == 0.0:
             total = float(self._profile(np.zeros(1))[0][0])
-            beta[rest] = np.maximum(1.0 - total - alpha[rest] - 4e-16, 0.0)
+            beta[rest] = np.maximum(1.0 - total - alpha[rest] - THREE_ROUNDINGS, 0.0)
         else:
             middle = Rate(p, (0.5 * a, 0.5 * d), (1.0 / a, 1.0 / d))
             beta[rest] = middle.down(-middle.argument_up(alpha[rest]))

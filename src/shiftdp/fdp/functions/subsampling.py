@@ -18,16 +18,20 @@ import numpy as np
 
 from shiftdp._checks import Array, probability
 from shiftdp._roots import most
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, HUGE, NINE_ROUNDINGS, THREE_ROUNDINGS, scaled_up
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.renyi.sampled_profile import sampled_log_moment
-from shiftdp.fdp.rounding import scaled_up
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["Subsampled", "subsample"]
 
-_UP, _DOWN = 1 + 1e-15, 1 - 1e-15
+_UP, _DOWN = 1 + NINE_ROUNDINGS, 1 - NINE_ROUNDINGS  # one exponential or logarithm, and products
+_LINE = 3e-16  # two roundings of the differences 1 - delta - alpha
+_CLEAR = 1e-3  # a fixed point above it is not lost in the difference that it is computed by
+_LARGEST_INNER = 500.0  # e^500 is a float, and beyond e^eps - 1 = e^eps to the last digit
+_NEVER = -800.0  # log(1 - p) for p = 1: e^-800 is 0
 _LARGE = 1.0  # eps up to which e^eps - 1 is divided by p, which may be as small as 1e-300
 
 
@@ -84,7 +88,9 @@ class Subsampled(TradeoffFunction):
 
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         # rounded down, so that delta is rounded up
-        delta, tail = self.base._tangents(_before_sampling(epsilon, self.p) * (1.0 - 2e-15))
+        delta, tail = self.base._tangents(
+            _before_sampling(epsilon, self.p) * (1.0 - EIGHTEEN_ROUNDINGS)
+        )
         return scaled_up(self.p, delta), tail
 
     def _gaussian_below(self) -> tuple[float, float]:
@@ -101,8 +107,8 @@ class Subsampled(TradeoffFunction):
             return super()._epsilon(delta)
         # delta = p delta_f(inner) and eps = log(1 - p + p e^inner)
         inner = self.base._epsilon(np.minimum(delta / self.p * _DOWN, 1.0))
-        epsilon = np.log1p(self.p * np.expm1(np.minimum(inner, 500.0))) * _UP
-        epsilon = np.where(inner > 500.0, inner * _UP + math.log(self.p) * _DOWN, epsilon)
+        epsilon = np.log1p(self.p * np.expm1(np.minimum(inner, _LARGEST_INNER))) * _UP
+        epsilon = np.where(inner > _LARGEST_INNER, inner * _UP + math.log(self.p) * _DOWN, epsilon)
         # delta/p was rounded down: perhaps below the delta that is left at infinity
         at_floor = np.isinf(epsilon) & (delta >= self._delta(np.full(1, math.inf)))
         if at_floor.any():
@@ -114,7 +120,7 @@ class Subsampled(TradeoffFunction):
             return super()._beta(alpha)
         # f_p up to the x with f(x) = x, then the line of slope -1, then f_p^-1
         x = self._fixed_point()
-        line = 1.0 - float(self._delta(np.zeros(1))[0]) - alpha - 3e-16
+        line = 1.0 - float(self._delta(np.zeros(1))[0]) - alpha - _LINE
         beta = np.where(alpha < x, self._mixed(alpha), line)
         right = alpha > float(self._mixed(np.array([x]))[0])
         if right.any():
@@ -127,10 +133,10 @@ class Subsampled(TradeoffFunction):
     def _fixed_point(self) -> float:
         """x with f(x) = x, rounded down: there the slope of f passes -1."""
         x = 0.5 * (1.0 - float(self.base._delta(np.zeros(1))[0]))
-        if x > 1e-3:  # 1 - 2x is the total variation
-            return x * (1 - 1e-15)
+        if x > _CLEAR:  # 1 - 2x is the total variation
+            return x * _DOWN
         start = np.array([0.0])
-        return float(most(lambda a: self.base._beta(a) > a, start, np.array([1e-3]))[0])
+        return float(most(lambda a: self.base._beta(a) > a, start, np.array([_CLEAR]))[0])
 
     def _mixed(self, alpha: Array) -> Array:
         """f_p."""
@@ -149,17 +155,19 @@ def _tilted(epsilon: Array, p: float) -> tuple[Array, Array, Array]:
     """1 - gamma (1 - p), rounded up, and a lower and an upper bound on the epsilon of gamma p over
     it, gamma = e^epsilon. Where gamma (1 - p) > 1 these are 0 and infinity.
     """
-    log_rest = math.log1p(-p) if p < 1.0 else -800.0
+    log_rest = math.log1p(-p) if p < 1.0 else _NEVER
     gap = epsilon + log_rest  # log of gamma (1 - p), with this error:
-    noise = 4e-16 * (np.minimum(np.abs(epsilon), 1e300) - log_rest)
+    noise = THREE_ROUNDINGS * (np.minimum(np.abs(epsilon), HUGE) - log_rest)
     share = -np.expm1(np.minimum(gap, 0.0))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         change = np.expm1(np.minimum(-epsilon, _LARGE)) / p
         far = change < -0.5  # there the logarithm of 1 + change has lost its digits
         inner = np.where(far, epsilon + math.log(p) - np.log(share), -np.log1p(change))
         inner = np.where(epsilon < -_LARGE, -_before_sampling(np.abs(epsilon), p), inner)
-        error = 1e-15 * np.abs(inner)
-        error += np.where(far, 1e-15 * (np.abs(epsilon) - math.log(p)) - 2 * noise / gap, 0.0)
+        error = NINE_ROUNDINGS * np.abs(inner)
+        error += np.where(
+            far, NINE_ROUNDINGS * (np.abs(epsilon) - math.log(p)) - 2 * noise / gap, 0.0
+        )
         known = gap < -2 * noise
         low = np.where(known & np.isfinite(inner), inner - error, -math.inf)
         high = np.where(known, np.where(np.isfinite(inner), inner + error, inner), math.inf)

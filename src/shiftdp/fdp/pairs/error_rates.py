@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._roots import least
+from shiftdp._rounding import FAR_TAIL, LEAST, THIRTY_SIX_ROUNDINGS, UNIT
 
 __all__ = ["Rate", "between", "upper_point"]
 
-_U = 2.0**-53
-_LEAST = 5e-324
+_BRACKET = (
+    1e-6  # how far, as a part of 1 + |z|, quantiles of the components bracket that of their sum
+)
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,16 @@ class Rate:
 
     def _terms(self, x: Array, signs: tuple[float, float]) -> tuple[Array, Array, Array]:
         """w_i Phi(+-(c_i x - m_i)) for both i, and their rounding error together."""
-        terms, error = [], np.full(x.shape, 4 * _LEAST)
+        terms, error = [], np.full(x.shape, 4 * LEAST)
         rows = zip((1.0 - self.p, self.p), self.scales, self.means, signs, strict=True)
         for w, c, m, sign in rows:
             reach = c * x
             v = sign * (reach - m)
             term = w * scipy.special.ndtr(v)
-            left = np.minimum(np.maximum(-v, 0.0), 40.0)
+            left = np.minimum(np.maximum(-v, 0.0), FAR_TAIL)
             # of log Phi: its own error, and that of the argument times 1 + |v|
             argument = 3.0 * np.abs(reach) + np.abs(m) + left
-            error += term * (4 * _U * (6.0 + left * left + (1.0 + left) * argument))
+            error += term * (4 * UNIT * (6.0 + left * left + (1.0 + left) * argument))
             terms.append(term)
         return terms[0], terms[1], error
 
@@ -55,7 +57,7 @@ class Rate:
         """x with rate(x) = alpha, rounded up, for 0 < alpha < 1."""
         # exact where p or alpha is 1/2 or more; elsewhere it is not needed
         gap = np.where(alpha >= 0.5, (1.0 - alpha) - self.p, (1.0 - self.p) - alpha)
-        gap -= 2 * _U * np.where((alpha >= 0.5) | (self.p >= 0.5), np.abs(gap), 1.0)
+        gap -= 2 * UNIT * np.where((alpha >= 0.5) | (self.p >= 0.5), np.abs(gap), 1.0)
 
         def enough(x: Array) -> NDArray[np.bool_]:
             # three ways to say it, for alpha close to 0, close to 1, and close to 1 - p, where the
@@ -68,7 +70,7 @@ class Rate:
             return good | (first - second + error <= gap)
 
         z = scipy.special.ndtri(alpha)
-        margin = 1e-6 * (1.0 + np.abs(z))
+        margin = _BRACKET * (1.0 + np.abs(z))
         ends = [(z + m) / c for m, c in zip(self.means, self.scales, strict=True)]
         widths = [margin / c for c in self.scales]
         low = np.minimum(ends[0] - widths[0], ends[1] - widths[1])
@@ -79,7 +81,7 @@ class Rate:
 def upper_point(alpha: Array) -> Array:
     """x with Phi(-x) = alpha, rounded down."""
     x: Array = -scipy.special.ndtri(alpha)
-    return x - 4e-15 * (1.0 + np.abs(x))
+    return x - THIRTY_SIX_ROUNDINGS * (1.0 + np.abs(x))
 
 
 def between(curve: Callable[[Array], Array], alpha: Array) -> Array:

@@ -25,9 +25,12 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
+from shiftdp._rounding import SPLITTER
 
 __all__ = [
+    "MILLS_CONDITION",
     "RELATIVE_ERROR",
+    "SERIES_CONDITION",
     "gaussian_delta",
     "gaussian_delta_array",
     "gaussian_epsilon",
@@ -40,20 +43,41 @@ __all__ = [
 RELATIVE_ERROR = 4e-13
 """What the inverses may be off by; callers that state a bound round up by it."""
 
+MILLS_CONDITION = 1.3
+"""R(v) <= (1.3 + v) |R'(v)| for v >= 0, as R(0) = 1.2533 and R'(0) = -1. So R(x) - R(y) with
+y = x + mu magnifies the relative errors of the two terms by at most (1.3 + y) / mu."""
+
+SERIES_CONDITION = 10.0
+"""Where that is a large number, the Taylor series magnifies the error of R by (1.3 + v)(10 + v)."""
+
 _SQRT2 = math.sqrt(2.0)
 _SQRT8 = math.sqrt(8.0)
 _SQRT_HALF_PI = math.sqrt(math.pi / 2)
 _SQRT_2PI = math.sqrt(2 * math.pi)
 _LOG_SQRT_2PI = math.log(_SQRT_2PI)
 _SMALL_MU = 0.1  # below: Taylor series instead of a difference of Mills ratios
+_MILLS_SERIES = 25.0  # above: asymptotic series of R, of which the rest is below 1e-16
+_LEFT = -5.0  # left of it the Mills ratio grows beyond use, and delta is close to 1
+_LEFTMOST = -9.0  # no iterate of a search goes further left: Phi(9) is 1 to the last digit
+_FAR_RIGHT = 1e4  # above: asymptotic series of R(x) - R(y), of which the rest is below 1e-15
+_NO_DENSITY = 60.0  # phi(60) = 0: further right nothing need be found
 _SMALL_U = 0.05  # below: solve for the gap to delta(0)
 _STEP = 1e-6  # a step of Halley's method this small leaves an error of its cube
-_MOST_STEPS = 40
+_NEWTON_STEP = 1e-9  # a step of Newton's method this small leaves an error of its square
+_MOST_STEPS = 40  # of either; they end after 3 to 6
+_SMALL_DELTA = 1e-3  # below: erf(mu / sqrt 8) = delta is solved by mu = sqrt(2 pi) delta
+_EXACT_MU = 17.0  # above: 1 - delta is too coarse to come close to erfc(mu / sqrt 8)
+# delta(0) >= 0.38 min(mu, 1): for deltas below this part of min(mu, 1), the gap exceeds 0.03 mu
+_GAP_PART = 0.35
+# the guess: R(v) is about 1/(v + 0.8), and no delta is taken to be above 0.9999
+_GUESS_SHIFT, _GUESS_MOST = 0.8, 0.9999
+# [Abramowitz and Stegun 26.2.23]
+_QUANTILE = (2.515517, 0.802853, 0.010328, 1.432788, 0.189269, 0.001308)
 _CHUNK = 4096  # larger arrays leave the cache
 _FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
-# Gauss-Legendre on [0, 1]
+# Gauss-Legendre quadrature on [0, 1], exact for polynomials up to degree 9
 _NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
-_WEIGHTS = (
+_WEIGHTS = (  # of the nodes
     0.11846344252809464,
     0.23931433524968315,
     0.28444444444444444,
@@ -67,10 +91,10 @@ _WEIGHTS = (
 
 def _mills(v: float) -> float:
     """R(v) = sqrt(pi/2) e^{z^2} erfc(z), z = v/sqrt 2, for v > -37."""
-    if v < 25.0:
+    if v < _MILLS_SERIES:
         z = v / _SQRT2
         # z^2 in two parts, by Veltkamp's splitting: exp would multiply the rounding of it by z^2
-        head = z * 134217729.0
+        head = z * SPLITTER
         head -= head - z
         tail = z - head
         square = z * z
@@ -104,8 +128,8 @@ def _mills_series(r0: Real, u: Real, h: Real) -> tuple[Real, Real]:
     r8 = u * r7 + 7.0 * r6
     r9 = u * r8 + 8.0 * r7
     hh = h * h
-    odd = h * (r1 + hh / 6.0 * (r3 + hh / 20.0 * (r5 + hh / 42.0 * (r7 + hh / 72.0 * r9))))
-    even = r0 + hh / 2.0 * (r2 + hh / 12.0 * (r4 + hh / 30.0 * (r6 + hh / 56.0 * r8)))
+    odd = h * (r1 + hh / 6 * (r3 + hh / 20 * (r5 + hh / 42 * (r7 + hh / 72 * r9))))
+    even = r0 + hh / 2 * (r2 + hh / 12 * (r4 + hh / 30 * (r6 + hh / 56 * r8)))
     return -2.0 * odd, even + odd
 
 
@@ -123,11 +147,11 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
         return -math.inf
     u = epsilon / mu
     x = u - 0.5 * mu
-    if x < -5.0:
+    if x < _LEFT:
         return math.log1p(-0.5 * math.erfc(-x / _SQRT2) - _density(x) * _mills(u + 0.5 * mu))
     if x > _FARTHEST:
         return -math.inf
-    if x > 1e4:  # R(x) - R(y) by its asymptotic series, of which the rest is below 1e-15
+    if x > _FAR_RIGHT:
         log_difference = (
             math.log(mu) - math.log(x) - math.log(u + 0.5 * mu) + math.log1p(-3.0 / (u * u))
         )
@@ -172,7 +196,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     log_delta = math.log(delta)
     u = _guess(mu, delta)
     for _ in range(_MOST_STEPS):
-        x = max(u - 0.5 * mu, -9.0)
+        x = max(u - 0.5 * mu, _LEFTMOST)
         u = x + 0.5 * mu
         difference, upper = _mills_difference(u, mu)
         value = -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference) - log_delta
@@ -197,17 +221,17 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         return math.inf
     log_delta = math.log(delta)
     # at least what eps = 0 would need, which is sqrt(2 pi) delta for small delta
-    least = 2.0 * _upper_quantile(0.5 - 0.5 * delta) if delta > 1e-3 else _SQRT_2PI * delta
+    least = 2.0 * _upper_quantile(0.5 - 0.5 * delta) if delta > _SMALL_DELTA else _SQRT_2PI * delta
     x = _upper_quantile(delta)
     mu = max(_conjugate(x, epsilon), least)
     for _ in range(2):
-        x = _upper_quantile(min(delta * (1.0 + max(x + 0.8, 0.0) / mu), 0.9999))
+        x = _upper_quantile(min(delta * (1.0 + max(x + _GUESS_SHIFT, 0.0) / mu), _GUESS_MOST))
         mu = max(_conjugate(x, epsilon), least)
     for _ in range(_MOST_STEPS):
         u = epsilon / mu
         x, y = u - 0.5 * mu, u + 0.5 * mu
-        if x < -9.0:  # delta would be 1 to the last digit
-            mu = _conjugate(-9.0, epsilon)
+        if x < _LEFTMOST:  # delta would be 1 to the last digit
+            mu = _conjugate(_LEFTMOST, epsilon)
             continue
         difference, _ = _mills_difference(u, mu)
         value = -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference) - log_delta
@@ -235,21 +259,26 @@ def _upper_quantile(p: float) -> float:
     if p > 0.5:
         return -_upper_quantile(1.0 - p)
     r = math.sqrt(-2.0 * math.log(p))
-    top = 2.515517 + r * (0.802853 + r * 0.010328)
-    return r - top / (1.0 + r * (1.432788 + r * (0.189269 + r * 0.001308)))
+    return r - _quantile_correction(r)
+
+
+def _quantile_correction(r: Real) -> Real:
+    """What sqrt(-2 log p) exceeds the quantile by."""
+    a, b, c, d, e, f = _QUANTILE
+    return (a + r * (b + r * c)) / (1.0 + r * (d + r * (e + r * f)))
 
 
 def _guess(mu: float, delta: float) -> float:
     """u to about a percent, from `delta = Phi(-x) (1 - R(y)/R(x))` and `R(v) ~ 1/(v + 0.8)`."""
     x = _upper_quantile(delta)
     for _ in range(2):
-        x = _upper_quantile(min(delta * (1.0 + max(x + 0.8, 0.0) / mu), 0.9999))
+        x = _upper_quantile(min(delta * (1.0 + max(x + _GUESS_SHIFT, 0.0) / mu), _GUESS_MOST))
     return max(x + 0.5 * mu, _SMALL_U)
 
 
 def _small_u(mu: float, delta: float, gap: float) -> float:
     """u from the gap: `delta(0) - delta(eps) = mu phi(h) int_0^u exp(h r - r^2/2) R(h + r) dr`."""
-    if mu < 17.0:  # beyond, 1 - delta is too coarse to come close to erfc
+    if mu < _EXACT_MU:
         gap = _exact_gap(mu, delta)
     if gap <= 0.0:
         return 0.0
@@ -263,7 +292,7 @@ def _small_u(mu: float, delta: float, gap: float) -> float:
             total += weight * math.exp(h * r - 0.5 * r * r) * _mills(h + r)
         step = (scale * u * total - gap) / (scale * math.exp(h * u - 0.5 * u * u) * _mills(h + u))
         u -= step
-        if abs(step) <= 1e-9 * u:
+        if abs(step) <= _NEWTON_STEP * u:
             break
     return u
 
@@ -274,13 +303,13 @@ def _above_half(mu: float, delta: float) -> float:
     log_rest = math.log(1.0 - delta)
     u = max(h - _upper_quantile(1.0 - delta), _SMALL_U)
     for _ in range(_MOST_STEPS):
-        x = max(u - h, -9.0)
+        x = max(u - h, _LEFTMOST)
         u = x + h
         part = _density(x) * _mills(u + h)
         rest = 0.5 * math.erfc(-x / _SQRT2) + part
         step = (math.log(rest) - log_rest) * rest / (mu * part)
         u = max(u - step, 0.5 * u)
-        if abs(step) <= 1e-9 * u:
+        if abs(step) <= _NEWTON_STEP * u:
             break
     return u
 
@@ -343,11 +372,10 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
         with np.errstate(over="ignore"):
             u = np.minimum(positive[body] / m, _FARTHEST)
         x = u - 0.5 * m
-        # left of -5 the Mills ratio would overflow, and delta is close to 1
-        left = x < -5.0
+        left = x < _LEFT
         # nor need it be found where the density is 0
         difference, upper = _mills_difference_array(
-            np.where(left, 0.5 * m, np.minimum(u, 60.0 + 0.5 * m)), m
+            np.where(left, 0.5 * m, np.minimum(u, _NO_DENSITY + 0.5 * m)), m
         )
         with np.errstate(over="ignore", under="ignore"):
             density = np.exp(-0.5 * x * x - _LOG_SQRT_2PI)
@@ -391,8 +419,7 @@ def _epsilon_chunk(mu: Array, delta: Array) -> Array:
     epsilon = np.zeros(mu.shape)
     epsilon[(delta < 1) & (mu > 0) & ((delta == 0) | (mu == math.inf))] = math.inf
     body = (delta < 1) & (mu > 0) & (delta > 0) & (mu < math.inf)
-    # delta(0) - delta > 0.03 mu for the others, as delta(0) >= 0.38 min(mu, 1)
-    close = body & ((delta >= 0.35 * np.minimum(mu, 1.0)) | (delta > 0.5))
+    close = body & ((delta >= _GAP_PART * np.minimum(mu, 1.0)) | (delta > 0.5))
     for i in np.flatnonzero(close).tolist():
         epsilon[i] = gaussian_epsilon(float(mu[i]), float(delta[i]))
     body &= ~close
@@ -405,8 +432,7 @@ def _epsilon_chunk(mu: Array, delta: Array) -> Array:
 def _upper_quantile_array(p: Array) -> Array:
     """`_upper_quantile` for arrays."""
     r = np.sqrt(-2.0 * np.log(np.minimum(p, 1.0 - p)))
-    top = 2.515517 + r * (0.802853 + r * 0.010328)
-    v = r - top / (1.0 + r * (1.432788 + r * (0.189269 + r * 0.001308)))
+    v = r - _quantile_correction(r)
     return np.where(p > 0.5, -v, v)
 
 
@@ -414,13 +440,13 @@ def _halley(mu: Array, delta: Array) -> Array:
     log_delta = np.log(delta)
     x = _upper_quantile_array(delta)
     for _ in range(2):
-        p = np.minimum(delta * (1.0 + np.maximum(x + 0.8, 0.0) / mu), 0.9999)
+        p = np.minimum(delta * (1.0 + np.maximum(x + _GUESS_SHIFT, 0.0) / mu), _GUESS_MOST)
         x = _upper_quantile_array(p)
     u: Array = np.maximum(x + 0.5 * mu, _SMALL_U)
     active = np.arange(mu.size)
     for _ in range(_MOST_STEPS):
         m = mu[active]
-        x = np.maximum(u[active] - 0.5 * m, -9.0)
+        x = np.maximum(u[active] - 0.5 * m, _LEFTMOST)
         v = x + 0.5 * m
         difference, upper = _mills_difference_array(v, m)
         value = -0.5 * x * x - _LOG_SQRT_2PI + np.log(difference) - log_delta[active]

@@ -21,12 +21,12 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
+from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO, ULP
 from shiftdp.fdp.pairs.profiles import sum_up
 
 __all__ = ["OneSidedRatio", "TwoSidedRatio"]
 
-_ULP = 2.0**-52
-_MOST_STEPS = 200
+_MOST_STEPS = 200  # of Newton's method, which bisects where it would leave its bracket
 _LOG_2 = math.log(2.0)
 _FARTHEST = 1e200  # no logarithm of a Gaussian tail beyond is a float
 
@@ -56,7 +56,7 @@ class OneSidedRatio:
         return np.asarray(a * (z - 0.5 * a) + rest)
 
     def slope(self, z: Array) -> Array:
-        share = 1.0 / (1.0 + np.exp(-np.clip(self._odds(z), -700.0, 700.0)))
+        share = 1.0 / (1.0 + np.exp(-np.clip(self._odds(z), -LARGEST_EXPONENT, LARGEST_EXPONENT)))
         return np.asarray(self.a + (self.d - self.a) * share)
 
     def log_slope(self, z: Array) -> Array:
@@ -86,7 +86,7 @@ class OneSidedRatio:
             value = a * (z - 0.5 * a) + math.log1p(p * math.expm1(k))
             step = value / (a + (d - a) * p * math.exp(k) / (1.0 + p * math.expm1(k)))
             z -= step
-            if abs(step) <= _ULP * (1.0 + abs(z)):
+            if abs(step) <= ULP * (1.0 + abs(z)):
                 break
         return z
 
@@ -149,7 +149,7 @@ class TwoSidedRatio:
         """z with L(z) = x."""
         loss, centre = np.abs(x), 0.5 * self.a
         # L is above the one-sided loss
-        high = np.maximum(self._above.above(loss) - centre, 0.0) * (1.0 + 1e-12) + 1e-300
+        high = np.maximum(self._above.above(loss) - centre, 0.0) * (1.0 + AMPLE) + NOT_ZERO
         t = _solve(
             lambda t, e: self._from_centre(t) - e,
             lambda t: self.slope(centre + t),
@@ -192,7 +192,7 @@ def _solve(
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             new = z - value / slope(z)
         # Phi(z - m) feels no smaller change
-        still = np.abs(new - z) <= _ULP * (1.0 + np.abs(z))
+        still = np.abs(new - z) <= ULP * (1.0 + np.abs(z))
         new = np.where(still | ((new > low) & (new < high)), new, 0.5 * (low + high))
         found[active] = new
         go = ~still & (new != z)

@@ -42,7 +42,18 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._roots import least
-from shiftdp.fdp.pairs.gaussian_profile import _mills_array
+from shiftdp._rounding import (
+    FAR_TAIL,
+    GENEROUS,
+    HUGE,
+    LARGEST_EXPONENT,
+    LEAST,
+    NINE_ROUNDINGS,
+    NOT_ZERO,
+    ROOMY_EXPONENT,
+    UNIT,
+)
+from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, _mills_array
 
 __all__ = [
     "Profile",
@@ -60,13 +71,24 @@ __all__ = [
 Profile = Callable[[Array], tuple[Array, Array]]
 """eps >= 0 -> delta(eps), rounded up, and -d delta/d eps, roughly."""
 
-_U = 2.0**-53
-_FAR = 40.0  # Phi(-40) is below the least positive float
-_STEEP = 600.0  # an exponent that leaves room for factors
-_TINY = 1e-322  # more than what a sum of a few products can lose to underflow
-_SMALL_MU = 0.1
-_MOST_STEPS = 80
-_BLOCK = 3400
+_TINY = 20 * LEAST  # more than what a sum of a few products can lose to underflow
+# below: Taylor's series for R(x) - R(y), with more terms from _VERY_SMALL_MU on
+_SMALL_MU, _VERY_SMALL_MU = 0.1, 0.01
+_SOME = 24.0  # roundings of a density, two Mills ratios and their product
+_MOST_ERROR = 1e-9  # errors that are bounded by more than this are of means too far apart to matter
+_MOST_STEPS = 80  # of a search for a threshold, or for epsilon
+_BLOCK = 3400  # numbers at once: arrays that the allocator need not ask the system for
+# A threshold is found if |z| is below this times the slope over |x| + 3: its square, which is what
+# (2) of the module's docstring costs, is then less than a rounding error.
+_THRESHOLD_FOUND = 1.5e-8
+# Of z, log(1 + z) is taken by its Pade approximant in this range, below the first as at the first.
+_PADE = (-0.9, 4.0)
+_LARGEST_LOG = 500.0  # e^500 / p is a float, and e^eps - 1 = e^eps to the last digit beyond
+# (2): the interval is at most _APART |z| / slope long where |z| <= _SMALL_Z and that, times
+# |x| + s + 1, is at most _SHORT
+_APART, _SMALL_Z, _SHORT = 2.2, 0.05, 0.1
+# Newton's method for epsilon ends with a step, or a bracket, of this part of it
+_LAST_STEP, _LAST_BRACKET = 1e-13, 1e-14
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
 
@@ -81,7 +103,7 @@ def sum_up(a: float, s: float) -> float:
 
 def widest(distance: float) -> float:
     """An eps beyond which no float can hold delta, for means at most this far apart."""
-    return min(distance * (0.5 * distance + _FAR) * (1.0 + 1e-9) + 1e-300, 1e300)
+    return min(distance * (0.5 * distance + FAR_TAIL) * (1.0 + GENEROUS) + NOT_ZERO, HUGE)
 
 
 # --- one Gaussian ------------------------------------------------------------------------------
@@ -100,12 +122,12 @@ def _drop(lower: Array, upper: Array, upper_mills: Array, mu: float) -> Array:
     if mu >= _SMALL_MU:
         return _mills_array(lower) - upper_mills
     h = 0.5 * mu
-    v = np.minimum(upper - h, 1.5 * _FAR)  # beyond, no density is left
+    v = np.minimum(upper - h, 1.5 * FAR_TAIL)  # beyond, no density is left
     before = _mills_array(v)
     derivative = v * before - 1.0
     total = derivative.copy()
     scale = 1.0
-    for k in range(1, 5 if mu < 0.01 else 9):
+    for k in range(1, 5 if mu < _VERY_SMALL_MU else 9):
         before, derivative = derivative, v * derivative + k * before
         if k % 2 == 0:
             scale *= h * h / (k * (k + 1))
@@ -120,15 +142,15 @@ def _drop_error(right: Array, upper: Array, mu: float) -> Array:
     or with Taylor's series (1.3 + upper)(10 + upper); lower^2 for the density; and what the
     rounding of `lower` does to either.
     """
-    reach = np.minimum(upper, right + 10.0) + 1.3
-    loss = 8.0 * reach * np.minimum(1.0 / mu, 10.0 + reach)
-    loss += (right + 1.0) * (reach + min(1.0 / mu, 10.0))
-    return 2 * _U * (24.0 + right * right + loss)
+    reach = np.minimum(upper, right + SERIES_CONDITION) + MILLS_CONDITION
+    loss = 8.0 * reach * np.minimum(1.0 / mu, SERIES_CONDITION + reach)
+    loss += (right + 1.0) * (reach + min(1.0 / mu, SERIES_CONDITION))
+    return 2 * UNIT * (_SOME + right * right + loss)
 
 
 def _excess(lower: Array, upper: Array, upper_mills: Array, mu: float) -> tuple[Array, Array]:
     """phi(lower) (R(lower) - R(upper)) for upper = lower + mu >= 0, rounded up; and phi(lower)."""
-    v = np.minimum(lower, 1.5 * _FAR)
+    v = np.minimum(lower, 1.5 * FAR_TAIL)
     density = _density(v)
     if mu == 0.0:
         return np.zeros(lower.shape), density
@@ -146,14 +168,14 @@ def gaussian_terms(
     delta, slope = np.full(epsilon.shape, _TINY), np.zeros(epsilon.shape)
     for weight, mu in zip(weights, shifts, strict=True):
         if mu > 0.0:
-            u = np.minimum(epsilon / mu, mu + 2 * _FAR)
+            u = np.minimum(epsilon / mu, mu + 2 * FAR_TAIL)
             lower, upper = u - 0.5 * mu, u + 0.5 * mu
             mills = _mills_array(upper)
             # eps/mu and eps/mu - mu/2 are rounded separately from the mu of the formula
-            argument = 2 * _U * (1.0 / mu + np.minimum(upper, 2 * _FAR) + 1.3) * u
-            near = np.where(lower > -_FAR, np.minimum(argument, 1e-9), 0.0)
+            argument = 2 * UNIT * (1.0 / mu + np.minimum(upper, 2 * FAR_TAIL) + MILLS_CONDITION) * u
+            near = np.where(lower > -FAR_TAIL, np.minimum(argument, _MOST_ERROR), 0.0)
             excess, density = _excess(lower, upper, mills, mu)
-            delta += weight * excess * (1.0 + 4 * _U + near)
+            delta += weight * excess * (1.0 + 4 * UNIT + near)
             slope += weight * density * mills
     return delta, slope
 
@@ -176,10 +198,10 @@ class _Threshold:
         much of z may be noise.
         """
         p, q, a, d, s = self.p, self.q, self.a, self.d, self.s
-        m0 = q * np.expm1(np.minimum(a * (x - 0.5 * a) - e, 700.0))
-        m1 = p * np.expm1(np.minimum(d * (x - 0.5 * d) - e, 700.0))
+        m0 = q * np.expm1(np.minimum(a * (x - 0.5 * a) - e, LARGEST_EXPONENT))
+        m1 = p * np.expm1(np.minimum(d * (x - 0.5 * d) - e, LARGEST_EXPONENT))
         z, noise = m0 + m1, np.abs(m0) + np.abs(m1)
-        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), 1e-300)
+        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), NOT_ZERO)
         slope = a + (d - a) * share
         spread = ((d - a) * (d - a)) * share * (1.0 - share)
         if s > 0.0:
@@ -188,7 +210,7 @@ class _Threshold:
             share = (below + p) / (1.0 + below)
             slope += s * share
             spread -= s * s * share * (1.0 - share)
-        return z, slope, spread, 8 * _U * noise
+        return z, slope, spread, 8 * UNIT * noise
 
     def find(self, low: Array, high: Array, start: Array) -> _Threshold:
         """Halley's method on the log of the ratio, kept in a shrinking bracket."""
@@ -196,8 +218,7 @@ class _Threshold:
         x, e, active = found, self.e, np.arange(found.size)
         for step_number in range(_MOST_STEPS):
             z, slope, spread, noise = self.guess(x, e)
-            # nearer than this, (2) of the module's docstring costs less than a rounding error
-            far_off = np.abs(z) > np.maximum(1.5e-8 * slope / (np.abs(x) + 3.0), noise)
+            far_off = np.abs(z) > np.maximum(_THRESHOLD_FOUND * slope / (np.abs(x) + 3.0), noise)
             if not far_off.any():
                 break
             if not far_off.all():
@@ -207,10 +228,10 @@ class _Threshold:
                 )
             above = z > 0.0
             high, low = np.where(above, x, high), np.where(above, low, x)
-            near = np.minimum(np.maximum(z, -0.9), 4.0)
+            near = np.minimum(np.maximum(z, _PADE[0]), _PADE[1])
             r = near * (6.0 + near) / (6.0 + 4.0 * near)  # log(1 + z), nearly
-            if z.max() > 4.0:
-                r = np.where(z > 4.0, np.log1p(np.maximum(z, 0.0)), r)
+            if z.max() > _PADE[1]:
+                r = np.where(z > _PADE[1], np.log1p(np.maximum(z, 0.0)), r)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 step = r / slope
                 halley = 1.0 - 0.5 * step * spread / slope
@@ -237,7 +258,10 @@ class _Threshold:
         p, q, a, d, s = self.p, self.q, self.a, self.d, self.s
         self.x = x
         self.l0, self.l1 = a * (x - 0.5 * a), d * (x - 0.5 * d)
-        k0, k1 = np.minimum(self.l0 - self.e, _STEEP), np.minimum(self.l1 - self.e, _STEEP)
+        k0, k1 = (
+            np.minimum(self.l0 - self.e, ROOMY_EXPONENT),
+            np.minimum(self.l1 - self.e, ROOMY_EXPONENT),
+        )
         m0, m1 = q * np.expm1(k0), p * np.expm1(k1)
         z = m0 + m1
         # the arguments carry 2u|l| + u|k|, the products 5u
@@ -245,8 +269,8 @@ class _Threshold:
         argument1 = 2.0 * np.abs(self.l1) + np.abs(k1)
         error = (m0 + q) * argument0 + (m1 + p) * argument1
         error += 5.0 * (np.abs(m0) + np.abs(m1))
-        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), 1e-300)
-        self.slope = a + (d - a) * np.maximum(share - 1e-15 * (1.0 + share), 0.0)
+        share = (m1 + p) / np.maximum((m0 + q) + (m1 + p), NOT_ZERO)
+        self.slope = a + (d - a) * np.maximum(share - NINE_ROUNDINGS * (1.0 + share), 0.0)
         if s > 0.0:
             j = -s * (x + 0.5 * s)
             below, other = p * np.expm1(j), p * np.exp(j)
@@ -256,11 +280,11 @@ class _Threshold:
             z, error = (z - below) / base, error / base
             # for a small denominator the quotient itself has the smaller error
             plain = (q * np.exp(k0) + p * np.exp(k1)) / base
-            plain_error = plain * (np.maximum(argument0, argument1) + 3.0 * np.abs(j) + 16.0)
+            plain_error = plain * (np.maximum(argument0, argument1) + 3.0 * np.abs(j) + 16)
             better = plain_error < error
             z, error = np.where(better, plain - 1.0, z), np.where(better, plain_error, error)
-            self.slope += s * self.v * (1.0 - 1e-9)
-        self.z, self.error = z, _U * (error + 2.0 * np.abs(z))
+            self.slope += s * self.v * (1.0 - GENEROUS)
+        self.z, self.error = z, UNIT * (error + 2.0 * np.abs(z))
         return self
 
 
@@ -268,10 +292,10 @@ def _solve_up(p: float, a: float, d: float, e: Array, s: float = 0.0) -> _Thresh
     """For e >= 0: a/2 <= x, and either component alone gives an x that is too large."""
     low = np.full(e.shape, 0.5 * a)
     with np.errstate(over="ignore"):
-        alone = np.log1p(np.expm1(np.minimum(e, 500.0)) / p)
-        if e.max() > 500.0:
-            alone = np.where(e < 500.0, alone, e - math.log(p))
-        high = np.minimum(0.5 * d + alone / d, d + _FAR)
+        alone = np.log1p(np.expm1(np.minimum(e, _LARGEST_LOG)) / p)
+        if e.max() > _LARGEST_LOG:
+            alone = np.where(e < _LARGEST_LOG, alone, e - math.log(p))
+        high = np.minimum(0.5 * d + alone / d, d + FAR_TAIL)
         start = high
         if a > 0.0:
             high = np.minimum(high, 0.5 * a + (e - math.log1p(-p)) / a)
@@ -290,11 +314,13 @@ def _solve_down(p: float, a: float, d: float, e: Array) -> _Threshold:
         if a > 0.0:
             high = np.minimum(high, 0.5 * a + (e - math.log1p(-p)) / a)
         alone = 0.5 * d + np.log1p(np.maximum(np.expm1(e) / p, -1.0)) / d
-    alone = np.clip(alone, -_FAR, None)
+    alone = np.clip(alone, -FAR_TAIL, None)
     if a == 0.0:  # then that is the solution
         return _Threshold(p, a, d, e).at(np.minimum(alone, 0.5 * d))
     below = alone < 0.5 * a
-    low = np.where(below, np.maximum(alone - 1e-9 * (1.0 + np.abs(alone)), -_FAR), -_FAR)
+    low = np.where(
+        below, np.maximum(alone - GENEROUS * (1.0 + np.abs(alone)), -FAR_TAIL), -FAR_TAIL
+    )
     high = np.maximum(np.where(below, high, np.minimum(high, alone)), low)
     return _Threshold(p, a, d, e).find(low, high, high)
 
@@ -312,11 +338,11 @@ def _bound(
     plain = np.where(rise < 0.5, delta + np.maximum(rise, 0.0) * worst, 1.0)
     size = np.abs(z) + at.error
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        h = 2.2 * size / at.slope  # no number where both are 0, and then (2) is not used
-    near = (size <= 0.05) & (h * (np.abs(at.x) + at.s + 1.0) <= 0.1)
+        h = _APART * size / at.slope  # no number where both are 0, and then (2) is not used
+    near = (size <= _SMALL_Z) & (h * (np.abs(at.x) + at.s + 1.0) <= _SHORT)
     h = np.where(near, h, 0.0)
     sharp = delta + tail * rise + 1.5 * density * size * h
-    return np.where(near, np.minimum(sharp, plain), plain) * (1.0 + 8 * _U) + _TINY
+    return np.where(near, np.minimum(sharp, plain), plain) * (1.0 + 8 * UNIT) + _TINY
 
 
 _LOUD = np.errstate(over="ignore", invalid="ignore")  # errors of means too far apart; see `at`
@@ -348,11 +374,13 @@ def _rising(at: _Threshold) -> tuple[Array, Array]:
     if s > 0.0:
         upper = x + s
         part = at.v * density * _drop(x, upper, _mills_array(upper), s)
-        right = np.clip(x - a, 0.0, _FAR)
-        share = 4 * _U * (8.0 + s * (x + s) + right * right)
-        part *= 1.0 + _drop_error(np.minimum(x, _FAR), upper, s) + np.minimum(share, 1e-9)
+        right = np.clip(x - a, 0.0, FAR_TAIL)
+        share = 4 * UNIT * (8.0 + s * (x + s) + right * right)
+        part *= (
+            1.0 + _drop_error(np.minimum(x, FAR_TAIL), upper, s) + np.minimum(share, _MOST_ERROR)
+        )
         delta, tail = delta + part, np.maximum(tail - part, 0.0)
-    worst = 0.5 * np.exp(np.minimum(at.e, 700.0))
+    worst = 0.5 * np.exp(np.minimum(at.e, LARGEST_EXPONENT))
     return _bound(at, delta, tail, density, at.z, worst), tail
 
 
@@ -364,18 +392,18 @@ def backward_profile(p: float, a: float, d: float, epsilon: Array) -> tuple[Arra
     y = -at.x
     delta, total = np.zeros(y.shape), np.zeros(y.shape)
     for weight, mu, loss in ((at.q, a, at.l0), (p, d, at.l1)):
-        k = np.minimum(loss - e, _STEEP)
+        k = np.minimum(loss - e, ROOMY_EXPONENT)
         share = weight * np.exp(k)
         total += share
         if mu > 0.0:
-            error = 2 * _U * (12.0 + 4.0 * np.abs(loss) + np.abs(k))
-            delta += share * _profile_at(y, mu) * (1.0 + np.minimum(error, 1e-9))
-    delta *= (1.0 + 1e-15) / total
+            error = 2 * UNIT * (12 + 4.0 * np.abs(loss) + np.abs(k))
+            delta += share * _profile_at(y, mu) * (1.0 + np.minimum(error, _MOST_ERROR))
+    delta *= (1.0 + NINE_ROUNDINGS) / total
     mass = scipy.special.ndtr(-y)
     density = _density(y)
     tail = np.maximum(mass - delta, 0.0)
     # gamma_y = gamma/(1 + z): the test {Y > y} has F = delta_y - t z
-    worst = np.exp(np.minimum(-e, 700.0)) * 2.0
+    worst = np.exp(np.minimum(-e, LARGEST_EXPONENT)) * 2.0
     return _bound(at, delta, tail, density, -at.z, worst), tail
 
 
@@ -387,7 +415,7 @@ def _profile_at(y: Array, mu: float) -> Array:
     negative = y < -0.5 * mu
     if negative.any():
         e = mu * (y[negative] + 0.5 * mu)
-        delta[negative] = (np.exp(e) * delta[negative] - np.expm1(e)) * (1.0 + 12 * _U)
+        delta[negative] = (np.exp(e) * delta[negative] - np.expm1(e)) * (1.0 + 12 * UNIT)
     return delta
 
 
@@ -408,7 +436,7 @@ def reflected(epsilon: Array, forward: Profile, backward: Profile) -> Array:
     delta = np.empty(epsilon.shape)
     e = -epsilon[negative]
     shrink = np.exp(-e)
-    delta[negative] = np.minimum((shrink * backward(e)[0] - np.expm1(-e)) * (1.0 + 8 * _U), 1.0)
+    delta[negative] = np.minimum((shrink * backward(e)[0] - np.expm1(-e)) * (1.0 + 8 * UNIT), 1.0)
     if not negative.all():
         e = epsilon[~negative]
         delta[~negative] = np.where(e < math.inf, forward(e)[0], 0.0)
@@ -428,7 +456,7 @@ def tangents(profile: Profile, epsilon: Array) -> tuple[Array, Array]:
 
 
 def _blocks(epsilon: Array) -> list[Array]:
-    """What the allocator need not ask the system for is faster."""
+    """In parts of at most _BLOCK."""
     return np.array_split(epsilon, -(-epsilon.size // _BLOCK))
 
 
@@ -446,7 +474,7 @@ def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:
     settled = zero | never
     goal = np.where(settled, at_zero, delta)
     done = settled.copy()
-    x = np.where(done, 0.0, np.minimum((at_zero - goal) / np.maximum(slope, 1e-300), 0.5 * far))
+    x = np.where(done, 0.0, np.minimum((at_zero - goal) / np.maximum(slope, NOT_ZERO), 0.5 * far))
     for _ in range(_MOST_STEPS):
         if done.all():
             break
@@ -455,16 +483,16 @@ def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             step = np.where(done, 0.0, value / slope * np.log(value / goal))
         inside = (x + step > low) & (x + step < high)
-        done |= (np.abs(step) <= 1e-13 * x) | (high - low <= 1e-14 * high)
+        done |= (np.abs(step) <= _LAST_STEP * x) | (high - low <= _LAST_BRACKET * high)
         x = np.where(done, x, np.where(inside, x + step, 0.5 * (low + high)))
     # a bracket around x that holds the answer, and its left end
-    width = 1e-14 * x
+    width = _LAST_BRACKET * x
     for _ in range(_MOST_STEPS):
         high = np.minimum(x + width, far)
         short = ~(enough(high) | settled)
         if not short.any():
             break
-        width = np.where(short, 8.0 * width + 1e-300, width)
+        width = np.where(short, 8.0 * width + NOT_ZERO, width)
     low = np.maximum(x - 8.0 * width, 0.0)
     found = least(lambda e: enough(e) | settled, np.where(settled, high, low), high)
     return np.where(never, math.inf, np.where(zero, 0.0, found))

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftdp._checks import count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.interpolation._rounding import round_down, round_up
+from shiftdp._rounding import round_down, round_up
 from shiftdp.interpolation.closed_forms._shared import (
     best_window,
     bounded,

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftdp._checks import count
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.interpolation._rounding import round_up
+from shiftdp._rounding import round_up
 from shiftdp.interpolation.closed_forms._shared import (
     best_window,
     bounded,

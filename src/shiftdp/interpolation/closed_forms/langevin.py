@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import most
-from shiftdp.interpolation._rounding import round_up
+from shiftdp._rounding import round_up
 from shiftdp.interpolation.closed_forms._shared import bounded, horizon, stationary_factor
 from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best
 

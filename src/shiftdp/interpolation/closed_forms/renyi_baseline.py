@@ -10,7 +10,7 @@ import math
 
 from shiftdp._checks import count, finite
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.interpolation._rounding import round_up
+from shiftdp._rounding import round_up
 from shiftdp.interpolation.closed_forms._shared import contractive, horizon, one_minus_power, signal
 
 __all__ = ["renyi_cyclic", "renyi_full_batch"]

@@ -1,0 +1,197 @@
+"""The margins of rounding that the library adds to its numbers, with the reason for each size.
+
+A privacy bound has to stay a bound when it is computed in floats. Upper bounds are therefore raised
+and lower bounds lowered by more than their evaluation can be off, so that the float that comes out
+is a bound itself and not only close to one. What is proved by an argument that holds in one module
+only (the two verifiers, for instance) is named and explained there.
+
+**Counting roundings.** A sum, product, quotient or square root of floats is off by a part of at
+most `UNIT = 2^-53`: one rounding. A function of the C library (`exp`, `log`, `expm1`, `log1p`,
+`erf`) is off by at most one unit in the last place, `ULP`, which counts as two. Terms of one sign
+are added without amplifying the errors of the terms. So a value that took k roundings is a bound
+once it is multiplied by 1 + (k + 1) UNIT, the last one paying for that product. The margins below
+are named by how many roundings they pay for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftdp._checks import Array
+
+__all__ = [
+    "AMPLE",
+    "EIGHTEEN_ROUNDINGS",
+    "EIGHT_ROUNDINGS",
+    "FAR_TAIL",
+    "FOUR_ROUNDINGS",
+    "GENEROUS",
+    "HUGE",
+    "INVERTIBLE_EXPONENT",
+    "LARGEST_EXPONENT",
+    "LEAST",
+    "NINE_ROUNDINGS",
+    "NORMAL_EXPONENT",
+    "NOT_ZERO",
+    "PROVED",
+    "ROOMY_EXPONENT",
+    "SEVEN_ROUNDINGS",
+    "SPLITTER",
+    "STATED",
+    "THIRTY_SIX_ROUNDINGS",
+    "THREE_ROUNDINGS",
+    "ULP",
+    "UNIT",
+    "complement_down",
+    "round_down",
+    "round_up",
+    "scaled_up",
+    "stated_mu",
+]
+
+# --- roundings ---------------------------------------------------------------------------------
+
+UNIT = 2.0**-53
+"""The relative error of one correctly rounded operation: one rounding."""
+
+ULP = 2.0**-52
+"""A unit in the last place of 1: the error of a library function, two roundings."""
+
+THREE_ROUNDINGS = 4e-16
+"""A product or two and the product with the margin; absolutely, a difference of numbers below 1."""
+
+FOUR_ROUNDINGS = 2.0**-51
+"""A product, a sum and a quotient, for instance: `1.0 + FOUR_ROUNDINGS` is an exact float."""
+
+SEVEN_ROUNDINGS = 8e-16
+"""A library function and a few operations; absolutely, two differences of numbers below 1."""
+
+EIGHT_ROUNDINGS = 2.0**-50
+"""The same, where `1.0 + EIGHT_ROUNDINGS` is to be an exact float."""
+
+NINE_ROUNDINGS = 1e-15
+"""The usual margin of a formula: two or three library functions with a few operations."""
+
+EIGHTEEN_ROUNDINGS = 2e-15
+"""A formula in which the value of one library function is the argument of another, or two."""
+
+THIRTY_SIX_ROUNDINGS = 4e-15
+"""A formula of that kind with a dozen operations, or with an error of SciPy's special functions."""
+
+AMPLE = 1e-12
+"""4,500 ULP: for results of long sums, and of special functions, whose errors are not counted one
+by one. A part of 1e-12 of an epsilon or delta is no loss to anybody."""
+
+GENEROUS = 1e-9
+"""For ends of brackets and for cut-offs, which need not be sharp but must be on their side."""
+
+# --- the ends of the range of floats -----------------------------------------------------------
+
+LEAST = 5e-324
+"""The least positive float. A subnormal product is off by half of it, whatever its size."""
+
+NOT_ZERO = 1e-300
+"""Stands in for 0 as a divisor or under a logarithm: its reciprocal is still a float."""
+
+HUGE = 1e300
+"""Stands in for infinity where a product with 0, or a difference, would otherwise be no number."""
+
+NORMAL_EXPONENT = 708.0
+"""exp(-708) = 3e-308 is the last normal float: smaller ones have lost digits, and count as 0."""
+
+LARGEST_EXPONENT = 700.0
+"""Exponents are cut off here: exp(700) = 1e304 is a float, exp(710) is not."""
+
+INVERTIBLE_EXPONENT = 690.0
+"""The same where the product with a few more factors has to be a float: exp(690) = 1e299."""
+
+ROOMY_EXPONENT = 600.0
+"""The same where large factors, or a few exponentials, are multiplied: exp(600) = 4e260."""
+
+SPLITTER = 2.0**27 + 1.0
+"""Veltkamp's constant: multiplying by it splits a float into two halves of at most 26 bits."""
+
+FAR_TAIL = 40.0
+"""Phi(-40) = 1e-350 is below the least positive float: no tail is worth anything beyond."""
+
+# --- closed forms and what is stated for them --------------------------------------------------
+#
+# A closed form of `interpolation` takes a few dozen roundings on well-conditioned terms, so its
+# relative error stays under 2^-47, which is 64 of them.
+#
+# A mu that is stated together with shifts has to be at least what a verifier proves with them,
+# which rounds every step upwards and computes powers and logarithms by another library. Three
+# errors count.
+#
+# - The amounts. They are quotients of geometric sums and powers `exp(N log c)`. The exponent is at
+#   most 745 in size (beyond, the power is 0), and is off by a part 2^-52, which moves the power by
+#   a part of at most 745 * 2^-52 < 2^-42; everything else errs by under 2^-47. The energy of a
+#   block is a minimum over feasible shifts, so wrong amounts raise it in proportion to their error
+#   only.
+# - The distances. The verifier adds a part of at most 2^-50 to the distance in every step that it
+#   follows without a shift (`interpolation.verify`), which is what `tail` counts.
+# - The sum, its root, and the verifier's own last factors: a part of under 2^-46.
+
+_CLOSED_FORM = 2.0**-47  # see above
+
+STATED = 1e-12
+"""A mu is stated above its float evaluation by this part: five times the first and third error."""
+
+PROVED = 2.0**-40
+"""A mu that a verifier proved is stated above it by this part: a verifier elsewhere may have
+logarithms that round differently, in exponents of up to 745, and has to come out below."""
+
+_FOLLOWED_STEP = 2.0**-50  # what the verifier adds in a step that it follows without a shift
+_MOST_FOLLOWED = 2**30  # more steps than this no verifier follows one by one
+_UNDERFLOWN_POWER = 2.0**-500  # pays for powers of c that underflow, and for their square roots
+_TERM = 2.0**-51  # four roundings for each term of a product or of a sum
+
+
+def stated_mu(mu: float, tail: int = 0) -> float:
+    """The mu to state for a closed form whose float evaluation is `mu`.
+
+    Args:
+        mu: the value in floats. 0 may be a power that underflowed, and does not stay 0.
+        tail: steps through which a verifier may have to carry the distance without a shift.
+
+    >>> 0.0 < stated_mu(0.0) < 1e-150, 1.0 < stated_mu(1.0) <= 1.0 + 2e-12
+    (True, True)
+    """
+    followed = min(tail, _MOST_FOLLOWED) * _FOLLOWED_STEP
+    return mu * (1.0 + STATED + followed) + _UNDERFLOWN_POWER
+
+
+def round_up(value: float) -> float:
+    """A float above the exact value of a closed form whose float evaluation is `value` >= 0."""
+    return value * (1.0 + _CLOSED_FORM)
+
+
+def round_down(value: float, operations: int = 0) -> float:
+    """A float below the exact value; `operations` is the length of a product or sum in it.
+
+    >>> round_down(1.0) < 1.0 < round_up(1.0)
+    True
+    """
+    return max(0.0, value * (1.0 - _CLOSED_FORM - operations * _TERM))
+
+
+# --- roundings that no factor can express ------------------------------------------------------
+
+
+def complement_down(x: Array) -> Array:
+    """The greatest float that is at most 1 - x, for x in [0, 1].
+
+    >>> float(complement_down(np.array(1e-300))), float(complement_down(np.array(0.25)))
+    (0.9999999999999999, 0.75)
+    """
+    value = 1.0 - x
+    # 1 - value is exact wherever 1 - x is not
+    too_large = 1.0 - value < x
+    return np.where(too_large, np.nextafter(value, 0.0), value)
+
+
+def scaled_up(weight: float | Array, x: Array) -> Array:
+    """weight x, rounded up, for weight in [0, 1]: what is positive stays so when it underflows."""
+    # the last term is for subnormal products, which are rounded by half of it twice at most
+    scaled = weight * x * (1 + THREE_ROUNDINGS) + LEAST
+    return np.where((x > 0.0) & (weight > 0.0), scaled, 0.0)
