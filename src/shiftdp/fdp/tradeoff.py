@@ -14,28 +14,42 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
-from shiftdp._rounding import LEAST, NINE_ROUNDINGS, THREE_ROUNDINGS, complement_down
+from shiftdp._rounding import (
+    AMPLE,
+    LEAST,
+    NINE_ROUNDINGS,
+    NORMAL_EXPONENT,
+    THIRTY_SIX_ROUNDINGS,
+    THREE_ROUNDINGS,
+    complement_down,
+)
 from shiftdp.fdp.duality import tradeoff_from_profile
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["TradeoffFunction", "several", "tradeoff"]
+__all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "tradeoff"]
 
+DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
+_RELATIVE, _ABSOLUTE = 2e-12, 4e-15  # what is at most added to the epsilon of a closed form
+_LINEAR = 1e-6  # epsilons below, of pure DP, whose square is nothing beside 1
 
 
 class TradeoffFunction(ABC):
     """An immutable tradeoff function on [0, 1]; all methods are vectorised."""
+
+    type_name: ClassVar[str] = ""  # in documents; "" for functions that have no written form
 
     # --- what a subclass says ---
 
@@ -98,11 +112,6 @@ class TradeoffFunction(ABC):
         """Whether the profile has no kinks but at eps = 0."""
         return self._smooth
 
-    @property
-    def _composed(self) -> bool:
-        """Whether the profile is composed numerically: costly to ask, and known to a width."""
-        return False
-
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         """delta(eps) and the slope P(loss > eps) = -d delta / d e^eps, for eps >= 0.
 
@@ -123,16 +132,27 @@ class TradeoffFunction(ABC):
     def _gaussian_below(self) -> tuple[float, float]:
         """mu and q with f >= G(mu) (x) h_q; loose, for where nothing better can be computed.
 
-        A function that is (eps, q)-DP both ways is bounded by f_{eps,0} (x) h_q, and f_{eps,0}, two
-        lines that meet at x = 1/(1 + e^eps), by the Gaussian through that point: Phi(-mu/2) = x. As
-        Phi(-v) <= e^{-v^2/2}/2 and x >= e^-eps/2, mu = 2 sqrt(2 eps) is large enough.
+        A function that is (eps, q)-DP both ways is bounded by f_{eps,0} (x) h_q.
         """
         sides = (self, self.inverse())
         q = max(float(f._delta(np.array([math.inf]))[0]) for f in sides)
         if q >= 1.0:
             return 0.0, 1.0
         eps = max(float(f._epsilon(np.array([q]))[0]) for f in sides)
-        return 2.0 * math.sqrt(2.0 * eps) * (1.0 + NINE_ROUNDINGS), q
+        return _pure_dp_mu(eps), q
+
+    @property
+    def _record_first(self) -> bool | None:
+        """Whether f is T(with a record, without it), and not T(without, with); None if unknown."""
+        return None
+
+    def _deflated(self, factor: float) -> TradeoffFunction:
+        """f with its mu multiplied by a factor below 1, where it is made of Gaussians."""
+        return self
+
+    def _parameters(self) -> dict[str, Any]:
+        """What the constructor takes to make an equal function."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def _join(self, product: Product, k: int) -> None:
         """Enter a product k times: what this function is made of, or itself."""
@@ -228,6 +248,35 @@ class TradeoffFunction(ABC):
 
         return Maximum((self, self.inverse()))
 
+    def worse_direction(self) -> TradeoffFunction:
+        """min{f, f^-1}**: what holds of two data sets, whichever comes first.
+
+        >>> from shiftdp.fdp import PoissonZeroOut
+        >>> f = PoissonZeroOut(p=0.01, a=0.0, s=1.0)
+        >>> f.worse_direction().delta(0.005) == max(f.delta(0.005), f.inverse().delta(0.005))
+        True
+        """
+        if self.symmetric:
+            return self
+        from shiftdp.fdp.functions.envelope import Minimum
+
+        return Minimum((self.inverse(), self))
+
+    @property
+    def directions(self) -> tuple[TradeoffFunction, TradeoffFunction]:
+        """What f says of T(without, with) and of T(with, without) one record.
+
+        Under Poisson sampling and zero-out adjacency the two differ, and f is the worse of them.
+        An attacker faces the same one in every release, so each is composed on its own, and the
+        worse product counts. Functions that do not tell the directions apart give themselves twice.
+
+        >>> from shiftdp.fdp import PoissonZeroOut
+        >>> f = PoissonZeroOut(p=0.01, a=0.0, s=1.0)
+        >>> f.worse_direction().directions == (f.inverse(), f)
+        True
+        """
+        return self, self
+
     def subsample(self, p: float) -> TradeoffFunction:
         """C_p(f): the same mechanism on a random share p of the records. [BSA24, Def cp]"""
         from shiftdp.fdp.functions.subsampling import subsample
@@ -245,6 +294,100 @@ class TradeoffFunction(ABC):
         from shiftdp.fdp.composition.product import power
 
         return power(self, count("k", k, 0))
+
+    # --- what the parts of the library that hold a function ask ---
+
+    @property
+    def gdp_mu(self) -> float | None:
+        """The parameter of Gaussian differential privacy where f is G(mu), else None.
+
+        >>> from shiftdp.fdp import GaussianTradeoff, LaplaceTradeoff
+        >>> GaussianTradeoff(0.5).gdp_mu, LaplaceTradeoff(0.5).gdp_mu
+        (0.5, None)
+        """
+        return None
+
+    def implied_mu(self) -> float:
+        """The mu of a Gaussian tradeoff function that lies below f, or infinity if none is known.
+
+        A mixture leaks as its worst part in the far tail, and a random batch as if its record took
+        part each time.
+
+        >>> from shiftdp.fdp import GaussianTradeoff, Mixture
+        >>> Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)]).implied_mu()
+        1.0
+        """
+        mu, failure = self._gaussian_below()
+        return mu if failure == 0.0 else math.inf
+
+    def split_failure(self) -> tuple[TradeoffFunction, float]:
+        """g and q with f = g (x) h_q: what holds unless a failure of probability q happens."""
+        return self, 0.0
+
+    @property
+    def composed(self) -> bool:
+        """Whether the profile is composed numerically: costly to ask, and known to a width."""
+        return False
+
+    @property
+    def accuracy(self) -> float:
+        """To which width epsilon is composed; the default where f is a closed form."""
+        return DEFAULT_ACCURACY
+
+    def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
+        """A number not above the epsilon that exact arithmetic would give.
+
+        With `epsilon` it encloses the numerical error. `inflation` is the part by which the mu of
+        Gaussians may have been rounded up before they were given.
+        """
+        above = self._deflated(1.0 - inflation).epsilon(delta)
+        return max(0.0, above * (1.0 - _RELATIVE) - _ABSOLUTE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """f in dictionaries, lists, numbers and strings; `from_dict` reads it.
+
+        >>> from shiftdp.fdp import GaussianTradeoff
+        >>> GaussianTradeoff(0.5).subsample(0.1).to_dict()
+        {'type': 'subsampled', 'base': {'type': 'gaussian', 'mu': 0.5}, 'p': 0.1}
+        """
+        if not self.type_name:
+            raise InvalidInput("tradeoff", self, "has no JSON form", "certify the run anew")
+        fields = self._parameters().items()
+        return {"type": self.type_name, **{name: _plain(value) for name, value in fields}}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> TradeoffFunction:
+        """The function that `to_dict` wrote."""
+        from shiftdp.fdp.documents import tradeoff_from_dict
+
+        return tradeoff_from_dict(data)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, TradeoffFunction):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _pure_dp_mu(epsilon: float) -> float:
+    """mu with Phi(-mu/2) = 1/(1 + e^eps), rounded up: G(mu) lies below f_{eps,0}.
+
+    f_{eps,0} is two lines that meet at x = 1/(1 + e^eps), and the convex G(mu) goes through their
+    three ends: (0, 1), (x, x) and (1, 0). For large eps, Phi(-v) <= e^{-v^2/2}/2 and x >= e^-eps/2
+    show that 2 sqrt(2 eps) is enough; for small eps, Phi(v) - 1/2 >= v phi(v) and
+    1/2 - x <= eps/4 that eps sqrt(pi/2) e^{v^2/2} is, with v = mu/2.
+    """
+    if epsilon == 0.0:
+        return 0.0
+    if epsilon > NORMAL_EXPONENT:  # e^-eps is no normal number
+        return 2.0 * math.sqrt(2.0 * epsilon) * (1.0 + NINE_ROUNDINGS)
+    if epsilon < _LINEAR:
+        return math.nextafter(epsilon * math.sqrt(0.5 * math.pi) * (1.0 + AMPLE), math.inf)
+    x = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+    # near 1/2 the error of x counts absolutely
+    return -2.0 * float(scipy.special.ndtri(x)) * (1.0 + AMPLE) + THIRTY_SIX_ROUNDINGS
 
 
 def tradeoff(name: str, value: Any) -> TradeoffFunction:

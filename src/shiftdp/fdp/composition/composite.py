@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp._checks import Array, number_in
+from shiftdp._checks import Array, count, number_in
 from shiftdp._errors import ShiftdpError
 from shiftdp._rounding import (
     EIGHTEEN_ROUNDINGS,
@@ -26,7 +26,7 @@ from shiftdp.fdp.composition.grid_law import GridLaw
 from shiftdp.fdp.composition.loose_product import LooseProduct
 from shiftdp.fdp.duality import smooth_tradeoff, tradeoff_from_profile
 from shiftdp.fdp.search.saddle import Saddle, find_saddle
-from shiftdp.fdp.tradeoff import TradeoffFunction
+from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY, TradeoffFunction, tradeoff
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
@@ -38,7 +38,7 @@ _BUCKETS = 26  # down to 1e-312
 _ROUNDS = 6  # refinements of a mesh
 _COARSE = 30.0  # how much coarser a composition is that only has to show "clearly below"
 _FREE, _FINER = 45_000, 0.4  # points that cost next to nothing, and how much finer for their sake
-_ACCURACY, _FINEST = 1e-3, 1e-9  # of epsilon: unless told, and the best that may be asked for
+_FINEST = 1e-9  # the best accuracy of epsilon that may be asked for
 _TYPICAL = 1e-3  # the delta on which the curve of the first twelve decades is centred
 _BELOW = 0.01  # masses are kept down to this part of the smallest delta asked for
 # The mesh h at which (theta + 1) h^2 / 8 a factor uses up the accuracy has h^2 of 8 of these; some
@@ -91,8 +91,10 @@ class Composite(TradeoffFunction):
     (True, True)
     """
 
+    type_name = "product"
+
     factors: tuple[tuple[TradeoffFunction, int], ...]
-    accuracy: float = _ACCURACY
+    accuracy: float = DEFAULT_ACCURACY
     _pairs: dict[int, list[_Pair]] = field(default_factory=dict, repr=False, compare=False)
     _curves: dict[int, _Pair | None] = field(default_factory=dict, repr=False, compare=False)
     _failed: dict[tuple[int, float, float], _Pair | None] = field(
@@ -104,6 +106,8 @@ class Composite(TradeoffFunction):
 
     def __post_init__(self) -> None:
         number_in("accuracy", self.accuracy, _FINEST, 1.0)
+        factors = ((tradeoff("factor", f), count("multiplicity", k)) for f, k in self.factors)
+        object.__setattr__(self, "factors", tuple(factors))
 
     def within(self, accuracy: float) -> Composite:
         """The same product with intervals of another width."""
@@ -118,8 +122,14 @@ class Composite(TradeoffFunction):
         return any(f._curved for f, _ in self.factors)
 
     @property
-    def _composed(self) -> bool:
+    def composed(self) -> bool:
         return True
+
+    @property
+    def _record_first(self) -> bool | None:
+        """Known where all factors that are not symmetric agree."""
+        found = {f._record_first for f, _ in self.factors if not f.symmetric}
+        return found.pop() if len(found) == 1 else None
 
     def inverse(self) -> TradeoffFunction:
         if self.symmetric:
@@ -127,8 +137,8 @@ class Composite(TradeoffFunction):
         return Composite(tuple((f.inverse(), k) for f, k in self.factors), self.accuracy)
 
     def _join(self, product: Product, k: int) -> None:
-        for f, count in self.factors:
-            f._join(product, k * count)
+        for f, times in self.factors:
+            f._join(product, k * times)
 
     def _log_moment(self, order: float) -> float:
         """Losses add up, so the moments of independent factors are multiplied."""
@@ -211,6 +221,9 @@ class Composite(TradeoffFunction):
         if pair is None:
             return 0.0, high
         return min(float(pair.below.epsilon(at, near=pair.above.epsilon(at))[0]), high), high
+
+    def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
+        return self.epsilon_between(delta)[0]
 
     def _epsilon(self, delta: Array) -> Array:
         epsilon = np.full(delta.shape, math.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class ApproxDPTradeoff(TradeoffFunction):
     >>> round(f.epsilon(1e-5), 12), f.delta(2.0)
     (1.0, 1e-05)
     """
+
+    type_name = "approx_dp"
 
     budget_epsilon: float
     budget_delta: float
@@ -83,6 +85,9 @@ class ApproxDPTradeoff(TradeoffFunction):
         epsilon = np.minimum(epsilon + THREE_ROUNDINGS * e, e)
         epsilon = np.where(delta >= self._delta(np.zeros(1)), 0.0, np.maximum(epsilon, 0.0))
         return np.where(delta < d, math.inf, epsilon)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"epsilon": self.budget_epsilon, "delta": self.budget_delta}
 
     def _largest_loss(self) -> float:
         return self.budget_epsilon

@@ -35,6 +35,8 @@ class Minimum(TradeoffFunction):
     0.126937
     """
 
+    type_name = "minimum"
+
     components: tuple[TradeoffFunction, ...]
 
     def __init__(self, components: Iterable[TradeoffFunction]) -> None:
@@ -55,7 +57,7 @@ class Minimum(TradeoffFunction):
 
     def _beta(self, alpha: Array) -> Array:
         parts = self.components
-        if any(f._composed for f in parts) and all(f._curved for f in parts):
+        if any(f.composed for f in parts) and all(f._curved for f in parts):
             return smooth_tradeoff(self, alpha)
         return super()._beta(alpha)
 
@@ -73,6 +75,28 @@ class Minimum(TradeoffFunction):
     def _known(self) -> dict[float, float]:
         """What was answered: products are costly, and asked more than once."""
         return {}
+
+    @property
+    def directions(self) -> tuple[TradeoffFunction, TradeoffFunction]:
+        if len(self.components) == 2:
+            one, two = self.components
+            if one._record_first is not None and one.inverse() == two:
+                return (two, one) if one._record_first else (one, two)
+        return self, self
+
+    @property
+    def composed(self) -> bool:
+        return any(f.composed for f in self.components)
+
+    @property
+    def accuracy(self) -> float:
+        return self.components[0].accuracy
+
+    def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
+        # the largest exact epsilon is at least that of the first, which is mostly the larger
+        if self.composed:
+            return self.components[0].epsilon_below(delta, inflation)
+        return super().epsilon_below(delta, inflation)
 
     def _gaussian_below(self) -> tuple[float, float]:
         return worst_gaussian(self.components)
@@ -94,6 +118,8 @@ class Maximum(TradeoffFunction):
     >>> Maximum([ApproxDPTradeoff(1.0), GaussianTradeoff(1.0)]).delta(1.0)
     0.0
     """
+
+    type_name = "maximum"
 
     components: tuple[TradeoffFunction, ...]
 
@@ -153,6 +179,10 @@ class Maximum(TradeoffFunction):
         height = self._profiles(eps).min(axis=0)
         kept = _lower_hull(eps, height)
         return eps[kept], height[kept]
+
+    @property
+    def composed(self) -> bool:
+        return any(f.composed for f in self.components)
 
     def _gaussian_below(self) -> tuple[float, float]:
         # f >= one of them, which may be any: the one with the least chance of a failure

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WithFailure"]
 
+_ROUNDED_UP = 1e-3  # the part by which a probability of failure may be larger than it has to be
+
 
 @dataclass(frozen=True)
 class WithFailure(TradeoffFunction):
@@ -29,6 +31,8 @@ class WithFailure(TradeoffFunction):
     >>> f.epsilon(1e-6), round(f.epsilon(1e-5), 6)
     (inf, 4.401708)
     """
+
+    type_name = "with_failure"
 
     base: TradeoffFunction
     failure: float
@@ -62,8 +66,39 @@ class WithFailure(TradeoffFunction):
         epsilon = self.base._epsilon(np.clip(left, 0.0, 1.0))
         return np.where(delta < self.failure, math.inf, epsilon)
 
+    @property
+    def directions(self) -> tuple[TradeoffFunction, TradeoffFunction]:
+        without, there = self.base.directions
+        if without == there:
+            return self, self
+        return WithFailure(without, self.failure), WithFailure(there, self.failure)
+
+    @property
+    def _record_first(self) -> bool | None:
+        return self.base._record_first
+
+    def split_failure(self) -> tuple[TradeoffFunction, float]:
+        return self.base, self.failure
+
+    @property
+    def composed(self) -> bool:
+        return self.base.composed
+
+    @property
+    def accuracy(self) -> float:
+        return self.base.accuracy
+
+    def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
+        least = self.failure * (1.0 - _ROUNDED_UP)
+        left = (delta - least) / (1.0 - least) * (1.0 + NINE_ROUNDINGS)
+        if left >= 1.0:
+            return 0.0
+        return self.base.epsilon_below(left, inflation) if left > 0.0 else math.inf
+
     def _gaussian_below(self) -> tuple[float, float]:
         mu, q = self.base._gaussian_below()
+        if self.failure == 0.0:
+            return mu, q
         return mu, min(1.0, (q + self.failure) * (1 + NINE_ROUNDINGS) + 2 * LEAST)
 
     def _log_moment(self, order: float) -> float:

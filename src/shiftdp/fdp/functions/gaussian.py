@@ -47,6 +47,8 @@ class GaussianTradeoff(TradeoffFunction):
     GaussianTradeoff(mu=5.0)
     """
 
+    type_name = "gaussian"
+
     mu: float
 
     def __post_init__(self) -> None:
@@ -125,8 +127,15 @@ class GaussianTradeoff(TradeoffFunction):
             1 + NINE_ROUNDINGS
         ) + 2 * LEAST
 
+    @property
+    def gdp_mu(self) -> float:
+        return self.mu
+
     def _gaussian_below(self) -> tuple[float, float]:
         return self.mu, 0.0
+
+    def _deflated(self, factor: float) -> TradeoffFunction:
+        return GaussianTradeoff(self.mu * factor)
 
     def _join(self, product: Product, k: int) -> None:
         """G(mu_1) (x) G(mu_2) = G(sqrt(mu_1^2 + mu_2^2)). [BSA24, Lemma various (c)]"""

@@ -25,6 +25,8 @@ class Identity(TradeoffFunction):
     (0.75, 0.0)
     """
 
+    type_name = "identity"
+
     @property
     def symmetric(self) -> bool:
         return True
@@ -39,6 +41,10 @@ class Identity(TradeoffFunction):
         return np.zeros(delta.shape)
 
     def _log_moment(self, order: float) -> float:
+        return 0.0
+
+    @property
+    def gdp_mu(self) -> float:
         return 0.0
 
     def _join(self, product: Product, k: int) -> None:

@@ -34,6 +34,8 @@ class LaplaceTradeoff(TradeoffFunction):
     (0.221199, 0.0)
     """
 
+    type_name = "laplace"
+
     mu: float
 
     def __post_init__(self) -> None:

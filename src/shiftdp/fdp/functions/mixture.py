@@ -32,6 +32,8 @@ class Mixture(TradeoffFunction):
     (0.066883, 4.212444)
     """
 
+    type_name = "mixture"
+
     components: tuple[TradeoffFunction, ...]
     weights: tuple[float, ...]
 
@@ -81,6 +83,13 @@ class Mixture(TradeoffFunction):
 
     def _gaussian_below(self) -> tuple[float, float]:
         return worst_gaussian(self.components)
+
+    def _deflated(self, factor: float) -> TradeoffFunction:
+        return Mixture((f._deflated(factor) for f in self.components), self.weights)
+
+    @property
+    def composed(self) -> bool:
+        return any(f.composed for f in self.components)
 
     def _log_moment(self, order: float) -> float:
         parts = zip(self.weights, self.components, strict=True)

@@ -39,6 +39,8 @@ class PiecewiseLinear(TradeoffFunction):
     (0.625, 0.5, 1.098612)
     """
 
+    type_name = "piecewise_linear"
+
     def __init__(self, alpha: ArrayLike, beta: ArrayLike) -> None:
         a = array_in("alpha", alpha, 0.0, 1.0)
         b = array_in("beta", beta, 0.0, 1.0)

@@ -47,6 +47,8 @@ class PoissonZeroOut(SampledStep):
     (0.000963144, 0.002635151)
     """
 
+    type_name = "poisson_zero_out"
+
     swapped: bool = False
 
     def __post_init__(self) -> None:
@@ -62,6 +64,10 @@ class PoissonZeroOut(SampledStep):
 
     def inverse(self) -> TradeoffFunction:
         return self if self.symmetric else replace(self, swapped=not self.swapped)
+
+    @property
+    def _record_first(self) -> bool | None:
+        return None if self.symmetric else not self.swapped
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         profile = forward_profile if self.swapped else backward_profile
@@ -98,6 +104,8 @@ class PoissonReplaceOne(SampledStep):
     >>> round(f.delta(0.01), 9), round(f.epsilon(1e-5), 9)
     (0.003327579, 0.209371556)
     """
+
+    type_name = "poisson_replace_one"
 
     @property
     def _span(self) -> float:

@@ -98,6 +98,10 @@ class SampledStep(TradeoffFunction):
             return self._simple._log_moment(order)
         return self._own_log_moment(order)
 
+    @property
+    def gdp_mu(self) -> float | None:
+        return None if self._simple is None else self._simple.mu
+
     def _gaussian_below(self) -> tuple[float, float]:
         """Of the pairs of components none is farther apart, and divergences are jointly convex."""
         return self._span, 0.0

@@ -54,6 +54,8 @@ class ShiftedSubsampled(SampledStep):
     (0.002320261, 0.396130835)
     """
 
+    type_name = "shifted_subsampled"
+
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         p, a, d = self.p, self.a, self._d
         apart = epsilon <= 0.5 * a * d * (1 + NINE_ROUNDINGS)

@@ -53,6 +53,8 @@ def subsample(f: TradeoffFunction, p: float) -> TradeoffFunction:
 class Subsampled(TradeoffFunction):
     """C_p(f) for 0 < p <= 1; always symmetric."""
 
+    type_name = "subsampled"
+
     base: TradeoffFunction
     p: float
 
@@ -92,6 +94,10 @@ class Subsampled(TradeoffFunction):
             _before_sampling(epsilon, self.p) * (1.0 - EIGHTEEN_ROUNDINGS)
         )
         return scaled_up(self.p, delta), tail
+
+    @property
+    def composed(self) -> bool:
+        return self.base.composed
 
     def _gaussian_below(self) -> tuple[float, float]:
         """C_p(f) >= g wherever f >= g for a symmetric g, as g <= Id."""
