@@ -31,6 +31,7 @@ from shiftdp.last_iterate import certify as certify
 from shiftdp.privacy import BudgetExceeded as BudgetExceeded
 from shiftdp.privacy import ImpossibleBudget as ImpossibleBudget
 from shiftdp.privacy import Ledger as Ledger
+from shiftdp.privacy import calibrate as calibrate
 from shiftdp.privacy import calibrate_batch_size as calibrate_batch_size
 from shiftdp.privacy import calibrate_diameter as calibrate_diameter
 from shiftdp.privacy import calibrate_epochs as calibrate_epochs

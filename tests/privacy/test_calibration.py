@@ -30,6 +30,7 @@ from shiftdp.privacy import (
     Budget,
     ImpossibleBudget,
     budget_of,
+    calibrate,
     calibrate_batch_size,
     calibrate_diameter,
     calibrate_epochs,
@@ -37,7 +38,8 @@ from shiftdp.privacy import (
     calibrate_noise,
     calibrate_strong_convexity,
 )
-from shiftdp.privacy.parameters import scaled, with_parameter
+from shiftdp.privacy.calibration import scaled
+from shiftdp.privacy.parameters import with_parameter
 from tests.last_iterate.random_runs import cyclic_runs, full_batch_runs
 
 A_LITTLE = 1e-6
@@ -459,14 +461,14 @@ def test_the_exponential_mechanism() -> None:
     for terms in KINDS:
         assert met(terms, run, calibrate_diameter(run, plain, **terms))
         assert met(terms, run, calibrate_strong_convexity(run, plain, **terms))
-    for calibrate in (
+    for calibrator in (
         calibrate_noise,
         calibrate_epochs,
         calibrate_learning_rate,
         calibrate_batch_size,
     ):
         with pytest.raises(InvalidInput, match="ExponentialMechanism"):
-            calibrate(run, plain, mu=0.5)
+            calibrator(run, plain, mu=0.5)
 
 
 def test_random_batches_and_losses() -> None:
@@ -500,18 +502,50 @@ def test_the_nearest_budget_is_possible(terms: dict[str, Any]) -> None:
 
 def test_impossible_losses_name_the_nearest_budget() -> None:
     run = NoisyCGD(n=300, batch_size=30, epochs=10, learning_rate=0.1, noise=0.15)
-    for calibrate in (calibrate_diameter, calibrate_strong_convexity):
+    for calibrator in (calibrate_diameter, calibrate_strong_convexity):
         with pytest.raises(ImpossibleBudget) as refusal:
-            calibrate(run, STRONG, epsilon=0.01, delta=1e-5)
+            calibrator(run, STRONG, epsilon=0.01, delta=1e-5)
         nearest = refusal.value.nearest.limit
         assert met(
             {"epsilon": nearest, "delta": 1e-5},
             run,
-            calibrate(run, STRONG, epsilon=nearest, delta=1e-5),
+            calibrator(run, STRONG, epsilon=nearest, delta=1e-5),
         )
 
 
+@pytest.mark.parametrize(
+    ("parameter", "calibrator"),
+    [
+        ("noise", calibrate_noise),
+        ("epochs", calibrate_epochs),
+        ("learning_rate", calibrate_learning_rate),
+        ("batch_size", calibrate_batch_size),
+        ("strong_convexity", calibrate_strong_convexity),
+        ("diameter", calibrate_diameter),
+    ],
+)
+def test_every_calibrator_answers_with_what_it_was_given_but_for_the_parameter(
+    parameter: str, calibrator: Any
+) -> None:
+    run = NoisyCGD(n=200, batch_size=20, epochs=10, learning_rate=0.1, noise=0.1)
+    geometry = Geometry(strong_convexity=0.1, smoothness=10.0, sensitivity=1.0)
+    terms: dict[str, Any] = {"epsilon": 2.6, "delta": 1e-5}
+    found = calibrate(run, geometry, parameter=parameter, **terms)
+    assert met(terms, *found)
+    of_run = parameter in ("noise", "epochs", "learning_rate", "batch_size")
+    assert found[0 if of_run else 1] == calibrator(run, geometry, **terms)
+    assert found[1 if of_run else 0] is (geometry if of_run else run)
+    before, after = (run, found[0]) if of_run else (geometry, found[1])
+    assert type(after) is type(before)
+    changed = {name for name, value in vars(after).items() if value != vars(before)[name]}
+    follows = {"epochs": {"steps"}, "batch_size": {"batch_size", "steps"}}
+    follows["strong_convexity"] = {"strong_convexity", "smoothness"}
+    assert changed == follows.get(parameter, {parameter})
+
+
 def test_what_has_no_answer_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="parameter='sensitivity' is not known"):
+        calibrate(CYCLIC, MNIST, parameter="sensitivity", mu=1.0)
     harmless = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=0.0)
     with pytest.raises(InvalidInput, match="sensitivity"):
         calibrate_noise(CYCLIC, harmless, mu=1.0)
@@ -520,16 +554,16 @@ def test_what_has_no_answer_is_refused() -> None:
     run = NoisySGD(n=200, batch_size=10, steps=40, learning_rate=0.1, noise=1.0)
     with pytest.raises(InvalidInput, match="budget"):
         calibrate_noise(CYCLIC, MNIST)
-    for calibrate in (calibrate_diameter, calibrate_strong_convexity):
+    for calibrator in (calibrate_diameter, calibrate_strong_convexity):
         with pytest.raises(InvalidInput, match="does not depend"):
-            calibrate(run, STRONG, bounds="composition", mu=1.0)
+            calibrator(run, STRONG, bounds="composition", mu=1.0)
 
 
 def test_where_nothing_is_kept_private() -> None:
     """A single step whose mu is 32 gives an advantage of 1 to the last digit."""
     run = NoisyCGD(n=2, batch_size=1, steps=1, learning_rate=1.0, noise=0.25)
     plain = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=8.0)
-    for calibrate in (calibrate_epochs, calibrate_diameter):
+    for calibrator in (calibrate_epochs, calibrate_diameter):
         with pytest.raises(InvalidInput, match="nothing is kept private") as refusal:
-            calibrate(run, plain, advantage=0.5)
+            calibrator(run, plain, advantage=0.5)
         assert refusal.value.name == "advantage"

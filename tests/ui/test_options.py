@@ -17,7 +17,7 @@ from shiftdp.last_iterate.sampled_run import Sampling
 from shiftdp.last_iterate.theorems.descent import RULES
 from shiftdp.privacy import calibration
 from shiftdp.privacy.attack_risk import risk
-from shiftdp.privacy.budget import Measure, Terms
+from shiftdp.privacy.budget import BudgetKeywords, Measure
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.parameter_sweep import CURVES as LIBRARY_CURVES
 from shiftdp.privacy.parameters import parameters_of
@@ -89,9 +89,8 @@ def test_account_has_the_keywords_of_certify() -> None:
 
 
 def test_everything_that_can_be_calibrated_is() -> None:
-    known = {name.removeprefix("calibrate_") for name in calibration.__all__}
-    assert set(calibrate.TARGETS) == known
-    budget = set(Terms.__annotations__) - {"order"} | {"renyi_order"}
+    assert set(calibrate.TARGETS) == set(calibration.CALIBRATORS)
+    budget = set(BudgetKeywords.__annotations__) - {"order"} | {"renyi_order"}
     assert budget <= set(named(calibrate.command))
     assert set(get_args(Measure)) <= budget
 

@@ -3,6 +3,7 @@
 from shiftdp.privacy.attack_risk import Risk, risk
 from shiftdp.privacy.budget import Budget, ImpossibleBudget, budget_of
 from shiftdp.privacy.calibration import (
+    calibrate,
     calibrate_batch_size,
     calibrate_diameter,
     calibrate_epochs,
@@ -30,6 +31,7 @@ __all__ = [
     "Row",
     "Table",
     "budget_of",
+    "calibrate",
     "calibrate_batch_size",
     "calibrate_diameter",
     "calibrate_epochs",

@@ -27,13 +27,13 @@ from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
 
-__all__ = ["Budget", "ImpossibleBudget", "Terms", "budget_of", "implied_mu"]
+__all__ = ["Budget", "BudgetKeywords", "ImpossibleBudget", "budget_of", "implied_mu"]
 
 Measure = Literal["epsilon", "mu", "renyi", "advantage", "tpr"]
 _UP = 1.0 + 1e-12
 
 
-class Terms(TypedDict, total=False):
+class BudgetKeywords(TypedDict, total=False):
     """The keywords of a budget: exactly one of the five kinds, with what it is measured at.
 
     `epsilon` with `delta`; `mu`; `renyi` with `order`; `advantage`; `tpr` with `fpr`.

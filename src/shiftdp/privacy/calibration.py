@@ -1,32 +1,36 @@
 """Inverse design: the run, or the losses, that just meet a privacy budget.
 
-Each function takes a run, a geometry and a budget (see `Terms`), and answers with the same run, or
-the same geometry, in which one parameter is as good as the budget allows. What comes back meets the
-budget when it is certified in the same way (`certify(run, geometry, bounds=bounds)`, with the same
-`accuracy` if one was given; NoisySGD at a delta below 1e-7 with `delta=delta` too): never the
-budget plus a tolerance. For random batches a finer `accuracy` finds a little more. A parameter that
-is 1e-6 less (of itself) private does not meet it: one between the two was certified, and failed.
-The noise and the steps of NoisySGD under `bounds="composition"` are an exception: there that is
-what the secant through the last two certified points, less than 2 percent apart, says.
+Each function takes a run, a geometry and a budget (see `BudgetKeywords`), and answers with the one
+of the two that has the parameter: the same run, or the same geometry, with that parameter as good
+as the budget allows. `calibrate` takes the name of the parameter and answers with both, as
+`certify` takes them.
 
-A Renyi divergence of NoisySGD is a sum of moments over its steps, each proved from above (see
-`fdp.renyi_line` and `fdp.renyi_halves`).
+What comes back meets the budget when it is certified in the same way (`certify(run, geometry,
+bounds=bounds)`, with the same `accuracy` if one was given; NoisySGD at a delta below 1e-7 with
+`delta=delta` too): never the budget plus a tolerance. For random batches a finer `accuracy` finds a
+little more. A value that is 1e-6 (of itself) less private does not meet the budget: a value between
+the two was certified, and failed. The noise and the steps of NoisySGD under `bounds="composition"`
+are an exception: there a secant through the last two certified points, less than 2 percent apart,
+says so.
 
-What is proved to be monotone is bracketed and settled. mu of Theorem B1 and of all closed forms is
-proportional to 1/noise, the shifts being in the units of the iterate; it falls as the diameter
-shrinks, and as the strong convexity grows up to the best learning rate, 2/(M + m); and it grows
-with the number of whole epochs, a shorter run being a longer one without its first visits. What is
-not, the learning rate and the batch size, is scanned.
+Where privacy is proved to be monotone in the parameter, the boundary is bracketed and searched. mu
+of Theorem B1 and of all closed forms is proportional to 1/noise, the shifts being in the units of
+the iterate; it falls as the diameter shrinks, and as the strong convexity grows up to the best
+learning rate, 2/(M + m); and it grows with the number of whole epochs, a shorter run being a longer
+one without its first visits. In the learning rate and the batch size it is not monotone: they are
+scanned.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar, Unpack, cast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
-from shiftdp._checks import GREATEST, LEAST
+from shiftdp._checks import GREATEST, LEAST, choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
@@ -35,27 +39,72 @@ from shiftdp.last_iterate.runs import (
     LangevinMC,
     NoisyCGD,
     NoisySGD,
+    PerStep,
     Run,
 )
-from shiftdp.privacy.budget import Terms, budget_of
-from shiftdp.privacy.parameters import refuse_missing, refuse_sequences, scaled, with_parameter
-from shiftdp.privacy.searching import Question
+from shiftdp.privacy.budget import BudgetKeywords, budget_of
+from shiftdp.privacy.budget_search import BudgetSearch
+from shiftdp.privacy.parameters import refuse_schedules, with_parameter
 
 __all__ = [
+    "CALIBRATORS",
+    "calibrate",
     "calibrate_batch_size",
     "calibrate_diameter",
     "calibrate_epochs",
     "calibrate_learning_rate",
     "calibrate_noise",
     "calibrate_strong_convexity",
+    "scaled",
 ]
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-_LONGEST = 2**53
+_MOST_STEPS = 2**53
+"""Up to here every whole number is a float."""
 _FACTORS = 1e-30, 1e30
-_RIDGE = 1e-12  # the least, as a part of the largest
-_EVERY = 256  # batch sizes up to which each is tried
+"""What noise, or a ridge, is multiplied by at the least and at the most."""
+_INSIDE = 1.0 - 1e-15, 1.0 + 1e-15
+"""Keep a product of two floats inside a range that it would end at."""
+_LEAST_RIDGE = 1e-12
+"""The least ridge that is tried, as a part of the largest that makes sense."""
+_EVERY_SIZE = 256
+"""Up to this many records each batch size is tried; beyond, about as many in all."""
+_EVERY_RANDOM_SIZE = 32
+"""The same for NoisySGD, of which a certificate takes longer."""
+
+
+def calibrate(
+    run: AnyRun,
+    geometry: Geometry,
+    *,
+    parameter: str,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[BudgetKeywords],
+) -> tuple[AnyRun, Geometry]:
+    """The run and the losses with one parameter as good as the budget allows.
+
+    Args:
+        run: what is run; the search begins at its own value of the parameter.
+        geometry: what is assumed of the losses.
+        parameter: `noise`, `epochs` (steps, where there are no epochs), `learning_rate`,
+            `batch_size`, `strong_convexity` or `diameter`. Each has a function of its own, such as
+            `calibrate_noise`, which says what is looked for and answers with what changed.
+        bounds: as in `certify`.
+        accuracy: as in `certify`.
+        budget: what it may cost, such as `epsilon=1.0, delta=1e-5`.
+
+    >>> from shiftdp import NoisyGD, certify
+    >>> geometry = Geometry(strong_convexity=0.0, smoothness=10.0, sensitivity=1.0)
+    >>> run = NoisyGD(n=100, steps=1000, learning_rate=0.1, noise=0.1)
+    >>> found = calibrate(run, geometry, parameter="diameter", epsilon=3.0, delta=1e-5)
+    >>> round(certify(*found).epsilon(1e-5), 6)
+    3.0
+    """
+    solve = CALIBRATORS[choice("parameter", parameter, CALIBRATORS)]
+    found = solve(run, geometry, bounds=bounds, accuracy=accuracy, **budget)
+    return (run, found) if hasattr(geometry, parameter) else (found, geometry)
 
 
 def calibrate_noise(
@@ -64,7 +113,7 @@ def calibrate_noise(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> AnyRun:
     """The same run with the least noise that meets the budget.
 
@@ -76,18 +125,20 @@ def calibrate_noise(
     >>> round(calibrate_noise(run, geometry, epsilon=1.0, delta=1e-5).noise, 6)
     0.037026
     """
-    refuse_missing(run, "noise", "calibrate the learning rate, or the geometry")
-    _refuse_harmless(geometry)
-    noise = _field(run, "noise")
-    question = Question(
+    noise = _own(run, "noise", "has no noise of its own", "calibrate the learning rate")
+    if geometry.sensitivity == 0.0:
+        raise InvalidInput(
+            "sensitivity", 0.0, "leaks nothing: any noise meets any budget", "keep the noise"
+        )
+    search = BudgetSearch(
         budget_of(**budget),
         bounds,
+        accuracy,
         "noise",
         lambda x: (scaled(run, "noise", x), geometry),
-        lambda x: x * _one(noise),
-        accuracy=accuracy,
+        lambda x: x * _largest(noise),
     )
-    return cast(AnyRun, scaled(run, "noise", question.settle(1.0, *_factors(noise), slope=-1.0)))
+    return scaled(run, "noise", search.boundary(1.0, *_factors(noise, *_FACTORS), slope=-1.0))
 
 
 def calibrate_epochs(
@@ -96,7 +147,7 @@ def calibrate_epochs(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> AnyRun:
     """The longest run that meets the budget: whole epochs of NoisyCGD, else steps.
 
@@ -108,23 +159,20 @@ def calibrate_epochs(
     >>> [calibrate_epochs(run, geometry, epsilon=e, delta=1e-5).epochs for e in (8.0, 13.0)]
     [225, inf]
     """
-    refuse_missing(run, "steps", "calibrate the geometry")
+    _own(run, "steps", "is not run in steps", "calibrate the geometry")
     name = "epochs" if isinstance(run, NoisyCGD) else "steps"
-    refuse_sequences(run, name)
-    question = Question(
-        budget_of(**budget),
-        bounds,
-        name,
-        lambda x: with_parameter(run, geometry, name, x if math.isinf(x) else int(x)),
-        accuracy=accuracy,
-    )
-    if question.excess(math.inf) <= 0.0:
-        return cast(AnyRun, question.setting(math.inf)[0])
-    most = float(_LONGEST // (run.batches if isinstance(run, NoisyCGD) else 1))
+    refuse_schedules(run, name)
+
+    def of_length(x: float) -> tuple[AnyRun, Geometry]:
+        return with_parameter(run, geometry, name, x if math.isinf(x) else int(x))
+
+    search = BudgetSearch(budget_of(**budget), bounds, accuracy, name, of_length)
+    if search.met(math.inf):
+        return of_length(math.inf)[0]
+    most = float(_MOST_STEPS // (run.batches if isinstance(run, NoisyCGD) else 1))
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
-    longest = question.settle(min(start, most), 1.0, most, slope=0.5, whole=True)
-    return cast(AnyRun, question.setting(longest)[0])
+    return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]
 
 
 def calibrate_learning_rate(
@@ -133,7 +181,7 @@ def calibrate_learning_rate(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> AnyRun:
     """The same run with the largest learning rate, up to 2/smoothness, that meets the budget.
 
@@ -146,7 +194,7 @@ def calibrate_learning_rate(
     >>> round(calibrate_learning_rate(run, geometry, epsilon=5.0, delta=1e-5).learning_rate, 6)
     0.198422
     """
-    refuse_missing(run, "learning_rate", "calibrate the geometry")
+    rates = _own(run, "learning_rate", "has no learning rate", "calibrate the geometry")
     if not math.isfinite(geometry.smoothness) or geometry.smoothness == 0.0:
         raise InvalidInput(
             "smoothness",
@@ -158,27 +206,24 @@ def calibrate_learning_rate(
         raise InvalidInput(
             "bounds", bounds, "does not depend on the learning rate", 'give "best" or "paper"'
         )
-    largest = _one(_field(run, "learning_rate"))
+    largest = _largest(rates)
     top = 2.0 / geometry.smoothness
-    question = Question(
-        budget_of(**budget),
-        bounds,
-        "learning_rate",
-        lambda x: (scaled(run, "learning_rate", x / largest), geometry),
-        accuracy=accuracy,
-    )
+
+    def at_rate(x: float) -> tuple[AnyRun, Geometry]:
+        return scaled(run, "learning_rate", x / largest), geometry
+
+    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "learning_rate", at_rate)
     best = 2.0 / (geometry.smoothness + max(geometry.strong_convexity, 0.0))
-    few = isinstance(run, NoisySGD)
-    near, far = (8, 12) if few else (24, 48)
+    near, far = (8, 12) if isinstance(run, NoisySGD) else (24, 48)
     points = {
         top,
         best,
         *(top * (1.0 - np.geomspace(1e-6, 0.5, near))).tolist(),
         *np.geomspace(0.5 * top, 1e-8 * top, far).tolist(),
     }
-    low, high = _factors(_field(run, "learning_rate"), LEAST, GREATEST)
-    rate = question.scan([x for x in sorted(points, reverse=True) if low <= x / largest <= high])
-    return cast(AnyRun, question.setting(rate)[0])
+    low, high = _factors(rates, LEAST, GREATEST)
+    allowed = [x for x in sorted(points, reverse=True) if low <= x / largest <= high]
+    return at_rate(search.first_met(allowed))[0]
 
 
 def calibrate_batch_size(
@@ -187,7 +232,7 @@ def calibrate_batch_size(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> AnyRun:
     """The same run with the least batch size that meets the budget.
 
@@ -201,27 +246,14 @@ def calibrate_batch_size(
     >>> calibrate_batch_size(run, geometry, epsilon=3.0, delta=1e-5).batch_size
     20
     """
-    refuse_missing(run, "batch_size", "calibrate the noise")
-    refuse_sequences(run, "batch_size")
-    n: int = _field(run, "n")
-    question = Question(
-        budget_of(**budget),
-        bounds,
-        "batch_size",
-        lambda x: with_parameter(run, geometry, "batch_size", int(x)),
-        accuracy=accuracy,
-    )
-    few = isinstance(run, NoisySGD)
-    if n <= (32 if few else _EVERY):
-        sizes = set(range(1, n + 1))
-    else:
-        many = 16 if few else _EVERY if _field(run, "order") == "fixed" else 64
-        sizes = {round(x) for x in np.geomspace(1, n, many).tolist()}
-        if not few:
-            small = [k for k in range(1, math.isqrt(n) + 1) if n % k == 0]
-            sizes |= {*small, *(n // k for k in small)}
-    size = question.scan([float(x) for x in sorted(sizes)], whole=True)
-    return cast(AnyRun, question.setting(size)[0])
+    _own(run, "batch_size", "has no batches to size", "calibrate the noise")
+    refuse_schedules(run, "batch_size")
+
+    def of_size(x: float) -> tuple[AnyRun, Geometry]:
+        return with_parameter(run, geometry, "batch_size", int(x))
+
+    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "batch_size", of_size)
+    return of_size(search.first_met(_sizes(run), whole=True))[0]
 
 
 def calibrate_strong_convexity(
@@ -230,7 +262,7 @@ def calibrate_strong_convexity(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> Geometry:
     """The same losses with the least ridge that meets the budget.
 
@@ -252,34 +284,30 @@ def calibrate_strong_convexity(
     base = min(geometry.strong_convexity, 0.0)
     own = geometry.smoothness - geometry.strong_convexity
 
-    def setting(x: float) -> tuple[Run, Geometry]:
+    def with_ridge(x: float) -> tuple[Run, Geometry]:
         m = base + x
-        return run, _with(geometry, strong_convexity=m, smoothness=max(own + m, m))
+        return run, replace(geometry, strong_convexity=m, smoothness=max(own + m, m))
 
-    question = Question(
-        budget_of(**budget),
-        bounds,
-        "strong_convexity",
-        setting,
-        lambda x: base + x,
-        accuracy=accuracy,
+    search = BudgetSearch(
+        budget_of(**budget), bounds, accuracy, "strong_convexity", with_ridge, lambda x: base + x
     )
-    if math.isfinite(base) and question.excess(0.0) <= 0.0:
-        return setting(0.0)[1]
+    if math.isfinite(base) and search.met(0.0):
+        return with_ridge(0.0)[1]
     if isinstance(run, ExponentialMechanism):
-        return setting(question.settle(1.0, *_FACTORS, slope=-0.5))[1]
-    top = 1.0 / _one(run.learning_rate) - 0.5 * own - base
+        return with_ridge(search.boundary(1.0, *_FACTORS, slope=-0.5))[1]
+    largest = _largest(run.learning_rate)
+    top = 1.0 / largest - 0.5 * own - base
     if not (math.isfinite(own) and top > LEAST):
         raise InvalidInput(
             "smoothness",
             geometry.smoothness,
-            f"leaves no room for a ridge at learning_rate={_one(run.learning_rate):g}",
+            f"leaves no room for a ridge at learning_rate={largest:g}",
             "lower the learning rate",
         )
-    least = max(_RIDGE * top, LEAST)
+    least = max(_LEAST_RIDGE * top, LEAST)
     if isinstance(run, NoisySGD):
-        return setting(question.scan(np.geomspace(least, top, 20).tolist()))[1]
-    return setting(question.settle(max(0.1 * top, least), least, top, slope=-0.5))[1]
+        return with_ridge(search.first_met(np.geomspace(least, top, 20).tolist()))[1]
+    return with_ridge(search.boundary(max(0.1 * top, least), least, top, slope=-0.5))[1]
 
 
 def calibrate_diameter(
@@ -288,7 +316,7 @@ def calibrate_diameter(
     *,
     bounds: Bounds = "best",
     accuracy: float | None = None,
-    **budget: Unpack[Terms],
+    **budget: Unpack[BudgetKeywords],
 ) -> Geometry:
     """The same losses on the largest set that meets the budget; infinite where none is needed.
 
@@ -302,43 +330,63 @@ def calibrate_diameter(
         raise InvalidInput(
             "bounds", bounds, "does not depend on the diameter", 'give "best" or "paper"'
         )
-    question = Question(
-        budget_of(**budget),
-        bounds,
-        "diameter",
-        lambda x: (run, _with(geometry, diameter=x)),
-        accuracy=accuracy,
-    )
-    if question.excess(math.inf) <= 0.0:
-        return _with(geometry, diameter=math.inf)
+
+    def of_diameter(x: float) -> tuple[Run, Geometry]:
+        return run, replace(geometry, diameter=x)
+
+    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "diameter", of_diameter)
+    if search.met(math.inf):
+        return of_diameter(math.inf)[1]
     start = geometry.diameter if geometry.bounded else 1.0
-    return _with(geometry, diameter=question.settle(start, LEAST, GREATEST, slope=0.5))
+    return of_diameter(search.boundary(start, LEAST, GREATEST, slope=0.5))[1]
 
 
-def _with(geometry: Geometry, **changes: float) -> Geometry:
-    return Geometry(**{**vars(geometry), **changes})
+CALIBRATORS: dict[str, Callable[..., Any]] = {
+    "noise": calibrate_noise,
+    "epochs": calibrate_epochs,
+    "learning_rate": calibrate_learning_rate,
+    "batch_size": calibrate_batch_size,
+    "strong_convexity": calibrate_strong_convexity,
+    "diameter": calibrate_diameter,
+}
+"""The functions above, by the parameter that they calibrate."""
 
 
-def _field(run: Run, name: str) -> Any:
-    """A field that this kind of run has, as was checked."""
-    return getattr(run, name)
+def scaled(run: AnyRun, name: str, factor: float) -> AnyRun:
+    """The run with its noise, or learning rate, times a factor at every step."""
+    old: PerStep = getattr(run, name)
+    new = tuple(x * factor for x in old) if isinstance(old, tuple) else old * factor
+    return type(run)(**{**vars(run), name: new})
 
 
-def _one(value: float | tuple[float, ...]) -> float:
-    """The number, or the largest of several."""
+def _own(run: Run, name: str, lacking: str, remedy: str) -> PerStep:
+    """A parameter that is the run's own: the noise of LangevinMC follows from its learning rate."""
+    if name not in vars(run):
+        raise InvalidInput("run", type(run).__name__, lacking, remedy)
+    value: PerStep = getattr(run, name)
+    return value
+
+
+def _largest(value: PerStep) -> float:
     return max(value) if isinstance(value, tuple) else value
 
 
-def _factors(
-    value: float | tuple[float, ...], low: float = _FACTORS[0], high: float = _FACTORS[1]
-) -> tuple[float, float]:
-    """By what a number, or all of a sequence, may be multiplied without leaving its range."""
-    least, most = (value, value) if isinstance(value, float) else (min(value), max(value))
-    return max(low, LEAST / least * (1 + 1e-15)), min(high, GREATEST / most * (1 - 1e-15))
+def _factors(value: PerStep, low: float, high: float) -> tuple[float, float]:
+    """What all entries may be multiplied by, from `low` to `high`, without leaving their range."""
+    values = value if isinstance(value, tuple) else (value,)
+    below, above = _INSIDE
+    return max(low, LEAST / min(values) * above), min(high, GREATEST / max(values) * below)
 
 
-def _refuse_harmless(geometry: Geometry) -> None:
-    if geometry.sensitivity == 0.0:
-        raise InvalidInput(
-            "sensitivity", 0.0, "leaks nothing: any noise meets any budget", "keep the noise"
-        )
+def _sizes(run: Any) -> list[float]:
+    """The batch sizes that are tried, in rising order."""
+    n = run.n
+    random = isinstance(run, NoisySGD)
+    if n <= (_EVERY_RANDOM_SIZE if random else _EVERY_SIZE):
+        return [float(x) for x in range(1, n + 1)]
+    many = 16 if random else _EVERY_SIZE if run.order == "fixed" else 64
+    sizes = {round(x) for x in np.geomspace(1, n, many).tolist()}
+    if not random:
+        small = [k for k in range(1, math.isqrt(n) + 1) if n % k == 0]
+        sizes |= {*small, *(n // k for k in small)}
+    return [float(x) for x in sorted(sizes)]

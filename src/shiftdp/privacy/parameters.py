@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from shiftdp._checks import choice, number_in
+from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, Run
 
-__all__ = ["parameters_of", "refuse_missing", "refuse_sequences", "scaled", "with_parameter"]
+__all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
+
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 _WORDS = ("order", "sampling", "last_batch", "adjacency")
-_REASONS = {
-    "noise": "has no noise of its own",
-    "learning_rate": "has no learning rate",
-    "batch_size": "has no batches to size",
-    "steps": "is not run in steps",
-}
 
 
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
@@ -30,7 +25,9 @@ def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     return (*own, *epochs, *losses)
 
 
-def with_parameter(run: Run, geometry: Geometry, name: str, value: float) -> tuple[Run, Geometry]:
+def with_parameter(
+    run: AnyRun, geometry: Geometry, name: str, value: float
+) -> tuple[AnyRun, Geometry]:
     """The run and its losses with one number replaced.
 
     Where n or the batch size of NoisyCGD changes, the number of epochs stays.
@@ -46,40 +43,18 @@ def with_parameter(run: Run, geometry: Geometry, name: str, value: float) -> tup
         return run, replace(geometry, **changes)
     given: dict[str, Any] = dict(vars(run))
     if name in ("steps", "epochs", "n", "batch_size"):
-        refuse_sequences(run, name)
+        refuse_schedules(run, name)
     if isinstance(run, NoisyCGD) and name in ("epochs", "n", "batch_size"):
         del given["steps"]
         given["epochs"] = run.epochs
     if isinstance(given.get(name), tuple):
         raise InvalidInput(name, "<many>", "changes from step to step", "give one number for all")
     given[name] = value
-    changed: Run = type(run)(**given)
-    return changed, geometry
+    return type(run)(**given), geometry
 
 
-def scaled(run: Run, name: str, factor: float) -> Run:
-    """The run with a number of it, or all of a sequence, multiplied."""
-    given: dict[str, Any] = dict(vars(run))
-    number_in("factor", factor, 0.0, open_low=True, open_high=True)
-    old = given[name]
-    given[name] = tuple(x * factor for x in old) if isinstance(old, tuple) else old * factor
-    changed: Run = type(run)(**given)
-    return changed
-
-
-def refuse_missing(run: Run, name: str, remedy: Callable[[Run], str] | str) -> None:
-    """Refuse to calibrate what the run does not have."""
-    if name not in vars(run):
-        raise InvalidInput(
-            "run",
-            type(run).__name__,
-            _REASONS[name],
-            remedy if isinstance(remedy, str) else remedy(run),
-        )
-
-
-def refuse_sequences(run: Run, name: str) -> None:
-    """One entry a step fixes the number of steps."""
+def refuse_schedules(run: Run, name: str) -> None:
+    """Refuse to change the number of steps of a run with one learning rate, or noise, a step."""
     for field in ("learning_rate", "noise"):
         value = getattr(run, field, None)
         if isinstance(value, tuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,10 +23,6 @@ from shiftdp.ui.report import (
 )
 from shiftdp.ui.settings import overridden, require_parameter, setting_of
 from shiftdp.ui.types import Word
-
-if TYPE_CHECKING:
-    from shiftdp.last_iterate import Geometry
-    from shiftdp.last_iterate.runs import Run
 
 __all__ = ["TARGETS", "command"]
 
@@ -72,16 +68,14 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     parameter = require_parameter(ctx, options, TARGETS)
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
-    from shiftdp.privacy import calibration
-    from shiftdp.privacy.searching import certified
+    from shiftdp.privacy import calibrate
+    from shiftdp.privacy.budget_search import certify_at
 
-    solve = getattr(calibration, f"calibrate_{parameter}")
     with waiting("calibrating"):
-        how = {"bounds": options["bounds"], "accuracy": options["accuracy"]}
-        found = solve(run, geometry, **how, **budget)
-        run, geometry = _solved(run, geometry, found)
+        how: dict[str, Any] = {"bounds": options["bounds"], "accuracy": options["accuracy"]}
+        run, geometry = calibrate(run, geometry, parameter=parameter, **how, **budget)
         delta = budget.get("delta")
-        certificate = certified(run, geometry, delta=delta, **how)
+        certificate = certify_at(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
     name = "steps" if parameter == "epochs" and not hasattr(run, "epochs") else parameter
     value = getattr(geometry if name in vars(geometry) else run, name)
@@ -103,7 +97,7 @@ def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return beginning
 
 
-def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, float]:
+def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of a budget; `order` goes by another name here."""
     options = overridden(ctx, options, _MEASURES)
     flags = ", ".join(f"--{name}" for name in _MEASURES)
@@ -128,10 +122,6 @@ def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, float]:
             raise
         raise InvalidInput("renyi_order", error.value, error.problem, error.remedy) from error
     return budget
-
-
-def _solved(run: Run, geometry: Geometry, found: Any) -> tuple[Run, Geometry]:
-    return (run, found) if isinstance(found, type(geometry)) else (found, geometry)
 
 
 def _precise(value: Any) -> str:
