@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp._strict_json import Malformed, mismatch, parse
-from shiftdp.fdp import (
-    ApproxDPTradeoff,
-    GaussianTradeoff,
-    Identity,
-    LaplaceTradeoff,
-    Maximum,
-    Minimum,
-    Mixture,
-    PiecewiseLinear,
-    Subsampled,
-    TradeoffFunction,
-    WithFailure,
-)
-from shiftdp.fdp.composition.composite import Composite
-from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
-from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
@@ -67,7 +51,7 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
         "mu": certificate.mu,
         "run": {"type": type(certificate.run).__name__, **vars(certificate.run)},
         "geometry": vars(certificate.geometry),
-        "tradeoff": _function_out(certificate.f),
+        "tradeoff": certificate.f.to_dict(),
         "assumptions": [vars(item) for item in certificate.assumptions],
         "proofs": [_proof_out(proof) for proof in certificate.proofs],
         "training": None if training is None else _training_out(training),
@@ -91,7 +75,7 @@ def loads(text: str) -> Certificate:
             run=_run_in(_finite_in(document["run"])),
             geometry=Geometry(**_finite_in(document["geometry"])),
             bound=document["bound"],
-            f=_function_in(_finite_in(document["tradeoff"])),
+            f=TradeoffFunction.from_dict(_finite_in(document["tradeoff"])),
             assumptions=tuple(Assumption(**item) for item in document["assumptions"]),
             proofs=tuple(_proof_in(_finite_in(item)) for item in document["proofs"]),
             training=None if document["training"] is None else _training_in(document["training"]),
@@ -125,10 +109,11 @@ def _require_format(document: Any) -> None:
 def tradeoff_to_json(f: TradeoffFunction) -> str:
     """A tradeoff function alone; equal functions give equal texts.
 
+    >>> from shiftdp.fdp import GaussianTradeoff
     >>> tradeoff_to_json(GaussianTradeoff(0.5))
     '{"mu": 0.5, "type": "gaussian"}'
     """
-    return json.dumps(_finite_out(_function_out(f)), sort_keys=True, allow_nan=False)
+    return json.dumps(_finite_out(f.to_dict()), sort_keys=True, allow_nan=False)
 
 
 def tradeoff_from_json(text: str) -> TradeoffFunction:
@@ -138,7 +123,7 @@ def tradeoff_from_json(text: str) -> TradeoffFunction:
         problem = mismatch(document, SCHEMA["$defs"]["tradeoff"], SCHEMA)
         if problem is not None:
             raise Malformed(f"does not meet the schema: {problem}")
-        return _function_in(_finite_in(document))
+        return TradeoffFunction.from_dict(_finite_in(document))
     except InvalidInput:
         raise
     except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
@@ -192,73 +177,6 @@ def _proof_in(data: Mapping[str, Any]) -> Proof | StochasticProof:
 
 def _whole(name: str, value: Any) -> int:
     return count(name, value)
-
-
-def _function_out(f: TradeoffFunction) -> dict[str, Any]:
-    if isinstance(f, GaussianTradeoff):
-        return {"type": "gaussian", "mu": f.mu}
-    if isinstance(f, ApproxDPTradeoff):
-        return {"type": "approx_dp", "epsilon": f.budget_epsilon, "delta": f.budget_delta}
-    if isinstance(f, Mixture):
-        parts = [_function_out(part) for part in f.components]
-        return {"type": "mixture", "components": parts, "weights": list(f.weights)}
-    if isinstance(f, Maximum):
-        return {"type": "maximum", "components": [_function_out(part) for part in f.components]}
-    if isinstance(f, Minimum):
-        return {"type": "minimum", "components": [_function_out(part) for part in f.components]}
-    if isinstance(f, WithFailure):
-        return {"type": "with_failure", "base": _function_out(f.base), "failure": f.failure}
-    if isinstance(f, Composite):
-        factors = [[_function_out(part), k] for part, k in f.factors]
-        return {"type": "product", "factors": factors, "accuracy": f.accuracy}
-    if isinstance(f, Subsampled):
-        return {"type": "subsampled", "base": _function_out(f.base), "p": f.p}
-    if isinstance(f, Identity):
-        return {"type": "identity"}
-    if isinstance(f, LaplaceTradeoff):
-        return {"type": "laplace", "mu": f.mu}
-    if isinstance(f, PiecewiseLinear):
-        return {"type": "piecewise_linear", "alpha": f.alpha.tolist(), "beta": f.beta.tolist()}
-    if type(f) in _STEPS:
-        return {"type": _STEPS[type(f)], **vars(f)}
-    raise InvalidInput("tradeoff", f, "has no JSON form", "certify the run anew")
-
-
-_STEPS: dict[type, str] = {
-    ShiftedSubsampled: "shifted_subsampled",
-    PoissonZeroOut: "poisson_zero_out",
-    PoissonReplaceOne: "poisson_replace_one",
-}
-
-
-def _function_in(data: Mapping[str, Any]) -> TradeoffFunction:
-    return _READERS[data["type"]](data)
-
-
-def _step_in(kind: type, data: Mapping[str, Any]) -> TradeoffFunction:
-    fields = dict(data)
-    fields.pop("type")
-    step: TradeoffFunction = kind(**fields)
-    return step
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any]], TradeoffFunction]] = {
-    "gaussian": lambda data: GaussianTradeoff(data["mu"]),
-    "identity": lambda data: Identity(),
-    "laplace": lambda data: LaplaceTradeoff(data["mu"]),
-    "piecewise_linear": lambda data: PiecewiseLinear(data["alpha"], data["beta"]),
-    "approx_dp": lambda data: ApproxDPTradeoff(data["epsilon"], data["delta"]),
-    "mixture": lambda data: Mixture(map(_function_in, data["components"]), data["weights"]),
-    "maximum": lambda data: Maximum(map(_function_in, data["components"])),
-    "minimum": lambda data: Minimum(map(_function_in, data["components"])),
-    "with_failure": lambda data: WithFailure(_function_in(data["base"]), data["failure"]),
-    "product": lambda data: Composite(
-        tuple((_function_in(part), _whole("multiplicity", k)) for part, k in data["factors"]),
-        data["accuracy"],
-    ),
-    "subsampled": lambda data: Subsampled(_function_in(data["base"]), data["p"]),
-    **{name: partial(_step_in, kind) for kind, name in _STEPS.items()},
-}
 
 
 def _finite_out(value: Any) -> Any:
