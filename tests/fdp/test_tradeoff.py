@@ -17,6 +17,7 @@ from shiftdp.fdp import (
     PiecewiseLinear,
     PoissonZeroOut,
     WithFailure,
+    dominates,
 )
 from shiftdp.fdp.composition.composite import Composite
 
@@ -67,6 +68,13 @@ def test_pure_dp_implies_the_gaussian_that_touches_it(epsilon: float) -> None:
         assert mpmath.ncdf(-mpf(mu) / 2) <= corner
         if epsilon < 708.0:
             assert mpmath.ncdf(-mpf(mu) / 2 * (1 - mpf("1e-8"))) > corner
+
+
+def test_a_product_implies_the_gaussian_of_its_factors() -> None:
+    f = GaussianTradeoff(0.3).subsample(0.2).power(5)
+    mu = f.implied_mu()
+    assert mu == pytest.approx(0.3 * math.sqrt(5.0), rel=1e-12)
+    assert dominates(f, GaussianTradeoff(mu), tolerance=1e-6)
 
 
 def test_what_implies_a_gaussian_and_what_is_one() -> None:

@@ -10,20 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import (
-    ApproxDPTradeoff,
     GaussianTradeoff,
     Geometry,
     InvalidInput,
-    Maximum,
-    Mixture,
     NoisyGD,
-    TradeoffFunction,
     certify,
-    dominates,
 )
-from shiftdp.fdp import PoissonReplaceOne, PoissonZeroOut, shifted_subsampled
 from shiftdp.privacy import Budget, budget_of
-from shiftdp.privacy.budget import implied_mu
 
 GEOMETRY = Geometry(strong_convexity=1.0, smoothness=10.0, sensitivity=1.0)
 KINDS: list[dict[str, Any]] = [
@@ -91,29 +84,3 @@ def test_meaningless_budgets_are_refused(terms: dict[str, Any], name: str) -> No
     with pytest.raises(InvalidInput) as refusal:
         budget_of(**terms)
     assert refusal.value.name == name
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        GaussianTradeoff(0.8),
-        Mixture([GaussianTradeoff(0.2), GaussianTradeoff(0.9)], [0.9, 0.1]),
-        ApproxDPTradeoff(1.2, 0.0),
-        Maximum((GaussianTradeoff(1.5), ApproxDPTradeoff(0.7, 0.0))),
-        GaussianTradeoff(1.0).subsample(0.1),
-        shifted_subsampled(0.1, 0.2, 1.0),
-        PoissonZeroOut(0.1, 0.2, 1.0),
-        PoissonZeroOut(0.1, 0.2, 1.0).inverse(),
-        PoissonReplaceOne(0.1, 0.2, 0.5),
-        GaussianTradeoff(0.3).subsample(0.2).power(5),
-    ],
-    ids=lambda f: type(f).__name__,
-)
-def test_implied_mu_is_dominated(f: TradeoffFunction) -> None:
-    mu = implied_mu(f)
-    assert math.isfinite(mu)
-    assert dominates(f, GaussianTradeoff(mu), tolerance=1e-6)
-
-
-def test_a_gaussian_implies_no_mu_where_delta_stays() -> None:
-    assert implied_mu(ApproxDPTradeoff(1.0, 1e-5)) == math.inf

@@ -209,7 +209,7 @@ def _tradeoff_of(
             "guarantee",
             guarantee,
             "bounds one direction only",
-            "give Minimum([f, f.inverse()]), which holds whichever is meant",
+            "give f.worse_direction(), which holds whichever is meant",
         )
     choice("adjacency", adjacency, get_args(Adjacency))
     return guarantee, adjacency or "replace_one"

@@ -10,27 +10,12 @@ from typing import Literal, TypedDict, get_args
 
 from shiftdp._checks import number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import (
-    ApproxDPTradeoff,
-    GaussianTradeoff,
-    Maximum,
-    Minimum,
-    Mixture,
-    PoissonReplaceOne,
-    PoissonZeroOut,
-    ShiftedSubsampled,
-    Subsampled,
-    TradeoffFunction,
-    WithFailure,
-)
-from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
 
-__all__ = ["Budget", "BudgetKeywords", "ImpossibleBudget", "budget_of", "implied_mu"]
+__all__ = ["Budget", "BudgetKeywords", "ImpossibleBudget", "budget_of"]
 
 Measure = Literal["epsilon", "mu", "renyi", "advantage", "tpr"]
-_UP = 1.0 + 1e-12
 
 
 class BudgetKeywords(TypedDict, total=False):
@@ -186,7 +171,7 @@ _TOP = {"advantage": 1.0, "tpr": 1.0}
 
 _SPENT: dict[str, Callable[[Certificate, float], float]] = {
     "epsilon": lambda certificate, delta: certificate.epsilon(delta),
-    "mu": lambda certificate, _: implied_mu(certificate.f),
+    "mu": lambda certificate, _: certificate.f.implied_mu(),
     "renyi": lambda certificate, order: certificate.renyi(order),
     "advantage": lambda certificate, _: certificate.advantage(),
     "tpr": lambda certificate, fpr: certificate.tpr(fpr),
@@ -205,46 +190,4 @@ _AS_MU: dict[str, Callable[[float, float], float]] = {
     "renyi": lambda renyi, order: math.sqrt(2.0 * renyi / order),
     "advantage": lambda advantage, _: 2.0 * _quantile(0.5 + 0.5 * advantage),
     "tpr": lambda tpr, fpr: max(0.0, _quantile(tpr) - _quantile(fpr)),
-}
-
-
-def implied_mu(f: TradeoffFunction) -> float:
-    """The mu of a Gaussian tradeoff function that lies below f, the largest known; or infinity.
-
-    A mixture leaks as its worst part in the far tail, and a random batch as if its record took part
-    each time. (eps, 0)-DP is G(mu) with e^eps = Phi(mu/2) / Phi(-mu/2).
-
-    >>> f = Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)])
-    >>> implied_mu(f)
-    1.0
-    """
-    return _IMPLIED[type(f)](f) if type(f) in _IMPLIED else math.inf
-
-
-def _of_parts(f: Minimum | Mixture) -> float:
-    return max(implied_mu(part) for part in f.components)
-
-
-def _of_pure(f: ApproxDPTradeoff) -> float:
-    if f.budget_delta > 0.0:
-        return math.inf
-    return 2.0 * _quantile(1.0 / (1.0 + math.exp(-min(f.budget_epsilon, 700.0)))) * _UP
-
-
-def _of_product(f: Composite) -> float:
-    return math.hypot(*(implied_mu(part) * math.sqrt(k) for part, k in f.factors)) * _UP
-
-
-_IMPLIED: dict[type, Callable[..., float]] = {
-    GaussianTradeoff: lambda f: f.mu,
-    Mixture: _of_parts,
-    Minimum: _of_parts,
-    Maximum: lambda f: min(implied_mu(part) for part in f.components),
-    ApproxDPTradeoff: _of_pure,
-    Composite: _of_product,
-    Subsampled: lambda f: implied_mu(f.base),
-    ShiftedSubsampled: lambda f: (f.a + f.s) * _UP,
-    PoissonZeroOut: lambda f: (f.a + f.s) * _UP,
-    PoissonReplaceOne: lambda f: (f.a + 2.0 * f.s) * _UP,
-    WithFailure: lambda f: implied_mu(f.base) if f.failure == 0.0 else math.inf,
 }

@@ -20,7 +20,6 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import (
     GaussianTradeoff,
     LaplaceTradeoff,
-    Minimum,
     PoissonReplaceOne,
     PoissonZeroOut,
     TradeoffFunction,
@@ -47,7 +46,7 @@ try:
         SelfComposedDpEvent,
     )
 
-    from shiftdp.privacy.dp_accounting.export import dominating_event, to_pld, with_record_first
+    from shiftdp.privacy.dp_accounting.export import dominating_event, to_pld
 except ImportError as missing:  # pragma: no cover
     raise ImportError(
         "shiftdp.privacy.dp_accounting needs dp-accounting: pip install shiftdp[dp-accounting]"
@@ -170,7 +169,7 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
     def _product(self) -> TradeoffFunction:
         if not self._factors:
             return GaussianTradeoff(0.0)
-        return _both_directions(compose([f.power(count) for f, count in self._factors]))
+        return compose([f.power(count) for f, count in self._factors]).worse_direction()
 
     def _maybe_compose(self, event: DpEvent, count: int, do_compose: bool) -> Any:
         if isinstance(event, NoOpDpEvent):
@@ -228,7 +227,7 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
                 cert = certify(
                     event.run, event.geometry, bounds=event.bounds.value, delta=self._aim
                 )
-                self._certified[event] = with_record_first(cert.f)
+                self._certified[event] = cert.f.directions[1]
             return self._certified[event]
         if isinstance(event, LaplaceDpEvent):
             shift = _inverse_up(event.noise_multiplier)
@@ -251,11 +250,6 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
     def _moved(self, shift: float) -> float:
         """How far a record moves the mean: two gradients are up to 2 norms apart."""
         return 2.0 * shift if self._replaces else shift
-
-
-def _both_directions(f: TradeoffFunction) -> TradeoffFunction:
-    """The worse of the two, each having been composed on its own."""
-    return f if f.symmetric else Minimum((f.inverse(), f))
 
 
 def _inverse_up(multiplier: float) -> float | None:

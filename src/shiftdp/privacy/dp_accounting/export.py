@@ -10,26 +10,11 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from shiftdp._checks import finite, number_in
 from shiftdp._errors import InvalidInput, NoClosedForm
-from shiftdp.fdp import Minimum, TradeoffFunction, WithFailure
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.composition.connect_the_dots import Dots, connect_the_dots
 from shiftdp.last_iterate.certificate import Certificate
 
-__all__ = ["dominating_event", "to_pld", "with_record_first"]
-
-
-def with_record_first(f: TradeoffFunction) -> TradeoffFunction:
-    """A bound for both directions taken apart, to be composed in each on its own.
-
-    Certificates of Poisson sampling hold the worse of T(without, with) and T(with, without); the
-    second is what `PoissonZeroOut` is, and what composes with it.
-    """
-    if isinstance(f, WithFailure):
-        return WithFailure(with_record_first(f.base), f.failure)
-    if isinstance(f, Minimum) and len(f.components) == 2:
-        without, there = f.components
-        if there.inverse() == without:
-            return there
-    return f
+__all__ = ["dominating_event", "to_pld"]
 
 
 def dominating_event(cert: Certificate) -> DpEvent:
@@ -81,7 +66,7 @@ def to_pld(
         )
     mesh = finite("value_discretization_interval", value_discretization_interval, 1e-7)
     cut = number_in("infinity_mass", infinity_mass, 1e-18, 0.1)
-    f = with_record_first(f)
+    _, f = f.directions  # T(with, without) the record, where the two are told apart
     # f.delta is H(without || with), their ADD; REMOVE is the other direction
     if f.symmetric:
         return PrivacyLossDistribution(_pmf(f, mesh, cut))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json
@@ -22,7 +22,6 @@ __all__ = [
     "Entry",
     "Terms",
     "first_body",
-    "is_simple",
     "next_body",
     "read_factor",
     "spent_of",
@@ -78,7 +77,7 @@ class Entry:
 
     @property
     def mu(self) -> float | None:
-        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
+        return self.f.gdp_mu
 
 
 def first_body(terms: Terms) -> dict[str, Any]:
@@ -105,11 +104,6 @@ def next_body(head: Record, event: str, **fields: Any) -> dict[str, Any]:
         "square": last["square"],
         **fields,
     }
-
-
-def is_simple(f: TradeoffFunction) -> bool:
-    """Whether a release is covered by the exact sum of mu^2."""
-    return isinstance(f, (GaussianTradeoff, Identity))
 
 
 @lru_cache(maxsize=256)

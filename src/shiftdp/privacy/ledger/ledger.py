@@ -34,7 +34,6 @@ from shiftdp.privacy.ledger.entry import (
     Entry,
     Terms,
     first_body,
-    is_simple,
     next_body,
     spent_of,
 )
@@ -47,7 +46,7 @@ from shiftdp.privacy.ledger.release import (
     read_release,
     text_in,
 )
-from shiftdp.privacy.ledger.spent import Spent
+from shiftdp.privacy.ledger.spent import Spent, is_simple
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
 from shiftdp.privacy.ledger.table import table_of
 from shiftdp.privacy.ledger.verification import verify_log
@@ -318,7 +317,7 @@ class Ledger:
             "spent": {
                 "epsilon": spent.epsilon(terms.delta),
                 "delta": terms.delta,
-                "mu": f.mu if isinstance(f, GaussianTradeoff) else None,
+                "mu": f.gdp_mu,
             },
             "head": records[-1].digest,
             "entries": [{"digest": record.digest, "text": record.text} for record in records],

@@ -21,7 +21,6 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
-from shiftdp.privacy.ledger.spent import directions
 
 __all__ = ["Release", "certified", "declared", "digest_of", "read_release", "text_in"]
 
@@ -50,9 +49,9 @@ class Release:
         """
         if self.adjacency == adjacency:
             return self.f
-        to_replace_one = adjacency == "replace_one" and isinstance(self.f, GaussianTradeoff)
-        if to_replace_one and convert and isinstance(self.f, GaussianTradeoff):
-            return GaussianTradeoff(2.0 * self.f.mu)
+        to_replace_one = adjacency == "replace_one" and self.f.gdp_mu is not None
+        if to_replace_one and convert and self.f.gdp_mu is not None:
+            return GaussianTradeoff(2.0 * self.f.gdp_mu)
         raise AdjacencyMismatch(
             "adjacency",
             self.adjacency,
@@ -86,10 +85,11 @@ def declared(f: TradeoffFunction, description: str, adjacency: str) -> Release:
             "f",
             f,
             "bounds one direction only",
-            "give Minimum([f, f.inverse()]), which holds whichever is meant",
+            "give f.worse_direction(), which holds whichever is meant",
         )
     known = choice("adjacency", adjacency, get_args(Adjacency))
-    if known != "zero_out" and directions(f) is not None:
+    without, there = f.directions
+    if known != "zero_out" and without != there:
         raise InvalidInput(
             "adjacency", adjacency, "is not that of PoissonZeroOut", "give zero_out, or another f"
         )

@@ -15,18 +15,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from shiftdp.fdp import (
-    GaussianTradeoff,
-    Identity,
-    Minimum,
-    PoissonZeroOut,
-    TradeoffFunction,
-    WithFailure,
-)
-from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 
-__all__ = ["Spent", "directions", "least_root"]
+__all__ = ["Spent", "is_simple", "least_root"]
 
 _HALVINGS = 14
 _HOPELESS = 1e3
@@ -47,25 +39,20 @@ class Spent:
 
     def plus(self, f: TradeoffFunction, times: int = 1) -> Spent:
         """What is spent after `times` more releases of f."""
-        if isinstance(f, Identity) or times == 0:
+        if times == 0:
             return self
-        if isinstance(f, GaussianTradeoff):
-            return replace(self, square=self.square + times * Fraction(f.mu) ** 2)
+        if is_simple(f):
+            return replace(self, square=self.square + times * Fraction(f.gdp_mu or 0.0) ** 2)
         counts = dict(self.others)
         counts[f] = counts.get(f, 0) + times
         return replace(self, others=tuple(counts.items()))
 
     def total(self) -> TradeoffFunction:
         """The composed tradeoff function. [BSA24, Lemma various (c); DRS22, Thm 4]"""
-        if any(directions(f) is not None for f, _ in self.others):
-            return Minimum((self._one_way(0), self._one_way(1)))
-        return self._one_way(0)
-
-    def _one_way(self, i: int) -> TradeoffFunction:
-        parts = [(directions(f) or (f, f))[i].power(k) for f, k in self.others]
+        parts = [f.directions[1].power(k) for f, k in self.others]
         if self.square:
             parts.append(GaussianTradeoff(least_root(self.square)))
-        return compose(parts) if parts else Identity()
+        return compose(parts).worse_direction() if parts else Identity()
 
     def epsilon(self, delta: float) -> float:
         """A proved upper bound on epsilon of the total."""
@@ -123,22 +110,12 @@ class Spent:
         return Spent(square, tuple((f, _count_up(k)) for f, k in self.others))
 
 
-def directions(f: TradeoffFunction) -> tuple[TradeoffFunction, TradeoffFunction] | None:
-    """(absent against present, present against absent) where f is the worse of the two."""
-    if isinstance(f, WithFailure):
-        base = directions(f.base)
-        return base and (WithFailure(base[0], f.failure), WithFailure(base[1], f.failure))
-    if not isinstance(f, Minimum) or len(f.components) != 2:
-        return None
-    back, there = sorted(f.components, key=lambda part: not _swapped(part))
-    return (back, there) if _swapped(back) and back.inverse() == there else None
+def is_simple(f: TradeoffFunction) -> bool:
+    """Whether a release is covered by the exact sum of mu^2.
 
-
-def _swapped(f: TradeoffFunction) -> bool:
-    """Whether this is the law of releases with the record absent first."""
-    if isinstance(f, Composite):
-        return any(_swapped(part) for part, _ in f.factors)
-    return isinstance(f, PoissonZeroOut) and f.swapped
+    By its type: logs say how each release was counted, also of steps that happen to be Gaussian.
+    """
+    return f.type_name in ("gaussian", "identity")
 
 
 def least_root(square: Fraction) -> float:

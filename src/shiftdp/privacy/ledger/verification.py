@@ -8,9 +8,9 @@ from typing import Any
 
 from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.last_iterate.serialisation import tradeoff_to_json
-from shiftdp.privacy.ledger.entry import FORMAT, Terms, is_simple
+from shiftdp.privacy.ledger.entry import FORMAT, Terms
 from shiftdp.privacy.ledger.release import Release, digest_of, read_release
-from shiftdp.privacy.ledger.spent import Spent
+from shiftdp.privacy.ledger.spent import Spent, is_simple
 from shiftdp.privacy.ledger.store import Record, columns_of
 
 __all__ = ["verify_log"]

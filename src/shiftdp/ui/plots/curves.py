@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
-from shiftdp.fdp import GaussianTradeoff, Identity, Mixture, TradeoffFunction
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import ROUNDING, Bounds, certify
 from shiftdp.ui.plots.style import labelled
@@ -17,7 +17,6 @@ __all__ = ["Named", "beside", "profile_points", "tradeoff_points"]
 
 _LINES = 160
 _LEAST = 1e-11
-_QUICK = (GaussianTradeoff, Identity, Mixture)
 
 
 class Named(NamedTuple):
@@ -56,7 +55,7 @@ def beside(certificate: Certificate, delta: float) -> list[Named]:
 def _apart(f: TradeoffFunction, g: TradeoffFunction, delta: float) -> bool:
     one, two = f.epsilon(delta), g.epsilon(delta)
     same = one == two or abs(one - two) <= 10.0 * ROUNDING * max(one, two)
-    return not (same and type(f) is type(g))
+    return not (same and f.type_name == g.type_name)
 
 
 def tradeoff_points(f: TradeoffFunction, alpha: Array) -> Array:
@@ -65,7 +64,7 @@ def tradeoff_points(f: TradeoffFunction, alpha: Array) -> Array:
     Where f is composed numerically its profile is quicker than its inverse: each eps gives the line
     1 - delta(eps) - e^eps alpha below f, and, f being symmetric, its mirror image.
     """
-    if isinstance(f, _QUICK) or not f.symmetric:
+    if not (f.composed and f.symmetric):
         return np.asarray(f(alpha), dtype=np.float64)
     eps, delta = profile_points(f)
     gamma = np.exp(np.minimum(eps, 690.0))[:, None]
