@@ -22,7 +22,7 @@ import scipy
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verify import verify
+from shiftdp.interpolation.verification import verify
 
 
 def arbitrary(t: int, rng: np.random.Generator, c_low: float, diameter: float) -> Schedule:

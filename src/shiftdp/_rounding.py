@@ -129,7 +129,7 @@ FAR_TAIL = 40.0
 #   block is a minimum over feasible shifts, so wrong amounts raise it in proportion to their error
 #   only.
 # - The distances. The verifier adds a part of at most 2^-50 to the distance in every step that it
-#   follows without a shift (`interpolation.verify`), which is what `tail` counts.
+#   follows without a shift (`interpolation.verification`), which is what `tail` counts.
 # - The sum, its root, and the verifier's own last factors: a part of under 2^-46.
 
 _CLOSED_FORM = 2.0**-47  # see above

@@ -230,3 +230,15 @@ def precise_mgd_sc(c: float, batches: int, epochs: int) -> float:
         before = q ** (ell * (epochs - 1))
         earlier = q ** (2 * ell - 2) * (1 - q**2) / (1 - q**ell) ** 2
         return float(mpmath.sqrt(1 + earlier * (1 - before) / (1 + before)))
+
+
+def hull_energy(p: Array, v: Array) -> float:
+    """Energy of the greatest convex minorant by its definition: follow the smallest slope."""
+    obstacle, clock = np.append(0.0, np.cumsum(p)), np.append(0.0, np.cumsum(v))
+    k, energy = 0, 0.0
+    while k < p.size:
+        slopes = (obstacle[k + 1 :] - obstacle[k]) / (clock[k + 1 :] - clock[k])
+        ahead = int(np.flatnonzero(slopes == slopes.min())[-1]) + 1
+        energy += float(slopes.min()) ** 2 * (clock[k + ahead] - clock[k])
+        k += ahead
+    return energy

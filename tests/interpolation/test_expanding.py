@@ -15,7 +15,7 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verify import verify
+from shiftdp.interpolation.verification import verify
 from tests.interpolation.brute_force import precise_mu
 
 EXACT = 2e-12  # the stated mu is at most this much above the optimum, and never below it

@@ -12,7 +12,7 @@ from shiftdp.interpolation.expanding import MOST_BLOCKS
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verify import proved_mu, verify
+from shiftdp.interpolation.verification import proved_mu, verify
 
 contractions = st.one_of(
     st.just(0.0),

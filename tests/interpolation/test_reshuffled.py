@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verify import verify
+from shiftdp.interpolation.verification import verify
 from tests.last_iterate.brute_force import least_mu
 
 

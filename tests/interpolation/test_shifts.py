@@ -1,6 +1,5 @@
 """Theorem B1 against ways that know nothing of isotonic regression, and against closed forms."""
 
-import json
 import math
 
 import numpy as np
@@ -9,43 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shiftdp._errors import InvalidInput
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Shifts, _Hull, optimal_shifts
-from shiftdp.interpolation.verify import verify
-from tests.interpolation.brute_force import exact_mu
+from shiftdp.interpolation.shifts import optimal_shifts
+from tests.interpolation.brute_force import exact_mu, hull_energy
+from tests.interpolation.random_schedules import random_schedule
 
 Array = NDArray[np.float64]
 EXACT = 2e-12  # the stated mu is at most this much above the optimum
-
-
-def random_schedule(rng: np.random.Generator, steps: int, c_max: float = 1.5) -> Schedule:
-    """All that B1 allows: c from 0 up, idle steps, unequal noise, with and without a diameter."""
-    c = rng.uniform(0.0, c_max, steps)
-    match rng.integers(4):
-        case 0:
-            c = np.ones(steps)
-        case 1:
-            c = np.minimum(c, 1.0)
-        case 2:
-            c[rng.random(steps) < 0.1] = 0.0
-    s = rng.uniform(0.0, 1.0, steps) * (rng.random(steps) < 0.6)
-    sd = rng.uniform(0.2, 2.0, steps)
-    D = math.inf if rng.random() < 0.4 else float(rng.uniform(0.05, 5.0))
-    return Schedule(c, s, sd, D)
-
-
-def hull_energy(p: Array, v: Array) -> float:
-    """Energy of the greatest convex minorant by its definition: follow the smallest slope."""
-    obstacle, clock = np.append(0.0, np.cumsum(p)), np.append(0.0, np.cumsum(v))
-    k, energy = 0, 0.0
-    while k < p.size:
-        slopes = (obstacle[k + 1 :] - obstacle[k]) / (clock[k + 1 :] - clock[k])
-        ahead = int(np.flatnonzero(slopes == slopes.min())[-1]) + 1
-        energy += float(slopes.min()) ** 2 * (clock[k + ahead] - clock[k])
-        k += ahead
-    return energy
 
 
 def every_start_mu(schedule: Schedule) -> float:
@@ -107,24 +77,6 @@ def test_narrow_and_wide_weights_take_the_same_decision(seed: int, steps: int) -
         assert again == pytest.approx(mu, rel=EXACT, abs=1e-150)
 
 
-@given(st.integers(0, 2**32), st.integers(1, 80), st.floats(-3.0, 3.0), st.booleans())
-@settings(max_examples=500)
-def test_a_jump_absorbs_the_right_blocks(seed: int, n: int, size: float, units: bool) -> None:
-    # Slopes that grow make many blocks; units change what is stored, not what is meant.
-    rng = np.random.default_rng(seed)
-    v = rng.uniform(0.5, 2.0, n)
-    p = v * np.sort(rng.uniform(0.0, 10.0, n)) * rng.uniform(0.9, 1.1, n)
-    unit = np.sort(rng.integers(-3, 4, n)) if units else np.zeros(n, dtype=np.int64)
-    hull = _Hull()
-    for k in range(n - 1, -1, -1):
-        hull.prepend(k, p[k] / 2.0 ** unit[k], v[k] / 4.0 ** unit[k], int(unit[k]))
-    assert hull.energy[-1] == pytest.approx(hull_energy(p, v), rel=1e-12)
-    jump = 10.0**size
-    energy = hull.touch(jump / 2.0 ** unit[0], int(unit[0]))
-    p[0] += jump
-    assert energy == pytest.approx(hull_energy(p, v), rel=1e-12)
-
-
 @given(st.integers(0, 2**32), st.integers(1, 40))
 @settings(max_examples=300)
 def test_never_below_the_law_of_the_linear_recursion(seed: int, steps: int) -> None:
@@ -155,38 +107,6 @@ def test_monotone_in_every_parameter(seed: int, steps: int) -> None:
     assert optimal_shifts(Schedule(c, 3e7 * s, 3e7 * sd, 3e7 * D)).mu == pytest.approx(
         mu, rel=EXACT, abs=1e-150
     )
-
-
-@given(st.integers(0, 2**32), st.integers(1, 30))
-@settings(max_examples=300)
-def test_expanded_shifts_satisfy_the_theorem(seed: int, steps: int) -> None:
-    schedule = random_schedule(np.random.default_rng(seed), steps)
-    shifts = optimal_shifts(schedule)
-    a, z, lam = shifts.expand(schedule)
-    c, s, sd = schedule.window(shifts.tau, steps)
-    reach = c * np.append(shifts.start, z[:-1]) + s
-    assert np.all(a >= 0.0)
-    assert np.all(z >= 0.0)
-    assert z[-1] == 0.0
-    assert np.all((lam >= 0.0) & (lam <= 1.0))
-    np.testing.assert_allclose(a + z, reach, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(lam * reach, a, rtol=1e-9, atol=1e-12)
-    assert math.sqrt(np.sum((a / sd) ** 2)) == pytest.approx(shifts.mu, rel=1e-10, abs=1e-12)
-
-
-@given(st.integers(0, 2**32), st.integers(1, 20))
-@settings(max_examples=200)
-def test_json_round_trip(seed: int, steps: int) -> None:
-    schedule = random_schedule(np.random.default_rng(seed), steps)
-    shifts = optimal_shifts(schedule)
-    again = Shifts.from_dict(json.loads(json.dumps(shifts.to_dict())))
-    assert again.to_dict() == shifts.to_dict()
-    assert verify(schedule, again) <= shifts.mu
-
-
-def test_incomplete_data_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="lacks amount, mu"):
-        Shifts.from_dict({"tau": 0, "start": 0.0, "first": [1], "last": [1], "peak": [1]})
 
 
 class TestClosedForms:

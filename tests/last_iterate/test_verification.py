@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from shiftdp import GaussianTradeoff, InvalidInput, VerificationFailed
 from shiftdp.fdp import Mixture
 from shiftdp.interpolation.shifts import frozen_shifts
-from shiftdp.interpolation.verify import proved_mu
+from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
 from shiftdp.last_iterate.certification import Bounds, evaluate
 from shiftdp.last_iterate.endless import is_endless, stand_in

@@ -11,7 +11,14 @@ import pytest
 import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
-CLEAN = ("_rounding.py", "fdp/*.py", "fdp/composition", "fdp/functions", "fdp/pairs")
+CLEAN = (
+    "_rounding.py",
+    "fdp/*.py",
+    "fdp/composition",
+    "fdp/functions",
+    "fdp/pairs",
+    "interpolation",
+)
 """Where it is so. The rest follows."""
 
 ARITHMETIC = {*map(float, range(11)), 0.25, 0.5, 1.5}

@@ -13,8 +13,8 @@ __all__ = ["unconstrained_ends", "walk_back"]
 # One kink of a piecewise linear function: its place and the change of slope there, in the frame of
 # the side that it is kept on.
 _Kinks = list[tuple[float, float]]
-_NEGLIGIBLE = 1e-18
-_FAR = 1e90
+_NEGLIGIBLE = 1e-18  # changes of slope below this part of it change no digit
+_FAR = 1e90  # places beyond are never met; scales in between have squares that are floats
 
 
 class _Side:

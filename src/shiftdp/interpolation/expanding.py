@@ -31,14 +31,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import stated_mu
-from shiftdp.interpolation._geometric import geometric_sum, lowest
-from shiftdp.interpolation.shifts import Shifts, frozen_shifts
+from shiftdp.interpolation.equal_steps import (
+    Piece,
+    Plan,
+    as_shifts,
+    geometric_sum,
+    least_energy,
+    lowest,
+    minorant,
+)
+from shiftdp.interpolation.shift_path import Shifts, frozen_shifts
 
 __all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]
 
@@ -82,25 +89,6 @@ class Chain:
         return self.end + self.gap + self.tail
 
 
-class _Piece(NamedTuple):
-    """Steps `first` to `last` with pooled p and v of Theorem B1, in units of w at `first`."""
-
-    first: int
-    last: int
-    p: float
-    v: float
-
-    @property
-    def energy(self) -> float:
-        return self.p * (self.p / self.v)
-
-
-class _Plan(NamedTuple):
-    energy: float
-    tau: int
-    pieces: list[_Piece]
-
-
 def expanding_shifts(
     chain: Chain, noise: float, start: float, *, from_diameter: bool = False
 ) -> Shifts:
@@ -120,14 +108,14 @@ def expanding_shifts(
     pooled = _pooled(chain, log_r, right[0], period)
     ends = [_with_periods(right[0], pooled, chain, log_r), *right[1:]]
     between = chain.visits - 1 - pooled
-    energy = math.fsum([between * (chain.visit * period), *(piece.energy for piece in ends)])
+    energy = math.fsum([between * (chain.visit * period), *map(_energy, ends)])
     plans = _bounded_plans(chain, log_r, right, pooled, period)
-    best = min((plan for plan in plans if plan.energy < math.inf), key=_energy, default=None)
-    if best is not None and (from_diameter or best.energy < energy or between > MOST_BLOCKS):
-        first, last = ([piece[i] for piece in best.pieces] for i in (0, 1))
-        amounts = [piece.p / piece.v * noise for piece in best.pieces]
-        mu = stated_mu(math.sqrt(best.energy))
-        return frozen_shifts(best.tau, start, (first, last, first), amounts, mu)
+    finite = [plan for plan in plans if plan.energy < math.inf]
+    if finite:
+        best = least_energy(finite)
+        if from_diameter or best.energy < energy or between > MOST_BLOCKS:
+            mu = stated_mu(math.sqrt(best.energy))
+            return as_shifts(best._replace(start=start), noise, mu)
     if between > MOST_BLOCKS:
         raise UnmetHypothesis(
             "steps",
@@ -140,7 +128,7 @@ def expanding_shifts(
 
 
 def _listed(
-    chain: Chain, noise: float, period: float, between: int, ends: list[_Piece], mu: float
+    chain: Chain, noise: float, period: float, between: int, ends: list[Piece], mu: float
 ) -> Shifts:
     """Shifts from the start: periods one by one, then the last pieces."""
     starts = chain.first + chain.period * np.arange(between, dtype=np.int64)
@@ -148,25 +136,23 @@ def _listed(
     first = np.concatenate(([1] * len(idle), starts, [piece.first for piece in ends]))
     last = np.concatenate((idle, starts + (chain.period - 1), [piece.last for piece in ends]))
     slopes = np.concatenate(
-        ([0.0] * len(idle), np.full(between, period), [piece.p / piece.v for piece in ends])
+        ([0.0] * len(idle), np.full(between, period), [piece.slope for piece in ends])
     )
     return frozen_shifts(0, 0.0, (first, last, first), slopes * noise, mu)
 
 
-def _right_end(chain: Chain, log_r: float) -> list[_Piece]:
+def _right_end(chain: Chain, log_r: float) -> list[Piece]:
     """The minorant from the last visit of the chain on."""
     Z, t = chain.end, chain.steps
     if not chain.gap:
-        return [_Piece(Z, t, chain.visit, geometric_sum(2.0 * log_r, t - Z + 1))]
+        return [_piece(Z, t, chain.visit, log_r)]
     F = Z + chain.gap
-    pieces = [
-        _Piece(Z, F - 1, chain.visit, geometric_sum(2.0 * log_r, F - Z)),
-        _Piece(F, t, chain.final, geometric_sum(2.0 * log_r, t - F + 1)),
-    ]
-    return _minorant(pieces, log_r)
+    return _minorant(
+        [_piece(Z, F - 1, chain.visit, log_r), _piece(F, t, chain.final, log_r)], log_r
+    )
 
 
-def _with_periods(head: _Piece, count: int, chain: Chain, log_r: float) -> _Piece:
+def _with_periods(head: Piece, count: int, chain: Chain, log_r: float) -> Piece:
     """The block at the right end together with the `count` periods in front of it."""
     if not count:
         return head
@@ -174,10 +160,11 @@ def _with_periods(head: _Piece, count: int, chain: Chain, log_r: float) -> _Piec
     fall = math.exp(count * ell * log_r)
     p = e * geometric_sum(ell * log_r, count) + head.p * fall
     v = geometric_sum(2.0 * log_r, count * ell) + head.v * fall * fall
-    return _Piece(head.first - count * ell, head.last, p, v)
+    first = head.first - count * ell
+    return Piece(first, head.last, first, p, v)
 
 
-def _pooled(chain: Chain, log_r: float, head: _Piece, period: float) -> int:
+def _pooled(chain: Chain, log_r: float, head: Piece, period: float) -> int:
     """How many periods of the chain are at least as steep as what follows them, from the right."""
     slope = period * math.exp(chain.period * log_r)
 
@@ -203,70 +190,58 @@ def _count_while(holds: Callable[[int], bool], most: int) -> int:
 
 
 def _bounded_plans(
-    chain: Chain, log_r: float, right: list[_Piece], pooled: int, period: float
-) -> list[_Plan]:
+    chain: Chain, log_r: float, right: list[Piece], pooled: int, period: float
+) -> list[Plan]:
     """The best starts from the diameter: behind the last visits, and behind one of the chain."""
     D, e, ell, Z, t = chain.diameter, chain.visit, chain.period, chain.end, chain.steps
     if math.isinf(D):
         return []
     jump = D * chain.contraction  # in units of the weight of the step behind tau
 
-    def left(tau: int, count: int) -> _Piece:
+    def left(tau: int, count: int) -> Piece:
         """From a start behind a visit: the jump, and `count` periods from the next visit on."""
         size = (count + 1) * ell - 1
         p = jump + e * math.exp((ell - 1) * log_r) * geometric_sum(ell * log_r, count)
-        return _Piece(tau + 1, tau + size, p, geometric_sum(2.0 * log_r, size))
+        return _piece(tau + 1, tau + size, p, log_r)
 
     def absorbed(count: int) -> bool:
         block = left(0, count)
         return block.p * math.exp(block.last * log_r) >= period * block.v
 
-    def back(i: int) -> _Plan:
+    def plan(tau: int, pieces: list[Piece]) -> Plan:
+        blocks = _minorant(pieces, log_r)
+        return Plan(math.fsum(map(_energy, blocks)), tau, D, blocks)
+
+    def back(i: int) -> Plan:
         tau, apart = Z - i * ell, min(pooled, i - 1)
         head = _with_periods(right[0], apart, chain, log_r)
-        return _plan(tau, [left(tau, i - 1 - apart), head, *right[1:]], log_r)
+        return plan(tau, [left(tau, i - 1 - apart), head, *right[1:]])
 
     plans = []
     if t > Z:
         size = chain.gap - 1 if chain.gap else chain.tail
-        pieces = [_Piece(Z + 1, Z + size, jump, geometric_sum(2.0 * log_r, size))]
+        pieces = [_piece(Z + 1, Z + size, jump, log_r)]
         if chain.gap:
-            final = _Piece(
-                Z + chain.gap, t, chain.final, geometric_sum(2.0 * log_r, chain.tail + 1)
-            )
-            pieces.append(final)
-        plans.append(_plan(Z, pieces, log_r))
+            pieces.append(_piece(Z + chain.gap, t, chain.final, log_r))
+        plans.append(plan(Z, pieces))
     if chain.gap and chain.tail:
         F = Z + chain.gap
-        pieces = [_Piece(F + 1, t, jump, geometric_sum(2.0 * log_r, chain.tail))]
-        plans.append(_plan(F, pieces, log_r))
+        plans.append(plan(F, [_piece(F + 1, t, jump, log_r)]))
     if chain.visits > 1:
         most = _count_while(absorbed, chain.visits - 1) + pooled + 1
         plans.append(lowest(back, min(most, chain.visits - 1)))
     return plans
 
 
-def _plan(tau: int, pieces: list[_Piece], log_r: float) -> _Plan:
-    blocks = _minorant(pieces, log_r)
-    return _Plan(math.fsum(piece.energy for piece in blocks), tau, blocks)
+def _piece(first: int, last: int, p: float, log_r: float) -> Piece:
+    """The steps `first` to `last` with displacement p, in units of the weight at `first`."""
+    return Piece(first, last, first, p, geometric_sum(2.0 * log_r, last - first + 1))
 
 
-def _minorant(pieces: list[_Piece], log_r: float) -> list[_Piece]:
-    """Pool neighbours while the slopes do not increase; a piece without steps is its p alone."""
-    blocks: list[_Piece] = []
-    for following in pieces:
-        piece = following
-        while blocks:
-            ahead = blocks[-1]
-            fall = math.exp((piece.first - ahead.first) * log_r)
-            if ahead.v > 0.0 and ahead.p * piece.v * fall < piece.p * ahead.v:
-                break
-            blocks.pop()
-            p, v = ahead.p + piece.p * fall, ahead.v + piece.v * fall * fall
-            piece = _Piece(ahead.first, piece.last, p, v)
-        blocks.append(piece)
-    return blocks
+def _minorant(pieces: list[Piece], log_r: float) -> list[Piece]:
+    return minorant(pieces, lambda n: math.exp(n * log_r), expanding=True)
 
 
-def _energy(plan: _Plan) -> float:
-    return plan.energy
+def _energy(piece: Piece) -> float:
+    """p^2 / v, in an order in which a large p does not overflow."""
+    return piece.p * (piece.p / piece.v)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in, finite
 from shiftdp._errors import InvalidInput
-from shiftdp._rounding import round_down
+from shiftdp._rounding import AMPLE, FOUR_ROUNDINGS, NINE_ROUNDINGS, NOT_ZERO, round_down
 from shiftdp.interpolation.bounded_slopes import unconstrained_ends, walk_back
 from shiftdp.interpolation.closed_forms._shared import one_minus_power, per_step
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
@@ -33,6 +33,14 @@ _LONGEST = 200_000
 _LONGEST_WITH_FLOORS = 20_000
 # Weights below this part of the last one cannot change a float.
 _FORGOTTEN = math.log(1e-200)
+# A slope that is short of its floor by less than this part is a tie that rounding broke.
+_TIE = 1e-11
+# A floor above the contraction by no more than this, a part and an addend, is that by rounding.
+_FLOOR_PART, _FLOOR_BY = AMPLE, NINE_ROUNDINGS
+# Optimising a step against a floor f costs as much as 1 + _PRICE / sqrt(1 - f) without (measured).
+_PRICE, _NEAREST_TO_1 = 0.05, 1e-12
+# Exponents up to which products of weights are used as they are: their squares are floats.
+_LARGEST_EXPONENT = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +70,7 @@ def slope_floor(learning_rate: ArrayLike, strong_convexity: float, smoothness: f
     eta = array_in("learning_rate", learning_rate, 0.0, open_low=True, open_high=True)
     m, M = finite("strong_convexity", strong_convexity), finite("smoothness", smoothness)
     raw = np.maximum(1.0 - eta * M, eta * m - 1.0)
-    return np.where(raw > 0.0, raw + 2.0**-51 * (1.0 + eta * abs(M)), 0.0)
+    return np.where(raw > 0.0, raw + FOUR_ROUNDINGS * (1.0 + eta * abs(M)), 0.0)
 
 
 def no_lower_bound(
@@ -110,7 +118,7 @@ def lower_mu(schedule: Schedule, floor: ArrayLike) -> LowerBound | None:
     if first > 0:
         # The steps before `first`, with their largest slopes, act as one step of weight w = 1.
         w, exponent = _weights(c[:first])
-        if exponent <= 256:
+        if exponent <= _LARGEST_EXPONENT:
             w = np.ldexp(w, exponent)
             s = np.append(float(np.sum(w * s[:first])), s[first:])
             d = np.append(float(np.sum(w * w * d[:first])), d[first:])
@@ -159,7 +167,7 @@ def lower_mu_periodic(schedule: PeriodicSchedule, floor: float) -> LowerBound | 
     value = fade * (1.0 + at_visit * A) / math.sqrt(end + (at_visit * fade) ** 2 * B)
     slopes = np.full(t - v + 1, c)
     slopes[0] = at_visit
-    exact = wanted >= f * (1.0 - 1e-11) and (f == 0.0 or schedule.first == 1)
+    exact = wanted >= f * (1.0 - _TIE) and (f == 0.0 or schedule.first == 1)
     if not exact:
         tail = min(t, max(_affordable(f), min(4 * schedule.period, _LONGEST)))
         gain, cost = np.zeros(tail), np.ones(tail)
@@ -184,7 +192,7 @@ def _long_expanding(schedule: PeriodicSchedule, f: float) -> LowerBound:
     c, n, t, period = schedule.contraction, schedule.visits, schedule.steps, schedule.period
     squares = n * (n / t)
     exact = (f == 0.0 or schedule.first == 1) and (1 - period) * math.log(c) >= math.log(
-        f or 1e-300
+        f or NOT_ZERO
     )
     if exact:
         block, end = (_square_sum(1.0 / c, size) for size in (period, t - schedule.last_visit + 1))
@@ -202,14 +210,13 @@ def _optimise(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, floa
     if not gain.any():
         return c, 0.0, False
     slopes = _project(c, np.zeros_like(f), gain, cost)
-    # A slope short of its floor by less than this is a tie broken by rounding.
-    raised = bool(np.any(slopes[1:] < f[1:] * (1.0 - 1e-11)))
+    raised = bool(np.any(slopes[1:] < f[1:] * (1.0 - _TIE)))
     slopes = np.maximum(slopes, f)
     candidates = [c, slopes]
     if raised:
         late = max(0, c.size - _affordable(float(np.median(f))))
         w, exponent = _weights(slopes[: late + 1])
-        if exponent <= 256:
+        if exponent <= _LARGEST_EXPONENT:
             w = np.ldexp(w, exponent)
             folded_gain, folded_cost = gain[late:].copy(), cost[late:].copy()
             folded_gain[0] = float(np.sum(w * gain[: late + 1]))
@@ -232,14 +239,14 @@ def _affordable(floor: float) -> int:
 
     And the less there is to gain.
     """
-    price = 1.0 + 0.05 / math.sqrt(max(1.0 - floor, 1e-12))
+    price = 1.0 + _PRICE / math.sqrt(max(1.0 - floor, _NEAREST_TO_1))
     return max(1_000, int(_LONGEST_WITH_FLOORS / price))
 
 
 def _quotient(slopes: Array, gain: Array, cost: Array) -> float:
     w, _ = _weights(slopes)
     # The addend outweighs every square that was lost to underflow.
-    spread = float(np.sum(w * w * cost)) + w.size * 1e-300
+    spread = float(np.sum(w * w * cost)) + w.size * NOT_ZERO
     return float(np.sum(w * gain)) / math.sqrt(spread)
 
 
@@ -300,7 +307,7 @@ def _square_sum(q: float, terms: int) -> float:
 
 def _floor(floor: ArrayLike, c: Array) -> Array:
     f = per_step("floor", floor, c.size)
-    if np.any(f > c * (1.0 + 1e-12) + 1e-15):
+    if np.any(f > c * (1.0 + _FLOOR_PART) + _FLOOR_BY):
         k = int(np.argmax(f - c))
         raise InvalidInput(
             "floor", float(f[k]), f"exceeds the contraction {c[k]}", "give floor <= contraction"

@@ -35,31 +35,21 @@ of them.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from shiftdp._rounding import stated_mu
-from shiftdp.interpolation._geometric import geometric_sum
+from shiftdp.interpolation.equal_steps import (
+    Piece,
+    Plan,
+    as_shifts,
+    geometric_sum,
+    least_energy,
+    minorant,
+)
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.schedule import PeriodicSchedule
-from shiftdp.interpolation.shifts import Shifts, frozen_shifts
+from shiftdp.interpolation.shift_path import Shifts, frozen_shifts
 
 __all__ = ["optimal_shifts_periodic"]
-
-
-class _Block(NamedTuple):
-    first: int
-    last: int
-    peak: int
-    amount: float
-
-
-class _Plan(NamedTuple):
-    """A start with its blocks; the energy is mu^2."""
-
-    energy: float
-    tau: int
-    start: float
-    blocks: tuple[_Block, ...]
 
 
 def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool = False) -> Shifts:
@@ -82,10 +72,10 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool =
     if c == 0.0:
         # The last step forgets everything before it.
         s = float(schedule.sensitivity) if schedule.last_visit == t else 0.0
-        head = (_Block(1, t - 1, t - 1, 0.0),) if t > 1 else ()
+        pieces = [_idle(t - 1)] if t > 1 else []
         ratio = s / float(schedule.noise)
-        plan = _Plan(ratio * ratio, 0, 0.0, (*head, _Block(t, t, t, s)))
-        return _as_shifts(plan, 1.0)
+        plan = Plan(ratio * ratio, 0, 0.0, [*pieces, Piece(t, t, t, s, 1.0)])
+        return as_shifts(plan, 1.0, stated_mu(math.sqrt(plan.energy)))
     return _contracting(schedule, from_diameter)
 
 
@@ -97,27 +87,19 @@ def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
     s, D = schedule.sensitivity / sd, schedule.diameter / sd
     tail = t - K
     log_c = math.log(c)
-    kappa = c ** (tail + 1)
-    O2, V2 = s * c**tail, geometric_sum(2.0 * log_c, tail + 1)
+    final = Piece(K, t, t, s * c**tail, geometric_sum(2.0 * log_c, tail + 1))
 
-    def plan(tau: int, start: float, jump: float, visits: int) -> _Plan:
+    def plan(tau: int, start: float, jump: float, visits: int) -> Plan:
         """Steps tau+1..K-1 with `jump` and `visits`, in units of w at K-1, then K..t."""
-        steps = K - 1 - tau
-        O1 = jump + s * c ** (ell - 1) * geometric_sum(ell * log_c, visits)
-        V1 = geometric_sum(2.0 * log_c, steps)
-        if steps == 0 and jump == 0.0:
-            return _Plan(O2 * O2 / V2, tau, start, (_Block(K, t, t, O2 / V2),))
-        slope1, slope2 = O1 * V2, O2 * kappa * V1  # times V1 V2 kappa
-        if slope1 <= slope2:
-            blocks = (_Block(tau + 1, K - 1, K - 1, O1 / V1), _Block(K, t, t, O2 / V2))
-            return _Plan(O1 * O1 / V1 + O2 * O2 / V2, tau, start, blocks)
-        O12, V12 = O1 * kappa + O2, V1 * kappa * kappa + V2
-        return _Plan(O12 * O12 / V12, tau, start, (_Block(tau + 1, t, t, O12 / V12),))
+        steps, pieces = K - 1 - tau, [final]
+        if steps or jump:
+            O1 = jump + s * c ** (ell - 1) * geometric_sum(ell * log_c, visits)
+            V1 = geometric_sum(2.0 * log_c, steps)
+            pieces = minorant([Piece(tau + 1, K - 1, K - 1, O1, V1), final], lambda n: c**n)
+        return Plan(math.fsum(x.p * x.p / x.v for x in pieces), tau, start, pieces)
 
     best = plan(j - 1, 0.0, 0.0, n - 1)
-    if j > 1:
-        best = best._replace(blocks=(_Block(1, j - 1, j - 1, 0.0), *best.blocks))
-    best = best._replace(tau=0)
+    best = best._replace(tau=0, pieces=[*([_idle(j - 1)] if j > 1 else []), *best.pieces])
     forced = from_diameter and math.inf > D
     if forced:
         best = best._replace(energy=math.inf)
@@ -129,8 +111,8 @@ def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
     if d * gain < 1.0 or forced:
         if tail:
             O3, V3 = D * c**tail, geometric_sum(2.0 * log_c, tail)
-            last = _Plan(O3 * O3 / V3, K, D, (_Block(K + 1, t, t, O3 / V3),))
-            best = min(best, last, key=_energy)
+            last = Plan(O3 * O3 / V3, K, D, [Piece(K + 1, t, t, O3, V3)])
+            best = least_energy([best, last])
         # forced, it may start in front of the first step: longer runs have steps before it
         most = n if forced and j >= ell else n - 1
         if most > 0:
@@ -143,10 +125,15 @@ def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
                 for periods in (i, min(i + 1, most)):
                     jump = D * c ** (periods * ell - 1)
                     start = plan(K - periods * ell, D, jump, periods - 1)
-                    best = min(best, start, key=_energy)
+                    best = least_energy([best, start])
     if best.start:
         best = best._replace(start=float(schedule.diameter))
-    return _as_shifts(best, sd, tail)
+    return as_shifts(best, sd, stated_mu(math.sqrt(best.energy), tail))
+
+
+def _idle(steps: int) -> Piece:
+    """The first steps, without any shift."""
+    return Piece(1, steps, steps, 0.0, 1.0)
 
 
 def _expanding(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
@@ -164,13 +151,3 @@ def _expanding(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
         diameter=D / sd,
     )
     return expanding_shifts(chain, sd, D, from_diameter=from_diameter)
-
-
-def _energy(plan: _Plan) -> float:
-    return plan.energy
-
-
-def _as_shifts(plan: _Plan, unit: float, tail: int = 0) -> Shifts:
-    mu = stated_mu(math.sqrt(plan.energy), tail)
-    first, last, peak, amount = zip(*plan.blocks, strict=True)
-    return frozen_shifts(plan.tau, plan.start, (first, last, peak), [unit * a for a in amount], mu)

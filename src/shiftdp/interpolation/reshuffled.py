@@ -16,94 +16,23 @@ their mu; `tests/interpolation/test_reshuffled.py` has the search find the best.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-
-from shiftdp._checks import Array
 from shiftdp._rounding import stated_mu
-from shiftdp.interpolation._geometric import geometric_sum, lowest
+from shiftdp.interpolation.equal_steps import (
+    Piece,
+    Plan,
+    as_shifts,
+    geometric_sum,
+    least_energy,
+    lowest,
+    minorant,
+)
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
-from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Shifts, frozen_shifts
-from shiftdp.interpolation.verify_equal_steps import Progression
+from shiftdp.interpolation.schedule import PeriodicSchedule, ReshuffledSchedule
+from shiftdp.interpolation.shift_path import Shifts
 
 __all__ = ["ReshuffledSchedule", "optimal_shifts_reshuffled"]
-
-
-@dataclass(frozen=True)
-class ReshuffledSchedule:
-    """Equal steps: `epochs` of them with a visit at the end, then `rest` steps with one or none.
-
-    Args:
-        contraction: c of each step.
-        earlier: sensitivity of the visits at the ends of the epochs.
-        final: sensitivity of the final visit.
-        noise: deviation of each step.
-        period: steps in an epoch.
-        epochs: how many there are before the last one; may be 0.
-        rest: steps of the last epoch.
-        position: where in the last epoch the final visit is, 1 to `rest`; 0 for none.
-        diameter: of the constraint set.
-
-    >>> shape = dict(period=3, epochs=1, rest=2, position=1)
-    >>> ReshuffledSchedule(0.9, 2.0, 1.0, noise=1.0, **shape).expand().sensitivity
-    array([0., 0., 2., 1., 0.])
-    """
-
-    contraction: float
-    earlier: float
-    final: float
-    noise: float
-    period: int
-    epochs: int
-    rest: int
-    position: int
-    diameter: float = math.inf
-
-    @property
-    def steps(self) -> int:
-        return self.epochs * self.period + self.rest
-
-    @property
-    def progressions(self) -> tuple[Progression, ...]:
-        """The visits."""
-        final = self.epochs * self.period + self.position
-        return (
-            Progression(self.period, self.period, self.epochs, self.earlier),
-            Progression(final, 1, 1 if self.position else 0, self.final),
-        )
-
-    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
-        """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1."""
-        size, whole = end - begin, self.epochs * self.period
-        s = np.zeros(size)
-        s[-(begin + 1) % self.period : max(0, whole - begin) : self.period] = self.earlier
-        place = whole + self.position - 1 - begin
-        if self.position and 0 <= place < size:
-            s[place] = self.final
-        return np.full(size, self.contraction), s, np.full(size, self.noise)
-
-    def expand(self) -> Schedule:
-        """The same schedule, step by step."""
-        return Schedule(*self.window(0, self.steps), self.diameter)
-
-
-class _Piece(NamedTuple):
-    """Steps `first` to `last` with pooled p and v of Theorem B1, in units of w at `last`."""
-
-    first: int
-    last: int
-    p: float
-    v: float
-
-
-class _Plan(NamedTuple):
-    energy: float
-    tau: int
-    blocks: list[_Piece]
 
 
 def optimal_shifts_reshuffled(
@@ -124,12 +53,9 @@ def optimal_shifts_reshuffled(
     plans = [] if from_diameter and schedule.diameter < math.inf else [_plan(schedule, 0)]
     if schedule.diameter < math.inf:
         plans += _bounded_plans(schedule, from_diameter)
-    best = min(plans, key=_energy)
+    best = least_energy(plans)
     mu = stated_mu(math.sqrt(best.energy), schedule.rest + schedule.period)
-    first, last = ([piece[i] for piece in best.blocks] for i in (0, 1))
-    amounts = [piece.p / piece.v * schedule.noise for piece in best.blocks]
-    start = schedule.diameter if best.tau else 0.0
-    return frozen_shifts(best.tau, start, (first, last, last), amounts, mu)
+    return as_shifts(best, schedule.noise, mu)
 
 
 def _last_visit_alone(schedule: ReshuffledSchedule, from_diameter: bool) -> Shifts:
@@ -161,34 +87,26 @@ def _expanding(schedule: ReshuffledSchedule, from_diameter: bool) -> Shifts:
     return expanding_shifts(chain, sd, schedule.diameter, from_diameter=from_diameter)
 
 
-def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
+def _plan(schedule: ReshuffledSchedule, tau: int) -> Plan:
     """The best shifts from distance 0 at `tau = 0`, or from D just after a visit at `tau`."""
     log_c = math.log(schedule.contraction)
     unit, ell, K = schedule.noise, schedule.period, schedule.epochs
     jump = schedule.diameter / unit if tau else 0.0
-    blocks: list[_Piece] = []
+    pieces: list[Piece] = []
+
+    def power(n: int) -> float:
+        return math.exp(n * log_c)
 
     def add(end: int, visits: int, s: float, every: int) -> None:
         """Steps up to `end`, the first of them a visit, and so on `every` so many."""
-        nonlocal jump
-        begin = blocks[-1].last if blocks else tau
+        begin = pieces[-1].last if pieces else tau
         size = end - begin
         if size == 0:
             return
-        p = jump * math.exp(size * log_c)
+        p = 0.0 if pieces else jump * power(size)
         if visits:
-            p += s / unit * math.exp((every - 1) * log_c) * geometric_sum(every * log_c, visits)
-        jump = 0.0
-        piece = _Piece(begin + 1, end, p, geometric_sum(2.0 * log_c, size))
-        while blocks:
-            ahead = blocks[-1]
-            shrink = math.exp((piece.last - piece.first + 1) * log_c)
-            if ahead.p * piece.v <= piece.p * shrink * ahead.v:
-                break
-            blocks.pop()
-            p, v = ahead.p * shrink + piece.p, ahead.v * shrink * shrink + piece.v
-            piece = _Piece(ahead.first, piece.last, p, v)
-        blocks.append(piece)
+            p += s / unit * power(every - 1) * geometric_sum(every * log_c, visits)
+        pieces.append(Piece(begin + 1, end, end, p, geometric_sum(2.0 * log_c, size)))
 
     t = schedule.steps
     final = K * ell + schedule.position if schedule.position else t + 1
@@ -203,10 +121,12 @@ def _plan(schedule: ReshuffledSchedule, tau: int) -> _Plan:
         add(t, int(final <= t), schedule.final, t - final + 1)
     else:
         add(t, 0, 0.0, 0)
-    return _Plan(math.fsum(b.p * b.p / b.v for b in blocks), tau, blocks)
+    blocks = minorant(pieces, power)
+    energy = math.fsum(x.p * x.p / x.v for x in blocks)
+    return Plan(energy, tau, schedule.diameter if tau else 0.0, blocks)
 
 
-def _bounded_plans(schedule: ReshuffledSchedule, from_diameter: bool) -> list[_Plan]:
+def _bounded_plans(schedule: ReshuffledSchedule, from_diameter: bool) -> list[Plan]:
     """Starts from D: after the final visit, the one before it, and the best of the earlier ones."""
     ell, K, t = schedule.period, schedule.epochs, schedule.steps
     starts = [K * ell + schedule.position] if schedule.position else []
@@ -216,12 +136,8 @@ def _bounded_plans(schedule: ReshuffledSchedule, from_diameter: bool) -> list[_P
     # otherwise the two runs never come so far apart
     if K > 1 and (from_diameter or schedule.diameter * gap < schedule.earlier):
 
-        def back(i: int) -> _Plan:
+        def back(i: int) -> Plan:
             return _plan(schedule, (K - i) * ell)
 
         plans.append(lowest(back, K - 1))
     return plans
-
-
-def _energy(plan: _Plan) -> float:
-    return plan.energy

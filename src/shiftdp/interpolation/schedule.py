@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
-from shiftdp.interpolation.verify_equal_steps import Progression
 
-__all__ = ["PeriodicSchedule", "Schedule"]
+__all__ = ["PeriodicSchedule", "Progression", "ReshuffledSchedule", "Schedule"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,30 @@ class Schedule:
         """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1."""
         part = slice(begin, end)
         return self.contraction[part], self.sensitivity[part], self.noise[part]
+
+
+class Progression(NamedTuple):
+    """Visits at the steps `first`, `first + period`, ...: `number` of them, equally strong."""
+
+    first: int
+    period: int
+    number: int
+    sensitivity: float
+
+    @property
+    def last(self) -> int:
+        return self.first + self.period * (self.number - 1)
+
+    def up_to(self, step: int) -> int:
+        """How many visits there are at the steps 1 to `step`."""
+        if step < self.first:
+            return 0
+        return min(self.number, (step - self.first) // self.period + 1)
+
+    def within(self, begin: int, end: int) -> range:
+        """The visits at the steps `begin` to `end`."""
+        low, high = (self.first + self.period * self.up_to(j) for j in (begin - 1, end))
+        return range(low, high, self.period)
 
 
 @dataclass(frozen=True)
@@ -123,6 +147,64 @@ class PeriodicSchedule:
         s = np.zeros(size)
         s[(self.first - 1 - begin) % self.period :: self.period] = self.sensitivity
         return np.full(size, float(self.contraction)), s, np.full(size, float(self.noise))
+
+    def expand(self) -> Schedule:
+        """The same schedule, step by step."""
+        return Schedule(*self.window(0, self.steps), self.diameter)
+
+
+@dataclass(frozen=True)
+class ReshuffledSchedule:
+    """Equal steps: `epochs` of them with a visit at the end, then `rest` steps with one or none.
+
+    Args:
+        contraction: c of each step.
+        earlier: sensitivity of the visits at the ends of the epochs.
+        final: sensitivity of the final visit.
+        noise: deviation of each step.
+        period: steps in an epoch.
+        epochs: how many there are before the last one; may be 0.
+        rest: steps of the last epoch.
+        position: where in the last epoch the final visit is, 1 to `rest`; 0 for none.
+        diameter: of the constraint set.
+
+    >>> shape = dict(period=3, epochs=1, rest=2, position=1)
+    >>> ReshuffledSchedule(0.9, 2.0, 1.0, noise=1.0, **shape).expand().sensitivity
+    array([0., 0., 2., 1., 0.])
+    """
+
+    contraction: float
+    earlier: float
+    final: float
+    noise: float
+    period: int
+    epochs: int
+    rest: int
+    position: int
+    diameter: float = math.inf
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.period + self.rest
+
+    @property
+    def progressions(self) -> tuple[Progression, ...]:
+        """The visits."""
+        final = self.epochs * self.period + self.position
+        return (
+            Progression(self.period, self.period, self.epochs, self.earlier),
+            Progression(final, 1, 1 if self.position else 0, self.final),
+        )
+
+    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]:
+        """Contraction, sensitivity and noise of the steps `begin + 1` to `end`, counted from 1."""
+        size, whole = end - begin, self.epochs * self.period
+        s = np.zeros(size)
+        s[-(begin + 1) % self.period : max(0, whole - begin) : self.period] = self.earlier
+        place = whole + self.position - 1 - begin
+        if self.position and 0 <= place < size:
+            s[place] = self.final
+        return np.full(size, self.contraction), s, np.full(size, self.noise)
 
     def expand(self) -> Schedule:
         """The same schedule, step by step."""

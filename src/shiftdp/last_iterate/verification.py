@@ -23,7 +23,7 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from shiftdp.interpolation.verify import verify
+from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS, Assumption
 from shiftdp.last_iterate.certificate import Certificate

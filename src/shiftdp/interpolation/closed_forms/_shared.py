@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import EIGHT_ROUNDINGS
 
 __all__ = [
     "best_window",
@@ -69,7 +70,7 @@ def ceiling(diameter: float, sensitivity: float) -> int:
         raise UnmetHypothesis(
             "diameter", diameter, f"is infinitely many steps of {sensitivity}", "lower it"
         )
-    return max(1, math.ceil(ratio * (1.0 - 2.0**-50)))
+    return max(1, math.ceil(ratio * (1.0 - EIGHT_ROUNDINGS)))
 
 
 def long_enough(name: str, length: float, least: int) -> None:

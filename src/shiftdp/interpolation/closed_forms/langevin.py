@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import most
-from shiftdp._rounding import round_up
+from shiftdp._rounding import EIGHT_ROUNDINGS, round_up
 from shiftdp.interpolation.closed_forms._shared import bounded, horizon, stationary_factor
 from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best
 
@@ -31,7 +31,7 @@ __all__ = [
     "pure_threshold",
 ]
 
-_ULPS = 2.0**-50
+_BRACKET = (0.1, 2.0)  # around the only crossing of the two bounds that `pure_threshold` compares
 
 
 def lmc(
@@ -58,7 +58,7 @@ def lmc(
     """
     m, M, L, eta = _class(strong_convexity, smoothness, sensitivity, learning_rate)
     # Rounded down: the bound falls as 1 - c grows.
-    decay = min(eta * m * (1.0 - _ULPS), 2.0 - eta * M * (1.0 + _ULPS))
+    decay = min(eta * m * (1.0 - EIGHT_ROUNDINGS), 2.0 - eta * M * (1.0 + EIGHT_ROUNDINGS))
     if decay <= 0.0:
         raise UnmetHypothesis(
             "learning_rate",
@@ -81,7 +81,7 @@ def lmc_uniform(
     0.9747
     """
     m, M, L, eta = _class(strong_convexity, smoothness, sensitivity, learning_rate)
-    if eta > 2.0 / (M + m) * (1.0 + _ULPS):
+    if eta > 2.0 / (M + m) * (1.0 + EIGHT_ROUNDINGS):
         raise UnmetHypothesis(
             "learning_rate",
             eta,
@@ -171,7 +171,8 @@ def pure_threshold() -> float:
         log_odds = scipy.special.log_ndtr(root) - scipy.special.log_ndtr(-root)
         return np.asarray(2.0 * x <= log_odds, dtype=np.bool_)
 
-    return float(most(pure_is_better, np.array([0.1]), np.array([2.0]))[0])
+    low, high = _BRACKET
+    return float(most(pure_is_better, np.array([low]), np.array([high]))[0])
 
 
 def _class(m: float, M: float, L: float, eta: float) -> tuple[float, float, float, float]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shifts import Shifts
+from shiftdp.interpolation.shift_path import Shifts
 
 __all__ = ["Map", "ShiftedProcess", "simulate_shifted"]
 

@@ -19,8 +19,8 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
-from shiftdp.interpolation.verify import proved_mu
-from shiftdp.interpolation.verify_equal_steps import float_above
+from shiftdp.interpolation.verification import proved_mu
+from shiftdp.interpolation.verification_equal_steps import float_above
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.endless import holds_for_longer, require_forgotten, stand_in

@@ -13,7 +13,7 @@ from shiftdp._errors import VerificationFailed
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts, optimal_shifts
-from shiftdp.interpolation.verify import _shift_above, proved_mu, verify
+from shiftdp.interpolation.verification import _shift_above, proved_mu, verify
 
 
 def random_schedule(rng: np.random.Generator, steps: int) -> Schedule:

@@ -13,6 +13,8 @@ from shiftdp.interpolation.closed_forms._shared import bounded, horizon
 
 __all__ = ["ConstrainedLowerBound", "constrained_lower_bound"]
 
+_LARGEST_C0 = 0.2  # the theorem's c_0 lies in (0, 1/5)
+
 
 @dataclass(frozen=True)
 class ConstrainedLowerBound:
@@ -32,7 +34,7 @@ class ConstrainedLowerBound:
     @property
     def ruled_out(self) -> bool:
         """Whether the theorem certainly says nothing about this run."""
-        return not self.long_enough or self.noise_ratio >= 0.2
+        return not self.long_enough or self.noise_ratio >= _LARGEST_C0
 
     def __str__(self) -> str:
         if self.ruled_out:

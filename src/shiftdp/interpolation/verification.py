@@ -1,9 +1,9 @@
 """The independent check of a certificate: what mu do these shifts prove? Cost O(t).
 
 Nothing here is shared with the solver, and nothing here trusts it. Equal steps are left to
-`verify_equal_steps`, whose cost is free of t, unless they expand, are few, and come in many blocks.
-Any other schedule is followed step by step, if it has no more than 2^24 of them, which takes half a
-minute. The argument has two parts.
+`verification_equal_steps`, whose cost is free of t, unless they expand, are few, and come in many
+blocks. Any other schedule is followed step by step, if it has no more than 2^24 of them, which
+takes half a minute. The argument has two parts.
 
 **Any distances prove something.** Let `z_tau` bound `|X_tau - X'_tau|`, let `z_{tau+1}, ..., z_t`
 be *any* numbers >= 0 with `z_t = 0`, and put `a_k = max(0, c_k z_{k-1} + s_k - z_k)`. Then the last
@@ -32,7 +32,11 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
-from shiftdp.interpolation.verify_equal_steps import Claim, EqualSteps, proved_mu_of_equal_steps
+from shiftdp.interpolation.verification_equal_steps import (
+    Claim,
+    EqualSteps,
+    proved_mu_of_equal_steps,
+)
 
 __all__ = ["proved_mu", "verify"]
 
@@ -44,6 +48,14 @@ _FAINT = 2.0**-40
 _AGREEMENT = 1e-5
 # Steps that are followed one by one at most.
 _MOST_STEPS = 1 << 24
+# Factors and addends of "Rounding" above, with u = 2^-53.
+_UP = 1.0 + 2.0**-51  # 4 u, for two operations
+_SHIFT_ERROR = 2.0**-100  # 64 u^2, as a part of b
+_SHIFT_UNDERFLOW = 2.0**-1070  # for the products of one shift, and for quotients and squares
+_ENERGY_UP = 1.0 + 2.0**-48  # 32 u, for quotients, squares and sums of sums
+_CARRY_UP = 1.0 + 2.0**-50  # 8 u, for the three roundings of a step without a shift
+_CARRY_UNDERFLOW = 2.0**-1073  # for the product in it
+_SPLITTER = 2.0**27 + 1.0  # splits a float into halves of 26 bits [Veltkamp]
 # Equal steps that expand are followed one by one if they are fewer, and in more blocks, than this:
 # a block costs as much as a thousand steps.
 _MANY_STEPS, _FEW_BLOCKS = 1 << 20, 100
@@ -134,8 +146,8 @@ def _prove(schedule: _Steps, shifts: Claim) -> tuple[float, float]:
         return math.inf, gap
     if moved:
         # The second term pays for quotients and squares that underflow, even if all of them do.
-        energy = energy * (1.0 + 2.0**-48) + schedule.steps * 2.0**-1070
-    return math.sqrt(energy) * (1.0 + 2.0**-51), gap
+        energy = energy * _ENERGY_UP + schedule.steps * _SHIFT_UNDERFLOW
+    return math.sqrt(energy) * _UP, gap
 
 
 def _in_closed_form(schedule: EqualSteps, shifts: Claim) -> bool:
@@ -202,8 +214,7 @@ def _unshifted(schedule: _Steps, begin: int, end: int, z: float) -> float:
         c, s, _ = schedule.window(lo, min(lo + _WINDOW, end))
         for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
             if z and ck:
-                # Three roundings against a factor 1 + 8u; the last term pays for underflow.
-                z = (ck * z + sk) * (1.0 + 2.0**-50) + 2.0**-1073
+                z = (ck * z + sk) * _CARRY_UP + _CARRY_UNDERFLOW
             else:
                 z = sk
     return z
@@ -298,7 +309,7 @@ def _distances_forwards(z: float, c: Array, s: Array, a: Array, closes: NDArray[
             z = x - ak
             if ak < x * _FAINT:
                 # Rounded to nearest, every other step would show a spurious shift of u z.
-                z *= 1.0 + 2.0**-51
+                z *= _UP
             elif z < 0.0:
                 z = 0.0
         out.append(z)
@@ -351,14 +362,14 @@ def _shift_above(c: Array, s: Array, before: Array, after: Array) -> Array:
         r, g = _two_sum(q, s)
         b = p + s + after
         some = (b > 0.0) | ((c > 0.0) & (before > 0.0))  # a product may underflow to 0
-        margin = 2.0**-100 * b + np.where(some, 2.0**-1070, 0.0)
-        a: Array = np.maximum(0.0, r + (((e + f) + g) + margin)) * (1.0 + 2.0**-51)
+        margin = _SHIFT_ERROR * b + np.where(some, _SHIFT_UNDERFLOW, 0.0)
+        a: Array = np.maximum(0.0, r + (((e + f) + g) + margin)) * _UP
     return a
 
 
 def _split(x: Array) -> tuple[Array, Array]:
-    """Veltkamp: two halves of at most 26 bits whose sum is x."""
-    scaled = 134217729.0 * x
+    """Two halves of at most 26 bits whose sum is x."""
+    scaled = _SPLITTER * x
     high = scaled - (scaled - x)
     return high, x - high
 

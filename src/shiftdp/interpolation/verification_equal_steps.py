@@ -43,38 +43,16 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.schedule import Progression
 
-__all__ = ["Claim", "EqualSteps", "Progression", "float_above", "proved_mu_of_equal_steps"]
+__all__ = ["Claim", "EqualSteps", "float_above", "proved_mu_of_equal_steps"]
 
-_DIGITS = Context(prec=100, Emin=-(10**17), Emax=10**17)
-_UP = 1 + Decimal("1e-40")
-_NOISE_DOWN = 1 - Decimal(2) ** -50
-_MOST_REPAIR = Decimal("1e-9")
-_DIGIT = Decimal("1e-50")
-
-
-class Progression(NamedTuple):
-    """Visits at the steps `first`, `first + period`, ...: `number` of them, equally strong."""
-
-    first: int
-    period: int
-    number: int
-    sensitivity: float
-
-    @property
-    def last(self) -> int:
-        return self.first + self.period * (self.number - 1)
-
-    def up_to(self, step: int) -> int:
-        """How many visits there are at the steps 1 to `step`."""
-        if step < self.first:
-            return 0
-        return min(self.number, (step - self.first) // self.period + 1)
-
-    def within(self, begin: int, end: int) -> range:
-        """The visits at the steps `begin` to `end`."""
-        low, high = (self.first + self.period * self.up_to(j) for j in (begin - 1, end))
-        return range(low, high, self.period)
+_DIGITS = Context(prec=100, Emin=-(10**17), Emax=10**17)  # a float to the power 2^53 has a place
+_UP = 1 + Decimal("1e-40")  # see "Rounding" above
+_NOISE_DOWN = 1 - Decimal(2) ** -50  # eight roundings in which a caller may have computed it
+_MOST_REPAIR = Decimal("1e-9")  # what asks for more is not a rounding error, and is made up by r
+_DIGIT = Decimal("1e-50")  # more than what a sum of powers is off by, as a part
+_GREATEST = Decimal("1.7e308")  # nearly the greatest float
 
 
 @runtime_checkable
@@ -258,7 +236,7 @@ class _Stretch(NamedTuple):
 
 def float_above(value: Decimal) -> float:
     """The least float that is not below a number >= 0; infinity if there is none."""
-    if not value < Decimal("1.7e308"):
+    if not value < _GREATEST:
         return math.inf
     near = float(value)
     return near if Decimal(near) >= value else math.nextafter(near, math.inf)

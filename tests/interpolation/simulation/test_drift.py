@@ -12,7 +12,7 @@ from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_quadratic, mgd
 from shiftdp.interpolation.closed_forms.gradient_descent import gd_sc
 from shiftdp.interpolation.lower_bound import lower_mu, slope_floor
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.simulation.drifting_instance import (
+from shiftdp.interpolation.simulation.drift import (
     DriftingInstance,
     drifting_instance,
     simulate,

@@ -28,6 +28,12 @@ __all__ = ["DriftingInstance", "Simulation", "drifting_instance", "simulate"]
 _DEVIATIONS = 9.0
 # |x| beyond this many noise deviations would bring float rounding (1e-16 |x|) near the noise.
 _LARGEST = 1e11
+# Background curvatures that are tried, as parts of the way from m to M.
+_BACKGROUNDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+# How much longer flanks are than they have to be, to keep curvatures strictly inside (m, M).
+_LONGER = 1.25
+# By how much, as a part of 1 + eta M, a slope may be outside its range by rounding.
+_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +200,7 @@ def simulate(instance: DriftingInstance, runs: int, rng: np.random.Generator) ->
 
 
 def _signed_slopes(size: Array, eta: Array, m: float, M: float) -> Array:
-    slack = 1e-9 * (1.0 + eta * max(abs(m), abs(M)))
+    slack = _SLACK * (1.0 + eta * max(abs(m), abs(M)))
     positive = ((1.0 - size) >= eta * m - slack) & ((1.0 - size) <= eta * M + slack)
     negative = ((1.0 + size) >= eta * m - slack) & ((1.0 + size) <= eta * M + slack)
     if not np.all(positive | negative):
@@ -223,14 +229,14 @@ def _path(
     """The background curvature that needs the shortest drift, its path and the flanks' length."""
     L = float(np.max(schedule.sensitivity / eta))
     best: tuple[float, float, Array, float] | None = None
-    for part in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
+    for part in _BACKGROUNDS:
         h = m + part * (M - m)
         below, above = h - m, M - h
         # A flank has curvature h - (curvature - h) W / F; keep it inside (m, M) with room left.
         steep = max(
             float(np.max(curvatures - h)) / below, float(np.max(h - curvatures)) / above, 0.5
         )
-        F = 1.25 * W * steep
+        F = _LONGER * W * steep
         # Empty room between two windows, where the sign may turn: 2 L / room below the slack.
         room = 2.0 * F + 4.0 * L / min(below, above)
         unit = np.concatenate(([1.0], np.cumprod(1.0 - eta * h)))

@@ -19,9 +19,9 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts
-from shiftdp.interpolation.verify import proved_mu, verify
-from shiftdp.interpolation.verify_equal_steps import _Stretch, proved_mu_of_equal_steps
-from tests.interpolation.test_verify import exact_optimum_squared
+from shiftdp.interpolation.verification import proved_mu, verify
+from shiftdp.interpolation.verification_equal_steps import _Stretch, proved_mu_of_equal_steps
+from tests.interpolation.test_verification import exact_optimum_squared
 
 Equal = PeriodicSchedule | ReshuffledSchedule
 CONTRACTIONS = st.one_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftdp.interpolation.closed_forms.constrained_lower_bound import (
+from shiftdp.interpolation.closed_forms.constrained_optimality import (
     ConstrainedLowerBound,
     constrained_lower_bound,
 )
