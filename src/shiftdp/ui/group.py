@@ -20,9 +20,11 @@ __all__ = ["Command", "Group", "LazyGroup", "Option"]
 
 
 class Option(click.Option):
-    """An option that knows under which heading of the help it stands."""
+    """An option that knows its heading in the help, which shows what it is if it is not given."""
 
     def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
+        default = kwargs.get("default")
+        kwargs.setdefault("show_default", bool(default) and default is not True)
         super().__init__(*args, **kwargs)
         self.heading = heading
 

@@ -6,7 +6,7 @@ tests/ui/test_options.py holds them to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -16,16 +16,19 @@ from shiftdp.ui.group import Option
 from shiftdp.ui.types import IMAGE, NUMBER, NUMBERS, InFile, OutFile, ParamType, Word
 
 __all__ = [
+    "ANSWER",
     "BOUNDS",
     "GEOMETRY",
     "KINDS",
     "MEANINGS",
+    "RUN",
     "Kind",
     "answer_options",
     "budget_options",
     "certificate_option",
     "needed",
     "option",
+    "option_group",
     "run_options",
 ]
 
@@ -120,21 +123,31 @@ MEANINGS = {
 def option(name: str, **settings: Any) -> Callable[[AnyCallable], AnyCallable]:
     """An option with the spelling of a Python name: `learning_rate` is `--learning-rate`."""
     flag = "--" + name.replace("_", "-")
-    spelling = [f"{flag}/--no-{flag[2:]}"] if settings.pop("switch", False) else [flag]
-    return click.option(*spelling, name, cls=Option, **settings)
+    spelling = f"{flag}/--no-{flag[2:]}" if settings.pop("switch", False) else flag
+    short = [settings.pop("short")] if "short" in settings else []
+    return click.option(*short, spelling, name, cls=Option, **settings)
+
+
+def option_group(heading: str, **named: Mapping[str, Any]) -> Callable[[AnyCallable], AnyCallable]:
+    """Several options under one heading of the help."""
+
+    def decorate(function: AnyCallable) -> AnyCallable:
+        for name, settings in reversed(named.items()):
+            function = option(name, heading=heading, **settings)(function)
+        return function
+
+    return decorate
 
 
 def run_options(function: AnyCallable) -> AnyCallable:
     """KIND, everything that describes a run and its losses, and `--config`."""
-    described = [
-        *((name, RUN) for name in _TYPES if name not in GEOMETRY.fields),
-        *((name, LOSSES) for name in GEOMETRY.fields),
-    ]
-    for name, heading in reversed(described):
-        function = option(name, type=_TYPES[name], heading=heading, help=_sentence(MEANINGS[name]))(
-            function
-        )
-    function = config_option(function)
+    described: dict[str, dict[str, Any]] = {
+        name: {"type": kind, "help": _sentence(MEANINGS[name])} for name, kind in _TYPES.items()
+    }
+    losses = {name: described.pop(name) for name in GEOMETRY.fields}
+    function = config_option(
+        option_group(RUN, **described)(option_group(LOSSES, **losses)(function))
+    )
     return click.argument("kind", type=Word(tuple(KINDS)), required=False, metavar="[KIND]")(
         function
     )
@@ -145,13 +158,13 @@ def _sentence(meaning: str) -> str:
     return f"{meaning if symbol else meaning[0].upper() + meaning[1:]}."
 
 
-def certificate_option(function: AnyCallable) -> AnyCallable:
-    return option(
-        "certificate",
-        type=InFile(),
-        heading=RUN,
-        help="Instead of a run: a certificate that --save wrote. It is verified first.",
-    )(function)
+certificate_option = option_group(
+    RUN,
+    certificate={
+        "type": InFile(),
+        "help": "Instead of a run: a certificate that --save wrote. It is verified first.",
+    },
+)
 
 
 def budget_options(function: AnyCallable) -> AnyCallable:
@@ -164,51 +177,32 @@ def budget_options(function: AnyCallable) -> AnyCallable:
         "tpr": "The most true positives at --fpr.",
     }
     measured = {"delta": "epsilon", "renyi_order": "renyi", "fpr": "tpr"}
-    for name, of in reversed(measured.items()):
-        function = option(name, type=NUMBER, heading="Measured at", help=f"For --{of}.")(function)
-    for name, text in reversed(helps.items()):
-        function = option(name, type=NUMBER, heading=BUDGET, help=text)(function)
-    return function
+    at = {name: {"type": NUMBER, "help": f"For --{of}."} for name, of in measured.items()}
+    limits = {name: {"type": NUMBER, "help": text} for name, text in helps.items()}
+    return option_group(BUDGET, **limits)(option_group("Measured at", **at)(function))
+
+
+_ANSWERS: dict[str, dict[str, Any]] = {
+    "delta": {"type": NUMBER, "default": 1e-5, "help": "Where epsilon is read."},
+    "bounds": {"type": Word(BOUNDS), "default": "best", "help": "Which theorems may be used."},
+    "accuracy": {
+        "type": NUMBER,
+        "help": "How far epsilon may be above its exact value (sgd); about 1e-3 if not given.",
+    },
+    "explain": {
+        "is_flag": True,
+        "help": "Which hypotheses, which theorem, and what the others would say.",
+    },
+    "save": {"type": OutFile(), "help": "Write the certificate to this file, as JSON."},
+    "plot": {"type": IMAGE, "help": "Draw it; .png, .svg or .pdf. Needs the extra `plot`."},
+    "csv": {"type": OutFile(), "help": "Write the numbers to this file, as CSV."},
+    "json": {"is_flag": True, "help": "Print one JSON object and nothing else."},
+}
 
 
 def answer_options(*wanted: str) -> Callable[[AnyCallable], AnyCallable]:
     """Some of the options that shape the answer; `--json` is always one."""
-    known: dict[str, dict[str, Any]] = {
-        "delta": {
-            "type": NUMBER,
-            "default": 1e-5,
-            "show_default": True,
-            "help": "Where epsilon is read.",
-        },
-        "bounds": {
-            "type": Word(BOUNDS),
-            "default": "best",
-            "show_default": True,
-            "help": "Which theorems may be used.",
-        },
-        "accuracy": {
-            "type": NUMBER,
-            "help": "How far epsilon may be above its exact value (sgd); about 1e-3 if not given.",
-        },
-        "explain": {
-            "is_flag": True,
-            "help": "Which hypotheses, which theorem, and what the others would say.",
-        },
-        "save": {"type": OutFile(), "help": "Write the certificate to this file, as JSON."},
-        "plot": {
-            "type": IMAGE,
-            "help": "Draw it; .png, .svg or .pdf. Needs the extra `plot`.",
-        },
-        "csv": {"type": OutFile(), "help": "Write the numbers to this file, as CSV."},
-        "json": {"is_flag": True, "help": "Print one JSON object and nothing else."},
-    }
-
-    def decorate(function: AnyCallable) -> AnyCallable:
-        for name in reversed((*wanted, "json")):
-            function = option(name, heading=ANSWER, **known[name])(function)
-        return function
-
-    return decorate
+    return option_group(ANSWER, **{name: _ANSWERS[name] for name in (*wanted, "json")})
 
 
 def needed(kind: str, given: Sequence[str] = ()) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["PATIENCE", "track", "waiting"]
+__all__ = ["PATIENCE", "Bar", "track", "waiting"]
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
@@ -20,34 +20,49 @@ PATIENCE = 2.0
 Item = TypeVar("Item")
 
 
-class _Bar:
-    """A bar, or a clock where there is no total, that appears when patience ends."""
+class Bar:
+    """What is being done, how much of it is done, and how long it takes.
 
-    def __init__(self, label: str, total: int | None) -> None:
+    Args:
+        label: what is being done.
+        total: how much there is to do, in any unit; None where nobody knows.
+    """
+
+    def __init__(self, label: str, total: float | None = None) -> None:
         self._label, self._total = label, total
-        self._done = 0
+        self._done = 0.0
+        self._began = time.monotonic()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._show, daemon=True)
 
-    def advance(self) -> None:
-        self._done += 1
+    def stage(self, label: str) -> None:
+        """What is done from here on."""
+        self._label = label
 
-    def start(self) -> None:
-        self._thread.start()
+    def advance(self, units: float = 1.0) -> None:
+        """So much more is done."""
+        self._done += units
 
-    def stop(self) -> None:
-        self._ended.set()
-        self._thread.join()
+    @property
+    def clock(self) -> str:
+        """The time that is left at the pace so far; where there is no telling, the time so far."""
+        seconds = time.monotonic() - self._began
+        if self._total is None or self._done <= 0.0:
+            return f"{seconds:.0f} s"
+        left = round(max(0.0, seconds * (self._total - self._done) / self._done))
+        return f"{left} s left" if left < 60 else f"{left // 60} min {left % 60} s left"
 
-    def _show(self) -> None:
-        began = time.monotonic()
+    def show(self) -> None:
+        """Draw the bar when patience ends, until `end` is called."""
         if self._ended.wait(PATIENCE):
             return
         bar = _rich_bar()
-        task = bar.add_task(self._label, total=self._total, elapsed=0.0)
+        task = bar.add_task(self._label, total=self._total, clock=self.clock)
         with bar:
             while not self._ended.wait(0.1):
-                bar.update(task, completed=self._done, elapsed=time.monotonic() - began)
+                bar.update(task, description=self._label, completed=self._done, clock=self.clock)
+
+    def end(self) -> None:
+        self._ended.set()
 
 
 def _rich_bar() -> Progress:
@@ -57,24 +72,26 @@ def _rich_bar() -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[elapsed]:.0f} s"),
+        TextColumn("{task.fields[clock]}"),
         console=Console(file=sys.stderr),
         transient=True,
     )
 
 
 @contextmanager
-def waiting(label: str, total: int | None = None) -> Iterator[_Bar | None]:
-    """While one thing runs of which nobody knows how long it takes."""
-    if not sys.stderr.isatty():
-        yield None
+def waiting(label: str, total: float | None = None, *, silent: bool = False) -> Iterator[Bar]:
+    """A bar while something runs; never seen where stderr is no terminal, or if `silent`."""
+    bar = Bar(label, total)
+    if silent or not sys.stderr.isatty():
+        yield bar
         return
-    bar = _Bar(label, total)
-    bar.start()
+    shown = threading.Thread(target=bar.show, daemon=True)
+    shown.start()
     try:
         yield bar
     finally:
-        bar.stop()
+        bar.end()
+        shown.join()
 
 
 def track(items: Sequence[Item], label: str) -> Iterable[Item]:
@@ -82,5 +99,4 @@ def track(items: Sequence[Item], label: str) -> Iterable[Item]:
     with waiting(label, len(items)) as bar:
         for item in items:
             yield item
-            if bar is not None:
-                bar.advance()
+            bar.advance()

@@ -1,15 +1,15 @@
-"""The types of the options: numbers that may be infinite or many, words, and files."""
+"""The types of the options: numbers that may be infinite or many, ranges, words, and files."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from shiftdp.ui.refusals import Refused, typed
+from shiftdp.ui.refusals import Refused, shown, typed
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -22,21 +22,24 @@ __all__ = [
     "IMAGE",
     "NUMBER",
     "NUMBERS",
+    "VALUES",
     "InFile",
     "OutFile",
     "OutFolder",
     "ParamType",
+    "Values",
     "Word",
 ]
 
 FORMATS = ("png", "svg", "pdf")
+_MOST_VALUES = 10_000  # of a range
 
 
 def _fail(
     ctx: click.Context | None, parameter: click.Parameter | None, value: Any, why: str
-) -> Any:
+) -> NoReturn:
     name = parameter.name if parameter is not None else None
-    subject = str(value) if ctx is None or name is None else typed(ctx, name, value)
+    subject = shown(value) if ctx is None or name is None else typed(ctx, name, value)
     raise Refused(f"{subject}: {why}", ctx)
 
 
@@ -70,8 +73,7 @@ class _Number(ParamType):
         try:
             return _number(value)
         except (ValueError, TypeError):
-            found: float = _fail(ctx, param, value, "is not a number; give one, such as 0.05")
-            return found
+            _fail(ctx, param, value, "is not a number; give one, such as 0.05")
 
 
 class _Numbers(ParamType):
@@ -89,9 +91,65 @@ class _Numbers(ParamType):
                 return tuple(_number(part) for part in value)
             return _number(value)
         except (ValueError, TypeError):
-            why = "is not a number, or several with commas between them"
-            found: float = _fail(ctx, param, value, why)
-            return found
+            _fail(ctx, param, value, "is not a number, or several with commas between them")
+
+
+class Values(NamedTuple):
+    """Numbers, in the order in which they were given."""
+
+    given: tuple[float, ...]
+
+    def numbers(self, whole: bool = False) -> list[float]:
+        """Without repetition; the nearest whole numbers where the parameter is a count."""
+        rounded = (round(x) if whole and math.isfinite(x) else x for x in self.given)
+        return list(dict.fromkeys(rounded))
+
+
+class _Values(ParamType):
+    """Numbers and ranges LOW:HIGH:COUNT or LOW:HIGH:COUNT:log, with commas between them."""
+
+    name = "values"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Values:
+        if isinstance(value, Values):
+            return value
+        parts = value.split(",") if isinstance(value, str) else value
+        parts = parts if isinstance(parts, (list, tuple)) else [parts]
+        found: list[float] = []
+        for part in parts:
+            text = part.strip() if isinstance(part, str) else part
+            if isinstance(text, str) and ":" in text:
+                found += self._range(text, param, ctx)
+            else:
+                found.append(NUMBER.convert(text, param, ctx))
+        if not found:
+            _fail(ctx, param, value, "has no values")
+        return Values(tuple(found))
+
+    def _range(
+        self, text: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        parts = text.split(":")
+        by_ratio = parts[3:] == ["log"]
+        if len(parts) not in (3, 4) or (len(parts) == 4 and not by_ratio):
+            _fail(ctx, param, text, "is not LOW:HIGH:COUNT or LOW:HIGH:COUNT:log")
+        low, high, count = (NUMBER.convert(part, param, ctx) for part in parts[:3])
+        if not math.isfinite(count) or count != int(count):
+            _fail(ctx, param, text, "its COUNT is not a whole number")
+        if not 2 <= count <= _MOST_VALUES:
+            _fail(ctx, param, text, f"its COUNT is not from 2 to {_MOST_VALUES}")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            _fail(ctx, param, text, "its ends are not finite, the lower one first")
+        if by_ratio and low <= 0.0:
+            _fail(ctx, param, text, "equal ratios need ends above 0")
+        last = int(count) - 1
+        if by_ratio:
+            inner = [low * (high / low) ** (i / last) for i in range(1, last)]
+        else:
+            inner = [low + (high - low) * i / last for i in range(1, last)]
+        return [low, *inner, high]
 
 
 class Word(Choice):
@@ -108,8 +166,7 @@ class Word(Choice):
 
         near = get_close_matches(word, self.choices, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        found: str = _fail(ctx, param, value, f"is not one of {', '.join(self.choices)}{hint}")
-        return found
+        _fail(ctx, param, value, f"is not one of {', '.join(self.choices)}{hint}")
 
 
 class InFile(ParamType):
@@ -173,4 +230,5 @@ class OutFolder(ParamType):
 
 NUMBER = _Number()
 NUMBERS = _Numbers()
+VALUES = _Values()
 IMAGE = OutFile(FORMATS)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from shiftdp.ui.reproduce import contents, progress, published
-from shiftdp.ui.reproduce.progress import Progress, clock
+from shiftdp.ui.reproduce import contents, published
 from tests.ui.shell import prose, refused, said, shiftdp
 
 
@@ -91,19 +89,6 @@ def test_what_cannot_be_is_refused_before_any_work(
 
 def no_work(*_: object) -> None:
     raise AssertionError("work was begun")
-
-
-def test_time_left_is_what_the_pace_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [7.0]
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    shown = Progress(100.0, None)
-    assert shown.left is None
-    now[0] += 0.5
-    shown.advance(10.0)
-    assert shown.left == 4.5
-    shown.advance(90.0)
-    assert shown.left == 0.0
-    assert clock(61) == "1 min 1 s"
 
 
 @pytest.mark.slow

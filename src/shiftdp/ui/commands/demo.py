@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from shiftdp.ui.group import Command, Option
-from shiftdp.ui.options import answer_options, option
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import document_of, print_comparison, require_plot
@@ -22,11 +22,20 @@ __all__ = ["command"]
     cls=Command,
     examples=("shiftdp demo --epsilon 1",),
 )
-@option("epsilon", type=NUMBER, default=1.0, show_default=True, heading="What it may cost",
-        help="Of each of the two models, by itself.")  # fmt: skip
-@click.option("-o", "--output", "output", type=OutFolder(), default="out", cls=Option,
-              show_default=True, heading="The answer", metavar="FOLDER",
-              help="Where the figure goes; the folder is made.")  # fmt: skip
+@option_group(
+    "What it may cost",
+    epsilon={"type": NUMBER, "default": 1.0, "help": "Of each of the two models, by itself."},
+)
+@option_group(
+    ANSWER,
+    output={
+        "short": "-o",
+        "type": OutFolder(),
+        "default": "out",
+        "metavar": "FOLDER",
+        "help": "Where the figure goes; the folder is made.",
+    },
+)
 @answer_options("delta")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:

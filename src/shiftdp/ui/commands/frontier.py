@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp.ui.group import Command
-from shiftdp.ui.options import answer_options, option, run_options
+from shiftdp.ui.options import ANSWER, answer_options, option_group, run_options
 from shiftdp.ui.output import column, plain, print_json, print_table
 from shiftdp.ui.progress import track
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import require_plot, warn_of_last_batch
 from shiftdp.ui.settings import require_parameter, setting_of
-from shiftdp.ui.types import Word
-from shiftdp.ui.values import VALUES, Values
+from shiftdp.ui.types import VALUES, Values, Word
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Geometry
@@ -64,19 +63,19 @@ CURVES = {
 )
 @click.argument("parameter", type=Word(PARAMETERS), required=False, metavar="[PARAMETER]")
 @run_options
-@option(
-    "values",
-    type=VALUES,
-    heading="The answer",
-    help="Numbers with commas between them; LOW:HIGH:COUNT is so many at equal distances, and "
-    "LOW:HIGH:COUNT:log at equal ratios. From an eighth to eight times its own value unless told.",
-)
-@option(
-    "curves",
-    type=Word(tuple(CURVES)),
-    multiple=True,
-    heading="The answer",
-    help="Which accountants; may be given several times. All unless told.",
+@option_group(
+    ANSWER,
+    values={
+        "type": VALUES,
+        "help": "Numbers with commas between them; LOW:HIGH:COUNT is so many at equal distances, "
+        "and LOW:HIGH:COUNT:log at equal ratios. From an eighth to eight times its own value "
+        "unless told.",
+    },
+    curves={
+        "type": Word(tuple(CURVES)),
+        "multiple": True,
+        "help": "Which accountants; may be given several times. All unless told.",
+    },
 )
 @answer_options("delta", "csv", "plot")
 @click.pass_context

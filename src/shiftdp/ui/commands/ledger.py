@@ -58,13 +58,7 @@ def command() -> None:
 @click.argument("file", type=OutFile(), metavar="FILE")
 @option("epsilon", type=NUMBER, required=True, help="What all releases together may cost.")
 @option("delta", type=NUMBER, required=True, help="The other half of the budget.")
-@option(
-    "adjacency",
-    type=_ADJACENCY,
-    default="replace_one",
-    show_default=True,
-    help="Which data sets are neighbours.",
-)
+@option("adjacency", type=_ADJACENCY, default="replace_one", help="Which data sets are neighbours.")
 @option(
     "adaptive",
     is_flag=True,
@@ -130,7 +124,7 @@ def show(file: str, json: bool) -> None:
 @option("description", help="With --mu: what is released, and why it satisfies G(mu).")
 @option("adjacency", type=_ADJACENCY, help="With --mu: for which neighbours.")
 @option("label", default="", help="For people.")
-@option("times", type=NUMBER, default=1, show_default=True, help="How many such releases.")
+@option("times", type=NUMBER, default=1, help="How many such releases.")
 @option("key", help="Names this call, so that repeating it charges nothing twice.")
 @option("convert", is_flag=True, help="Charge zero-out to a replace-one ledger, as G(2 mu).")
 @option("dry_run", is_flag=True, help="Say whether it fits, and write nothing.")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from shiftdp.ui.group import Command
-from shiftdp.ui.options import option
+from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_pairs, print_table
+from shiftdp.ui.progress import waiting
 
 __all__ = ["command"]
-
-_DATA, _ANSWER = "What is trained on", "The answer"
 
 
 @click.command(
@@ -22,44 +21,40 @@ _DATA, _ANSWER = "What is trained on", "The answer"
         "shiftdp reproduce --no-training --json",
     ),
 )
-@option(
-    "data",
-    type=click.Path(),
-    heading=_DATA,
-    metavar="DIR",
-    help="The folder with the four IDX files of MNIST, gzipped or not. Without it they come from "
-    "OpenML through scikit-learn.",
+@option_group(
+    "What is trained on",
+    data={
+        "type": click.Path(),
+        "metavar": "DIR",
+        "help": "The folder with the four IDX files of MNIST, gzipped or not. Without it they come "
+        "from OpenML through scikit-learn.",
+    },
+    quick={
+        "is_flag": True,
+        "help": "The digits that come with scikit-learn instead, and 2 runs: a rehearsal of a "
+        "minute.",
+    },
+    training={
+        "switch": True,
+        "default": True,
+        "help": "Whether to train at all; everything else needs no data.",
+    },
+    runs={
+        "type": click.IntRange(1),
+        "help": "How many for each setting; 10 unless told, 2 with --quick.",
+    },
+    seed={"type": click.IntRange(0), "default": 1},
 )
-@option(
-    "quick",
-    is_flag=True,
-    heading=_DATA,
-    help="The digits that come with scikit-learn instead, and 2 runs: a rehearsal of a minute.",
+@option_group(
+    ANSWER,
+    out={
+        "type": click.Path(file_okay=False),
+        "default": "reproduction",
+        "metavar": "DIR",
+        "help": "The folder to write; open index.html in it.",
+    },
 )
-@option(
-    "training",
-    switch=True,
-    default=True,
-    heading=_DATA,
-    help="Whether to train at all; everything else needs no data.",
-)
-@option(
-    "runs",
-    type=click.IntRange(1),
-    heading=_DATA,
-    help="How many for each setting; 10 unless told, 2 with --quick.",
-)
-@option("seed", type=click.IntRange(0), default=1, show_default=True, heading=_DATA)
-@option(
-    "out",
-    type=click.Path(file_okay=False),
-    default="reproduction",
-    show_default=True,
-    heading=_ANSWER,
-    metavar="DIR",
-    help="The folder to write; open index.html in it.",
-)
-@option("json", is_flag=True, heading=_ANSWER, help="Print one JSON object and nothing else.")
+@answer_options()
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -85,14 +80,13 @@ def command(
     from shiftdp.ui.reproduce.contents import reproduce, work
     from shiftdp.ui.reproduce.folder import prepare_folder, summary, write_folder
     from shiftdp.ui.reproduce.images import digits, mnist_from_openml, mnist_in
-    from shiftdp.ui.reproduce.progress import progress
 
     images = None
     if training:
         images = digits() if quick else mnist_from_openml() if data is None else mnist_in(data)
     folder = prepare_folder(out)  # nothing is left behind where there are no data
     number = runs if runs is not None else 2 if quick else 10
-    with progress(work(images, number), silent=json) as shown:
+    with waiting("reproducing", work(images, number), silent=json) as shown:
         made = reproduce(images, number, seed, shown)
         shown.stage("writing")
         index = write_folder(made, folder)

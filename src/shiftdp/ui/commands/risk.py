@@ -7,18 +7,15 @@ from typing import Any
 import click
 
 from shiftdp.ui.group import Command
-from shiftdp.ui.options import answer_options, certificate_option, option, run_options
+from shiftdp.ui.options import RUN, answer_options, certificate_option, option_group, run_options
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import warn_of_last_batch
 from shiftdp.ui.settings import certificate_of, refuse_described
-from shiftdp.ui.types import NUMBER, InFile
-from shiftdp.ui.values import RATES
+from shiftdp.ui.types import NUMBER, NUMBERS, InFile
 
 __all__ = ["command"]
-
-_PERSON = "The person"
 
 
 @click.command(
@@ -34,42 +31,31 @@ _PERSON = "The person"
 )
 @run_options
 @certificate_option
-@option(
-    "ledger",
-    type=InFile(),
-    heading="What is run",
-    help="Instead of a run: all that a ledger holds.",
+@option_group(
+    RUN,
+    ledger={"type": InFile(), "help": "Instead of a run: all that a ledger holds."},
+    mu={"type": NUMBER, "help": "Instead of a run: the Gaussian guarantee G(mu)."},
 )
-@option(
-    "mu", type=NUMBER, heading="What is run", help="Instead of a run: the Gaussian guarantee G(mu)."
-)
-@option(
-    "prior",
-    type=NUMBER,
-    default=0.5,
-    show_default=True,
-    heading=_PERSON,
-    help="How likely the attacker holds it, beforehand, that the record was used.",
-)
-@option(
-    "fpr",
-    type=RATES,
-    default="0.001,0.01",
-    show_default=True,
-    heading=_PERSON,
-    help="False positive rates of a membership test.",
-)
-@option(
-    "candidates",
-    type=NUMBER,
-    heading=_PERSON,
-    help="How many records, equally likely, the person could have; 10 unless told.",
-)
-@option(
-    "blind",
-    type=NUMBER,
-    heading=_PERSON,
-    help="Instead: how likely the best guess without the model is a hit.",
+@option_group(
+    "The person",
+    prior={
+        "type": NUMBER,
+        "default": 0.5,
+        "help": "How likely the attacker holds it, beforehand, that the record was used.",
+    },
+    fpr={
+        "type": NUMBERS,
+        "default": "0.001,0.01",
+        "help": "False positive rates of a membership test.",
+    },
+    candidates={
+        "type": NUMBER,
+        "help": "How many records, equally likely, the person could have; 10 unless told.",
+    },
+    blind={
+        "type": NUMBER,
+        "help": "Instead: how likely the best guess without the model is a hit.",
+    },
 )
 @answer_options("delta", "bounds")
 @click.pass_context

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shiftdp.ui.group import Command, Option
-from shiftdp.ui.options import MEANINGS, answer_options, option
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused, print_warning
@@ -23,35 +23,39 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_DATA, _PRIVACY, _PLAN = "The data", "What it may cost", "Instead of what the planner chooses"
 _MODELS = {
     "logistic": "PrivateLogisticRegression",
     "svc": "PrivateLinearSVC",
     "huber": "PrivateHuberRegressor",
 }
 _ENDINGS = ("shiftdp", "skops")  # the latter of old: what is written is the same
-_CHOICES: dict[str, tuple[Any, str]] = {
-    "algorithm": (Word(("gd", "cgd", "sgd")), "full batches, batches in turn, or random ones"),
-    "order": (Word(("fixed", "shuffled_once", "reshuffled")), "of batches in turn"),
-    "last_batch": (
-        Word(("own_size", "divide_by_b", "drop")),
-        "what is done with records that do not fill a batch; divide_by_b unless told",
-    ),
-    "sampling": (Word(("without_replacement", "poisson")), "of random batches"),
-    "batch_size": (NUMBER, "how many records a batch has"),
-    "epochs": (NUMBER, "passes over the data"),
-    "learning_rate": (NUMBER, "the step size"),
-    "l2": (NUMBER, "the ridge"),
-    "clip": (NUMBER, "the norm that gradients are clipped to; inf for none"),
-    "noise": (NUMBER, "on the mean gradient; refused if it costs more than --epsilon"),
+_PLAN: dict[str, dict[str, Any]] = {
+    "algorithm": {
+        "type": Word(("gd", "cgd", "sgd")),
+        "help": "Full batches, batches in turn, or random ones.",
+    },
+    "order": {
+        "type": Word(("fixed", "shuffled_once", "reshuffled")),
+        "help": "Of batches in turn.",
+    },
+    "last_batch": {
+        "type": Word(("own_size", "divide_by_b", "drop")),
+        "help": "What is done with records that do not fill a batch; divide_by_b unless told.",
+    },
+    "sampling": {
+        "type": Word(("without_replacement", "poisson")),
+        "help": "Of random batches.",
+    },
+    "batch_size": {"type": NUMBER, "help": "How many records a batch has."},
+    "epochs": {"type": NUMBER, "help": "Passes over the data."},
+    "learning_rate": {"type": NUMBER, "help": "The step size."},
+    "l2": {"type": NUMBER, "help": "The ridge."},
+    "clip": {"type": NUMBER, "help": "The norm that gradients are clipped to; inf for none."},
+    "noise": {
+        "type": NUMBER,
+        "help": "On the mean gradient; refused if it costs more than --epsilon.",
+    },
 }
-
-
-def _plan_options(function: Any) -> Any:
-    for name, (kind, text) in reversed(_CHOICES.items()):
-        sentence = f"{text[0].upper()}{text[1:]}."
-        function = option(name, type=kind, heading=_PLAN, help=sentence)(function)
-    return function
 
 
 @click.command(
@@ -64,85 +68,78 @@ def _plan_options(function: Any) -> Any:
     ),
 )
 @click.argument("data", type=InFile(), metavar="DATA")
-@option("target", heading=_DATA, help="The column, or the array, to predict.")
-@option(
-    "model",
-    type=Word(tuple(_MODELS)),
-    default="logistic",
-    show_default=True,
-    heading=_DATA,
-    help="Logistic regression, a linear SVC (two classes), or Huber regression.",
+@option_group(
+    "The data",
+    target={"help": "The column, or the array, to predict."},
+    model={
+        "type": Word(tuple(_MODELS)),
+        "default": "logistic",
+        "help": "Logistic regression, a linear SVC (two classes), or Huber regression.",
+    },
+    classes={
+        "help": "All labels, with commas between them. Without it they are read off the data, "
+        "which the certificate does not cover.",
+    },
+    width={
+        "type": NUMBER,
+        "default": 1.0,
+        "help": "Of the zone where the loss is a parabola (svc, huber).",
+    },
+    features={
+        "type": NUMBER,
+        "help": "How many there are. svmlight needs it: it must not be read off the data.",
+    },
+    first_index={
+        "type": Word(("0", "1")),
+        "default": "1",
+        "help": "The index of the first feature (svmlight).",
+    },
+    intercept={"switch": True, "default": True, "help": "Join a constant, or not."},
 )
-@option(
-    "classes",
-    heading=_DATA,
-    help="All labels, with commas between them. Without it they are read off the data, which the "
-    "certificate does not cover.",
+@option_group(
+    "What it may cost",
+    feature_bound={
+        "type": NUMBER,
+        "required": True,
+        "help": "Rows that are longer are scaled down to it. It must not be read off the data.",
+    },
+    oversized={
+        "type": Word(("scale", "refuse")),
+        "default": "scale",
+        "help": "What happens to rows that are longer.",
+    },
+    epsilon={"type": NUMBER, "required": True, "help": "What the model may cost."},
+    adjacency={
+        "type": Word(("replace_one", "zero_out")),
+        "default": "replace_one",
+        "help": "Which data sets are neighbours.",
+    },
+    ledger={"type": InFile(), "help": "Charge this ledger before the run."},
+    random_state={
+        "type": NUMBER,
+        "help": "A seed: the run can be repeated, and is NOT private.",
+    },
 )
-@option(
-    "width",
-    type=NUMBER,
-    default=1.0,
-    show_default=True,
-    heading=_DATA,
-    help="Of the zone where the loss is a parabola (svc, huber).",
+@option_group(
+    "Instead of what the planner chooses",
+    **_PLAN,
+    compute={
+        "type": NUMBER,
+        "default": 1e11,
+        "help": "How many multiplications the run may take.",
+    },
 )
-@option(
-    "features",
-    type=NUMBER,
-    heading=_DATA,
-    help="How many there are. svmlight needs it: it must not be read off the data.",
-)
-@option(
-    "first_index",
-    type=Word(("0", "1")),
-    default="1",
-    show_default=True,
-    heading=_DATA,
-    help="The index of the first feature (svmlight).",
-)
-@option("intercept", switch=True, default=True, heading=_DATA, help="Join a constant, or not.")
-@option(
-    "feature_bound",
-    type=NUMBER,
-    required=True,
-    heading=_PRIVACY,
-    help="Rows that are longer are scaled down to it. It must not be read off the data.",
-)
-@option(
-    "oversized",
-    type=Word(("scale", "refuse")),
-    default="scale",
-    show_default=True,
-    heading=_PRIVACY,
-    help="What happens to rows that are longer.",
-)
-@option("epsilon", type=NUMBER, required=True, heading=_PRIVACY, help="What the model may cost.")
-@option(
-    "adjacency",
-    type=Word(("replace_one", "zero_out")),
-    default="replace_one",
-    show_default=True,
-    heading=_PRIVACY,
-    help=f"{MEANINGS['adjacency'].partition(';')[0].capitalize()}.",
-)
-@option("ledger", type=InFile(), heading=_PRIVACY, help="Charge this ledger before the run.")
-@option(
-    "random_state",
-    type=NUMBER,
-    heading=_PRIVACY,
-    help="A seed: the run can be repeated, and is NOT private.",
-)
-@_plan_options
-@option("compute", type=NUMBER, default=1e11, show_default=True, heading=_PLAN,
-        help="How many multiplications the run may take.")  # fmt: skip
-@click.option("-o", "--output", "output", type=OutFile(_ENDINGS), cls=Option,
-              heading="The answer", help="Write the model to this file (.shiftdp).")  # fmt: skip
-@option(
-    "dry_run",
-    is_flag=True,
-    heading="The answer",
-    help="Show the plan and its certificate; of the data only the shape is read.",
+@option_group(
+    ANSWER,
+    output={
+        "short": "-o",
+        "type": OutFile(_ENDINGS),
+        "help": "Write the model to this file (.shiftdp).",
+    },
+    dry_run={
+        "is_flag": True,
+        "help": "Show the plan and its certificate; of the data only the shape is read.",
+    },
 )
 @answer_options("delta", "save")
 @click.pass_context
@@ -172,7 +169,7 @@ def _estimator(options: dict[str, Any]) -> Any:
     except MissingPackage as error:
         raise click.ClickException(str(error)) from None
     kind = options["model"]
-    shared = {name: options[name] for name in _CHOICES}
+    shared = {name: options[name] for name in _PLAN}
     if kind != "huber":
         shared["classes"] = _classes(options["classes"])
     if kind != "logistic":

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shiftdp.ui.plots.style import loaded
+from shiftdp.ui.progress import Bar
 from shiftdp.ui.reproduce.experiment import PUBLISHED, RIGOROUS, Results, experiment
 from shiftdp.ui.reproduce.figures.descent_pairs import (
     cgd_constrained_figure,
@@ -26,7 +27,6 @@ from shiftdp.ui.reproduce.figures.shifted_process import shifted_process_figure
 from shiftdp.ui.reproduce.figures.tradeoffs import tradeoffs_figure
 from shiftdp.ui.reproduce.grid import Table
 from shiftdp.ui.reproduce.images import Images
-from shiftdp.ui.reproduce.progress import Progress
 from shiftdp.ui.reproduce.tables.cgd_constrained import cgd_constrained_tables
 from shiftdp.ui.reproduce.tables.cgd_strongly_convex import cgd_strongly_convex_table
 from shiftdp.ui.reproduce.tables.gd_constrained import gd_constrained_table
@@ -107,7 +107,7 @@ def work(images: Images | None, runs: int) -> float:
     return total
 
 
-def reproduce(images: Images | None, runs: int, seed: int, shown: Progress) -> Reproduction:
+def reproduce(images: Images | None, runs: int, seed: int, shown: Bar) -> Reproduction:
     """The tables and figures, in the order of the paper; without data, those that need none."""
     shown.stage("privacy tables")
     tables: list[Table] = []
@@ -129,7 +129,7 @@ def reproduce(images: Images | None, runs: int, seed: int, shown: Progress) -> R
     return Reproduction(tuple(tables), tuple(pictures), name, runs)
 
 
-def accuracy_tables(images: Images, runs: int, seed: int, shown: Progress) -> list[Table]:
+def accuracy_tables(images: Images, runs: int, seed: int, shown: Bar) -> list[Table]:
     """Tables 2, 5 and 6, and the experiment made rigorous."""
     found: dict[str, Results] = {}
     for variant in (*PUBLISHED, *RIGOROUS):
