@@ -23,6 +23,7 @@ __all__ = [
     "array_in",
     "choice",
     "count",
+    "delta_in",
     "finite",
     "magnitude",
     "magnitudes",
@@ -135,6 +136,11 @@ def probability(name: str, value: Any, *, open_low: bool = False) -> float:
     if 0.0 < share < 1e-300:
         raise OutOfRange(name, value, "lies outside its range", "give 0, or 1e-300 to 1")
     return share
+
+
+def delta_in(value: Any) -> float:
+    """A delta that is asked for, from 1e-300 to below 1."""
+    return number_in("delta", value, LEAST_DELTA, 1.0, open_high=True)
 
 
 def finite(name: str, value: Any, low: float = -math.inf, *, open_low: bool = False) -> float:

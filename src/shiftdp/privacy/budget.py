@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
-from shiftdp._checks import number_in
+from shiftdp._checks import GREATEST_ORDER, LEAST_DELTA, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
@@ -158,14 +158,16 @@ give delta
     limit = number_in(measure, given[measure], 0.0, _TOP.get(measure, math.inf), open_high=True)
     if needed is None:
         return Budget(measure, limit)
-    low, high = _RANGE[needed]
-    at = number_in(needed, measured_at[needed], low, high, open_low=True, open_high=True)
-    return Budget(measure, limit, at)
+    return Budget(measure, limit, number_in(needed, measured_at[needed], **_RANGE[needed]))
 
 
 _AT = {"epsilon": "delta", "renyi": "order", "tpr": "fpr"}
 _ARTICLE = {"delta": "a delta", "order": "an order", "fpr": "an fpr"}
-_RANGE = {"delta": (0.0, 1.0), "order": (1.0, math.inf), "fpr": (0.0, 1.0)}
+_RANGE: dict[str, dict[str, Any]] = {
+    "delta": {"low": LEAST_DELTA, "high": 1.0, "open_high": True},
+    "order": {"low": 1.0, "high": GREATEST_ORDER, "open_low": True},
+    "fpr": {"low": 0.0, "high": 1.0, "open_low": True, "open_high": True},
+}
 _TOP = {"advantage": 1.0, "tpr": 1.0}
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shiftdp._checks import number_in
+from shiftdp._checks import delta_in
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._kinds import Kind
 from shiftdp._printed import column
@@ -81,7 +81,7 @@ def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
     >>> [round(row.epsilon, 2) for row in table]
     [30.51, 5.82, 4.34, 4.34, 4.34]
     """
-    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    delta = delta_in(delta)
     best = best_certificate(run, geometry, delta)
     warn_of_last_batch(best, delta)
     known = evaluate(run, geometry, "paper", delta=delta).found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftdp._checks import Array, choice, number_in
+from shiftdp._checks import Array, choice, delta_in, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._files import write_file
 from shiftdp._kinds import CERTIFIED
@@ -208,7 +208,7 @@ def frontier(
        inf            -      13.7749  12.8411  12.8411      12.8410
     """
     choice("parameter", parameter, parameters_of(run, geometry))
-    delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    delta = delta_in(delta)
     wanted = tuple(choice("curves", name, CURVES) for name in curves)
     points = [_value(parameter, value) for value in values]
     if not points:

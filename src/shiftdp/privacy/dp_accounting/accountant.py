@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 
-from shiftdp._checks import choice, finite, number_in
+from shiftdp._checks import choice, delta_in, finite, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import (
     GaussianTradeoff,
@@ -155,7 +155,7 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
                 "give REPLACE_SPECIAL (zero_out) or REPLACE_ONE (replace_one)",
             )
         super().__init__(neighboring_relation)
-        self._aim = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+        self._aim = delta_in(delta)
         self._factors: list[tuple[TradeoffFunction, int]] = []
         self._certified: dict[LastIterateDpEvent, TradeoffFunction] = {}
         self._private = True

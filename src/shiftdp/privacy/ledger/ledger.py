@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from shiftdp._checks import choice, count, finite, number_in
+from shiftdp._checks import choice, count, delta_in, finite
 from shiftdp._errors import InvalidInput, UnmetHypothesis, VerificationFailed
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
@@ -109,7 +109,7 @@ class Ledger:
         choice("adjacency", adjacency, get_args(Adjacency))
         terms = Terms(
             epsilon=finite("epsilon", epsilon, 0.0, open_low=True),
-            delta=number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True),
+            delta=delta_in(delta),
             adjacency=adjacency,
             adaptive=_truth("adaptive", adaptive),
         )
@@ -452,7 +452,7 @@ def _require_admitted(f: TradeoffFunction, terms: Terms) -> None:
 def _delta(delta: float | None, terms: Terms) -> float:
     if delta is None:
         return terms.delta
-    return number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    return delta_in(delta)
 
 
 def _truth(name: str, value: object) -> bool:
