@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftdp._roots import bracket_up, least, most, settle
+from shiftdp._roots import (
+    bracket_up,
+    least,
+    least_whole,
+    most,
+    newton_in_bracket,
+    regula_falsi,
+    sign_change,
+)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.0, 1e6), st.floats(0.0, 1e6))
@@ -61,14 +69,14 @@ def test_no_bracket_is_infinite() -> None:
 
 
 @given(st.floats(-200.0, 200.0), st.floats(-30.0, 30.0), st.sampled_from([0.01, 0.5, 1.0, 7.0]))
-def test_settle_brackets_the_change(log_root: float, log_start: float, power: float) -> None:
+def test_a_sign_change_is_bracketed(log_root: float, log_start: float, power: float) -> None:
     root = math.exp(log_root)
 
     def excess(x: float) -> float:  # (x / root)^power - 1, without overflow, and with its sign
         return math.expm1(min(power * math.log(x / root), 600.0))
 
     for side in (-1.0, 1.0):
-        place = settle(
+        place = sign_change(
             lambda x, side=side: side * excess(x),  # type: ignore[misc]
             math.exp(log_start),
             1e-100,
@@ -82,32 +90,85 @@ def test_settle_brackets_the_change(log_root: float, log_start: float, power: fl
 
 
 @given(st.integers(1, 2**53), st.integers(1, 2**53))
-def test_settle_finds_whole_neighbours(last: int, start: int) -> None:
+def test_a_sign_change_of_whole_numbers_is_between_neighbours(last: int, start: int) -> None:
     calls = []
 
     def excess(x: float) -> float:
         calls.append(x)
         return -math.inf if x <= last else math.inf  # nothing is known but the sign
 
-    place = settle(excess, float(start), 1.0, 2.0**53, slope=1.0, whole=True)
+    place = sign_change(excess, float(start), 1.0, 2.0**53, slope=1.0, whole=True)
     assert place.meets == last
     assert place.misses == (None if last == 2**53 else last + 1)
     assert len(calls) < 200
 
 
-def test_settle_says_when_nothing_changes() -> None:
-    assert settle(lambda x: 1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (None, 1e9)
-    assert settle(lambda x: -1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (1e-9, None)
-    assert settle(lambda x: 1e-300, 1.0, 1e-9, 1e9, slope=1.0) == (None, 1e-9)
+def test_no_sign_change_is_said_to_be_none() -> None:
+    assert sign_change(lambda x: 1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (None, 1e9)
+    assert sign_change(lambda x: -1.0, 1.0, 1e-9, 1e9, slope=-1.0) == (1e-9, None)
+    assert sign_change(lambda x: 1e-300, 1.0, 1e-9, 1e9, slope=1.0) == (None, 1e-9)
 
 
-def test_settle_spends_few_calls_on_smooth_functions() -> None:
+def test_a_sign_change_of_a_smooth_function_takes_few_calls() -> None:
     calls = []
 
     def excess(x: float) -> float:
         calls.append(x)
         return -1.7 * math.log(x / 3.0) + 0.1 * math.log(x / 3.0) ** 2
 
-    place = settle(excess, 3.01, 1e-9, 1e9, slope=-1.69, relative=5e-7, trust=True)
+    place = sign_change(excess, 3.01, 1e-9, 1e9, slope=-1.69, relative=5e-7, trust=True)
     assert place.meets == pytest.approx(3.0, rel=5e-7)
     assert len(calls) <= 3
+
+
+@given(st.integers(-100, 100), st.integers(1, 10**12), st.data())
+def test_the_least_whole_number_is_exact(low: int, size: int, data: st.DataObject) -> None:
+    answer = data.draw(st.integers(low + 1, low + size))
+    asked: list[int] = []
+
+    def holds(n: int) -> bool:
+        asked.append(n)
+        return n >= answer
+
+    assert least_whole(holds, low, low + size) == answer
+    assert all(low < n < low + size for n in asked)
+    assert len(asked) <= 2 * math.log2(answer - low) + 2
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=9), st.floats(0.0, 1.0))
+def test_newton_finds_many_roots_also_where_its_steps_leave_the_bracket(
+    goals: list[float], kink: float
+) -> None:
+    x = np.array(goals)
+
+    def function(z: np.ndarray) -> np.ndarray:  # steep left of 0, nearly flat right of the kink
+        return np.asarray(np.where(z < kink, 5.0 * z, 5.0 * kink + 1e-3 * (z - kink)))
+
+    def slope(z: np.ndarray) -> np.ndarray:
+        return np.asarray(np.where(z < kink, 5.0, 1e-3))
+
+    z = newton_in_bracket(
+        lambda z, e: function(z) - e, slope, x, np.full(x.shape, -300.0), np.full(x.shape, 2e6)
+    )
+    np.testing.assert_allclose(function(z), x, rtol=1e-9, atol=1e-9)
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=9), st.sampled_from([0.1, 1.0, 5.0]))
+def test_regula_falsi_ends_on_the_safe_side(roots: list[float], power: float) -> None:
+    root = np.array(roots)
+
+    def excess(x: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.copysign(np.abs(np.log(x / root)) ** power, x - root))
+
+    x, found = regula_falsi(excess, np.full(root.shape, 1e-9), np.full(root.shape, 1e9), 1e-9, 500)
+    assert found.all()
+    assert (x >= root).all()
+    assert (x <= root * (1 + 1e-9)).all()
+
+
+def test_regula_falsi_says_what_it_did_not_find() -> None:
+    excess = lambda x: np.array([1.0, -1.0, 3.0 - x[2]])  # noqa: E731
+    x, found = regula_falsi(excess, np.full(3, 0.5), np.full(3, 9.0), 1e-12, 60)
+    assert found.tolist() == [False, True, True]
+    assert x[1] == 0.5

@@ -1,7 +1,20 @@
-"""The one root-finder: it ends on the safe side of its tolerance.
+"""The root-finders. Those that certify something end on the safe side of their tolerance.
 
-`least` and `most` bisect a monotone condition, many at once. `settle` looks for one place where a
-costly condition changes, real or whole, by secants inside a bracket that it finds itself.
+- `least`, `most`: bisection of a monotone condition, many at once, to the last bit.
+- `least_whole`: the same for one whole number.
+- `bracket_up`: a point where a condition holds, to begin a bisection with.
+- `newton_in_bracket`: Newton's method for many increasing functions at once, which falls back on
+  bisection. It ends within a rounding error, on either side.
+- `regula_falsi`: secants for many decreasing functions at once, which ends on the safe side; for
+  functions that cost too much for 60 bisections and have no slope.
+- `sign_change`: one place where a very costly function changes sign, real or whole, by secants
+  inside a bracket that it finds itself.
+
+Three kinds of iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three
+steps of Halley's method in plain floats, which a call from here would cost more than. Those of
+`fdp.pairs.profiles` and `fdp.composition.grid_law` know how much of a value is noise, and stop
+there; what they end with is tested by the profile itself. And `training.losses.envelope` solves
+for a whole vector a record.
 """
 
 from __future__ import annotations
@@ -14,15 +27,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._rounding import HUGE, ULP
 
-__all__ = ["Settled", "bracket_up", "least", "most", "settle"]
+__all__ = [
+    "SignChange",
+    "bracket_up",
+    "least",
+    "least_whole",
+    "most",
+    "newton_in_bracket",
+    "regula_falsi",
+    "sign_change",
+]
 
 Condition = Callable[[Array], NDArray[np.bool_]]
-_HALVINGS = 200
-_MOST_STEPS = 400
-_LONGEST_LEAP = math.log(1e4)
+
+_HALVINGS = 200  # from any bracket of floats to neighbours, but for brackets that reach to 0
+_NEWTON_STEPS = 200  # bisections included, as in `least`
+_SIGNED = 1e-16  # an excess is taken to be at least this, so that its secants keep the sign
+_DEEPEST = -1e3  # an excess further below 0 says nothing about where the root is
+_RELATIVE = 1e-7  # how close two points of a sign change are, if nothing else is asked for
+_MOST_STEPS = 400  # of the search for a sign change
+_LONGEST_LEAP = math.log(1e4)  # of a step that looks for the other side
+_LARGEST_LOG = 709.0  # exp of more is no float
 _PATIENCE = 3  # secants that may fail to halve the bracket
 _NEAR = 0.02  # between two points whose secant is trusted to say how far the change is
+_BESIDE = 0.3  # how far beside the estimated root to aim, as a part of the width asked for
 
 
 def least(holds: Condition, low: Array, high: Array) -> Array:
@@ -55,7 +85,7 @@ def most(holds: Condition, low: Array, high: Array) -> Array:
     return -least(lambda x: holds(-x), -np.asarray(high), -np.asarray(low))
 
 
-def bracket_up(holds: Condition, start: Array, limit: float = 1e300) -> Array:
+def bracket_up(holds: Condition, start: Array, limit: float = HUGE) -> Array:
     """A point right of `start` > 0 where `holds`, by squaring the factor; infinity if none."""
     high = np.array(start, dtype=np.float64)
     factor = 2.0
@@ -71,8 +101,121 @@ def bracket_up(holds: Condition, start: Array, limit: float = 1e300) -> Array:
         factor *= factor
 
 
-class Settled(NamedTuple):
-    """Where a condition changes: `meets` holds and `misses`, beside it, does not.
+def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least whole n with low < n <= high from which on `holds` is true; `high` is not asked.
+
+    First at low + 1, low + 2, low + 4, ..., as the answer is often close to `low`.
+
+    >>> least_whole(lambda n: n * n >= 1000, 0, 10**6)
+    32
+    """
+    step = 1
+    while low + step < high and not holds(low + step):
+        low, step = low + step, 2 * step
+    high = min(low + step, high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def newton_in_bracket(
+    excess: Callable[[Array, Array], Array],
+    slope: Callable[[Array], Array],
+    x: Array,
+    low: Array,
+    high: Array,
+) -> Array:
+    """z with excess(z, x) = 0 for each x: Newton's method from the right, in a shrinking bracket.
+
+    Where a step would leave the bracket, the bracket is halved. The search ends where it stands
+    still, so z is right to some units in the last place of 1 + |z|, on either side.
+
+    Args:
+        excess: increasing in z; of the z and x that are not done.
+        slope: its derivative in z, roughly.
+        x: what is asked for.
+        low, high: points left and right of the solutions.
+
+    >>> newton_in_bracket(lambda z, x: z**3 - x, lambda z: 3 * z**2, *np.array([[8.0], [0], [9]]))
+    array([2.])
+    """
+    found = high.copy()
+    active = np.arange(x.size)
+    z, e = high, x
+    for _ in range(_NEWTON_STEPS):
+        value = excess(z, e)
+        above = value > 0.0
+        high, low = np.where(above, z, high), np.where(above, low, z)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            new = z - value / slope(z)
+        # nothing that is asked of z feels a smaller change
+        still = np.abs(new - z) <= ULP * (1.0 + np.abs(z))
+        new = np.where(still | ((new > low) & (new < high)), new, 0.5 * (low + high))
+        found[active] = new
+        go = ~still & (new != z)
+        if not go.any():
+            break
+        active, z, e, low, high = active[go], new[go], e[go], low[go], high[go]
+    return found
+
+
+def regula_falsi(
+    excess: Callable[[Array], Array], low: Array, high: Array, relative: float, steps: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The right ends of brackets of x > 0 where decreasing functions pass 0, and which were found.
+
+    By secants of the values at the two ends. Where one end stays twice, its value is halved
+    (Illinois), so that both ends move. `excess` <= 0 at every x that is returned as found, which is
+    at most the part `relative` right of the root.
+
+    Args:
+        excess: of all x at once; its sign is exact, and its size roughly right.
+        low: where excess > 0, unless the answer is `low` itself.
+        high: where excess <= 0; where it is not, nothing is found.
+        relative: the width of a bracket, as a part of its right end, at which it is narrow enough.
+        steps: evaluations at most.
+
+    >>> roots = np.array([2.0, 30.0])
+    >>> x, found = regula_falsi(lambda x: roots - x, np.zeros(2), np.full(2, 99.0), 1e-9, 60)
+    >>> bool(found.all()), bool((x >= roots).all()), bool((x <= roots * (1 + 1e-9)).all())
+    (True, True, True)
+    """
+
+    def signed(x: Array) -> Array:
+        value = excess(x)
+        return np.where(value <= 0.0, np.minimum(value, -_SIGNED), np.maximum(value, _SIGNED))
+
+    above, below = signed(low), signed(high)
+    at_low = above <= 0.0
+    lost = ~at_low & ~((below <= 0.0) & np.isfinite(below))
+    high = np.where(at_low, low, high)
+    side = np.zeros(low.shape)
+    for _ in range(steps):
+        active = ~(at_low | lost) & (high - low > relative * high)
+        if not active.any():
+            break
+        share = np.where(active, above / np.where(active, above - below, 1.0), 0.5)
+        # not nearer to an end than what is asked for: the end may be the answer
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inset = np.where(active, 0.25 * relative * high / (high - low), 0.5)
+        inset = np.minimum(inset, 0.5)
+        middle = low + np.clip(share, inset, 1.0 - inset) * (high - low)
+        value = signed(middle)
+        met = value <= 0.0
+        above = np.where(active & met & (side > 0), 0.5 * above, above)
+        below = np.where(active & ~met & (side < 0), 0.5 * below, below)
+        high, below = (
+            np.where(active & met, middle, high),
+            np.where(active & met, np.maximum(value, _DEEPEST), below),
+        )
+        low, above = np.where(active & ~met, middle, low), np.where(active & ~met, value, above)
+        side = np.where(active, np.where(met, 1.0, -1.0), side)
+    return high, at_low | ~lost & (high - low <= relative * high)
+
+
+class SignChange(NamedTuple):
+    """Where a condition changes: it holds at `meets` and not at `misses`, beside it.
 
     One of them is None if the condition is the same up to the end of the interval.
     """
@@ -81,17 +224,17 @@ class Settled(NamedTuple):
     misses: float | None
 
 
-def settle(
+def sign_change(
     excess: Callable[[float], float],
     start: float,
     low: float,
     high: float,
     *,
     slope: float,
-    relative: float = 1e-7,
+    relative: float = _RELATIVE,
     whole: bool = False,
     trust: bool = False,
-) -> Settled:
+) -> SignChange:
     """The place nearest to `start` where `excess` changes sign, on the side where it is <= 0.
 
     Args:
@@ -103,11 +246,11 @@ def settle(
             differ by 1.
         trust: the point that misses need not be evaluated, if the last secant puts it there.
 
-    >>> place = settle(lambda x: math.log(2 / (x * x)), 1.0, 1e-9, 1e9, slope=-1.0)
+    >>> place = sign_change(lambda x: math.log(2 / (x * x)), 1.0, 1e-9, 1e9, slope=-1.0)
     >>> place.meets**2 >= 2 > place.misses**2
     True
-    >>> settle(lambda n: n * n - 1000.0, 1.0, 1.0, 1e9, slope=1.0, whole=True)
-    Settled(meets=31.0, misses=32.0)
+    >>> sign_change(lambda n: n * n - 1000.0, 1.0, 1.0, 1e9, slope=1.0, whole=True)
+    SignChange(meets=31.0, misses=32.0)
     """
     side = -math.copysign(1.0, slope)  # towards where it is met
     meets: float | None = None
@@ -139,26 +282,26 @@ def settle(
         root = at - value / steep if math.isfinite(value) else math.nan
         # aim beyond the root, where it is met, or just before it if the last point is so close
         ahead = value > 0.0 or -value > relative * abs(steep)
-        aim = root + (0.3 if ahead else -0.3) * relative * side
+        aim = root + (_BESIDE if ahead else -_BESIDE) * relative * side
         if meets is None or misses is None:
             onward = side if value > 0.0 else -side
             step = (aim - at) * onward if math.isfinite(aim) else leap
             step = min(max(step, crawl, math.log1p(1.0 / x) if whole else 0.0), leap)
             leap, crawl = min(4.0 * leap, _LONGEST_LEAP), 8.0 * crawl
-            x = min(max(math.exp(min(at + onward * step, 709.0)), low), high)
+            x = min(max(math.exp(min(at + onward * step, _LARGEST_LOG)), low), high)
             if whole:
                 x = min(max(float(round(x)), low), high)
             continue
         stale = stale + 1 if _width(meets, misses) > 0.5 * width else 0
         inside = min(meets, misses), max(meets, misses)
-        x = math.exp(aim) if aim < 709.0 else math.nan
+        x = math.exp(aim) if aim < _LARGEST_LOG else math.nan
         if whole and math.isfinite(x):
             x = min(max(float(round(x)), inside[0] + 1.0), inside[1] - 1.0)
         if not inside[0] < x < inside[1] or stale >= _PATIENCE:
             x, stale = _middle(*inside, whole), 0
             if not inside[0] < x < inside[1]:
                 break  # neighbouring floats
-    return Settled(meets, misses)
+    return SignChange(meets, misses)
 
 
 def _width(meets: float | None, misses: float | None) -> float:

@@ -12,6 +12,7 @@ import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
+    "_roots.py",
     "_rounding.py",
     "fdp/*.py",
     "fdp/composition",

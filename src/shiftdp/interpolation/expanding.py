@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._roots import least_whole
 from shiftdp._rounding import stated_mu
 from shiftdp.interpolation.equal_steps import (
     Piece,
@@ -172,21 +173,14 @@ def _pooled(chain: Chain, log_r: float, head: Piece, period: float) -> int:
         block = _with_periods(head, count, chain, log_r)
         return slope * block.v >= block.p
 
-    return _count_while(steep, chain.visits - 1)
+    return _first_failure(steep, chain.visits - 1)
 
 
-def _count_while(holds: Callable[[int], bool], most: int) -> int:
+def _first_failure(holds: Callable[[int], bool], most: int) -> int:
     """The least count in 0..most at which `holds` fails (or most), if it stays false from there."""
     if most == 0 or not holds(0):
         return 0
-    low, high = 0, 1
-    while high < most and holds(high):
-        low, high = high, 2 * high
-    high = min(high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    return least_whole(lambda count: not holds(count), 0, most)
 
 
 def _bounded_plans(
@@ -228,7 +222,7 @@ def _bounded_plans(
         F = Z + chain.gap
         plans.append(plan(F, [_piece(F + 1, t, jump, log_r)]))
     if chain.visits > 1:
-        most = _count_while(absorbed, chain.visits - 1) + pooled + 1
+        most = _first_failure(absorbed, chain.visits - 1) + pooled + 1
         plans.append(lowest(back, min(most, chain.visits - 1)))
     return plans
 

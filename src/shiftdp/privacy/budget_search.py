@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from shiftdp._errors import InvalidInput, OutOfRange, UnmetHypothesis
-from shiftdp._roots import settle
+from shiftdp._roots import sign_change
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.divergence import composed_renyi
@@ -158,7 +158,7 @@ class BudgetSearch:
         slow = isinstance(self.setting(start)[0], NoisySGD)
         if slow:
             start, slope = self._estimated_boundary(start, low, high, slope, whole)
-        found = settle(
+        found = sign_change(
             self.excess,
             start,
             low,
@@ -179,7 +179,7 @@ class BudgetSearch:
         smooth = self.bounds == "composition"
         renyi = self.budget.measure == "renyi"
         estimate = self._composed_excess if renyi else self._estimated_excess
-        found = settle(
+        found = sign_change(
             estimate,
             start,
             low,

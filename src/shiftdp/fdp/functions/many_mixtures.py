@@ -9,7 +9,8 @@ from typing import TypeGuard
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp._rounding import GENEROUS, NOT_ZERO, THREE_ROUNDINGS, scaled_up
+from shiftdp._roots import regula_falsi
+from shiftdp._rounding import GENEROUS, LEAST, NOT_ZERO, THREE_ROUNDINGS, scaled_up
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.functions.mixture import Mixture
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
@@ -19,8 +20,6 @@ __all__ = ["is_gaussian_mixture", "mixture_epsilons"]
 
 _RELATIVE = 1e-12  # the width of the bracket, as a part of epsilon, with which the search ends
 _MOST_STEPS = 60  # what is not found by then is left to bisection
-_SIGNED = 1e-16  # what an excess is taken to be at least, so that its logarithm keeps the sign
-_DEEPEST = -1e3  # a log excess further below 0 says nothing about where the root is
 
 
 def is_gaussian_mixture(f: TradeoffFunction) -> TypeGuard[Mixture]:
@@ -33,8 +32,8 @@ def is_gaussian_mixture(f: TradeoffFunction) -> TypeGuard[Mixture]:
 def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
     """`f.epsilon(delta)` of mixtures of Gaussians, to a relative 1e-12 above.
 
-    Regula falsi (Illinois) on log delta between 0 and the epsilon of the worst part, all mixtures
-    in step; what is returned has delta(eps) <= delta.
+    Regula falsi on log delta between 0 and the epsilon of the worst part, all mixtures in step;
+    what is returned has delta(eps) <= delta.
 
     >>> f = Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)])
     >>> float(mixture_epsilons([f], 1e-5)[0]).__round__(6)
@@ -60,34 +59,9 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
         reached = profile(epsilon)
         with np.errstate(divide="ignore"):
             value = np.log(reached) - math.log(delta)
-        return np.where(reached <= delta, np.minimum(value, -_SIGNED), np.maximum(value, _SIGNED))
+        return np.where(reached <= delta, np.minimum(value, 0.0), np.maximum(value, LEAST))
 
-    above, below = excess(low), excess(high)
-    zero = above <= 0.0
-    lost = ~zero & ~((below <= 0.0) & np.isfinite(below))  # too small for the method
-    high = np.where(zero, 0.0, high)
-    side = np.zeros(low.shape)
-    for _ in range(_MOST_STEPS):
-        active = ~(zero | lost) & (high - low > _RELATIVE * high)
-        if not active.any():
-            break
-        share = np.where(active, above / np.where(active, above - below, 1.0), 0.5)
-        # not nearer to an end than what is asked for: the end may be the answer
-        inset = np.minimum(0.25 * _RELATIVE * high / np.maximum(high - low, NOT_ZERO), 0.5)
-        middle = low + np.clip(share, inset, 1.0 - inset) * (high - low)
-        value = excess(middle)
-        met = value <= 0.0
-        # the end that stays twice loses half of its weight
-        above = np.where(active & met & (side > 0), 0.5 * above, above)
-        below = np.where(active & ~met & (side < 0), 0.5 * below, below)
-        high, below = (
-            np.where(active & met, middle, high),
-            np.where(active & met, np.maximum(value, _DEEPEST), below),
-        )
-        low, above = np.where(active & ~met, middle, low), np.where(active & ~met, value, above)
-        side = np.where(active, np.where(met, 1.0, -1.0), side)
-    else:
-        lost |= ~zero & (high - low > _RELATIVE * high)
-    for i in np.flatnonzero(lost).tolist():
-        high[i] = mixtures[i].epsilon(delta)
-    return high
+    epsilon, found = regula_falsi(excess, low, high, _RELATIVE, _MOST_STEPS)
+    for i in np.flatnonzero(~found).tolist():  # too small for the method
+        epsilon[i] = mixtures[i].epsilon(delta)
+    return epsilon

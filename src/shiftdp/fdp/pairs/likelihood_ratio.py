@@ -14,19 +14,18 @@ of z itself or of the loss that was asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
 from shiftdp._checks import Array
-from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO, ULP
+from shiftdp._roots import newton_in_bracket
+from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO
 from shiftdp.fdp.pairs.profiles import sum_up
 
 __all__ = ["OneSidedRatio", "TwoSidedRatio"]
 
-_MOST_STEPS = 200  # of Newton's method, which bisects where it would leave its bracket
 _LOG_2 = math.log(2.0)
 _FARTHEST = 1e200  # no logarithm of a Gaussian tail beyond is a float
 
@@ -75,20 +74,11 @@ class OneSidedRatio:
             return np.asarray(0.5 * d + _log_shifted(x, p) / d)
         # convex: Newton's method from the right, where each component alone reaches x
         high, low = self.above(x), self.above(x - _LOG_2)
-        return _solve(lambda z, e: self(z) - e, self.slope, x, low, high)
+        return newton_in_bracket(lambda z, e: self(z) - e, self.slope, x, low, high)
 
     def zero(self) -> float:
-        """z with L(z) = 0, from d/2 on; there k <= 0."""
-        a, d, p = self.a, self.d, self.p
-        z = 0.5 * d
-        for _ in range(_MOST_STEPS):
-            k = (d - a) * (z - 0.5 * (a + d))
-            value = a * (z - 0.5 * a) + math.log1p(p * math.expm1(k))
-            step = value / (a + (d - a) * p * math.exp(k) / (1.0 + p * math.expm1(k)))
-            z -= step
-            if abs(step) <= ULP * (1.0 + abs(z)):
-                break
-        return z
+        """z with L(z) = 0."""
+        return float(self.at(np.zeros(1))[0])
 
     def above(self, x: Array) -> Array:
         """z with x <= L(z) <= x + log 2."""
@@ -150,7 +140,7 @@ class TwoSidedRatio:
         loss, centre = np.abs(x), 0.5 * self.a
         # L is above the one-sided loss
         high = np.maximum(self._above.above(loss) - centre, 0.0) * (1.0 + AMPLE) + NOT_ZERO
-        t = _solve(
+        t = newton_in_bracket(
             lambda t, e: self._from_centre(t) - e,
             lambda t: self.slope(centre + t),
             loss,
@@ -172,31 +162,3 @@ def _log_shifted(x: Array, p: float) -> Array:
         near = np.log1p(np.maximum(np.expm1(np.clip(x, -1.0, 1.0)) / p, -1.0))
         large = x + np.log1p(-rest * np.exp(-np.maximum(x, 0.0))) - math.log(p)
     return np.where(x < -_LOG_2, small, np.where(x < 1.0, near, large))
-
-
-def _solve(
-    excess: Callable[[Array, Array], Array],
-    slope: Callable[[Array], Array],
-    x: Array,
-    low: Array,
-    high: Array,
-) -> Array:
-    """Newton's method from the right, in a bracket that shrinks, until it stands still."""
-    found = high.copy()
-    active = np.arange(x.size)
-    z, e = high, x
-    for _ in range(_MOST_STEPS):
-        value = excess(z, e)
-        above = value > 0.0
-        high, low = np.where(above, z, high), np.where(above, low, z)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            new = z - value / slope(z)
-        # Phi(z - m) feels no smaller change
-        still = np.abs(new - z) <= ULP * (1.0 + np.abs(z))
-        new = np.where(still | ((new > low) & (new < high)), new, 0.5 * (low + high))
-        found[active] = new
-        go = ~still & (new != z)
-        if not go.any():
-            break
-        active, z, e, low, high = active[go], new[go], e[go], low[go], high[go]
-    return found

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 
+from shiftdp._roots import least_whole
+from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
+
 __all__ = ["cap_failure", "choose_cap", "tail_probability"]
 
-
-_MOST_TERMS = 100_000
+_MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
+_SHARP = 1e-3  # the series takes over once it is at most this part of the sum
+_EXPONENT = AMPLE  # added to an exponent for the differences of logarithms of factorials
 
 
 def tail_probability(trials: int, p: float, at_least: int) -> float:
@@ -32,25 +36,25 @@ def tail_probability(trials: int, p: float, at_least: int) -> float:
     if N * p + 1.0 >= B or p == 1.0:
         return 1.0
     if B == N:
-        return min(1.0, math.exp(N * math.log(p)) * (1.0 + 1e-9))
+        return min(1.0, math.exp(N * math.log(p)) * (1.0 + GENEROUS))
     up = B * math.log(B / (N * p))
     down = (N - B) * math.log1p(-(B - N * p) / (N * (1.0 - p)))
     log_first = -(up + down) + 0.5 * math.log(N / (2.0 * math.pi * B) / (N - B))
-    log_first += 1.0 / (12.0 * N) - 1.0 / (12.0 * B + 1.0) - 1.0 / (12.0 * (N - B) + 1.0)
-    log_first += 1e-15 * (abs(up) + abs(down) + N * p) + 1e-12
+    log_first += 1 / (12 * N) - 1 / (12 * B + 1) - 1 / (12 * (N - B) + 1)
+    log_first += NINE_ROUNDINGS * (abs(up) + abs(down) + N * p) + _EXPONENT
     series, term, k = 1.0, 1.0, B
     while k < N:
         ratio = (N - k) * p / ((k + 1) * (1.0 - p))
-        if ratio > 1.0 - 1e-12:
+        if ratio > 1.0 - AMPLE:
             return 1.0  # so near the mean of so many records that it is no rare event
-        rest = term * ratio / (1.0 - ratio - 1e-15)
-        if rest < 1e-3 * series or k - B >= _MOST_TERMS:
+        rest = term * ratio / (1.0 - ratio - NINE_ROUNDINGS)
+        if rest < _SHARP * series or k - B >= _MOST_TERMS:
             series += rest
             break
         term *= ratio
         series += term
         k += 1
-    return min(1.0, math.exp(log_first) * series * (1.0 + 1e-9))
+    return min(1.0, math.exp(log_first) * series * (1.0 + GENEROUS))
 
 
 def cap_failure(n: int, p: float, cap: int, steps: int) -> float:
@@ -58,7 +62,7 @@ def cap_failure(n: int, p: float, cap: int, steps: int) -> float:
     q = tail_probability(n - 1, p, cap)
     if q >= 1.0:
         return 1.0
-    return min(1.0, -math.expm1(steps * math.log1p(-q)) * (1.0 + 1e-12))
+    return min(1.0, -math.expm1(steps * math.log1p(-q)) * (1.0 + AMPLE))
 
 
 def choose_cap(n: int, p: float, steps: int, failure: float) -> int:
@@ -67,11 +71,4 @@ def choose_cap(n: int, p: float, steps: int, failure: float) -> int:
     >>> choose_cap(10_000, 0.01, 1000, 1e-8)
     175
     """
-    low, high = 0, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        if cap_failure(n, p, middle, steps) <= failure:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least_whole(lambda cap: cap_failure(n, p, cap, steps) <= failure, 0, n)
