@@ -16,7 +16,7 @@ import scipy
 
 import shiftdp as sdp
 from shiftdp.fdp.composition.composite import Composite
-from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
+from shiftdp.last_iterate.theorems.proofs import StochasticProof
 
 DELTA = 1e-5
 RUN = {"n": 1000, "batch_size": 10, "steps": 10**6, "learning_rate": 0.1, "noise": 3.0}

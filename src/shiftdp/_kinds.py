@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-__all__ = ["CERTIFIED", "Kind", "Uncertified"]
+__all__ = ["CERTIFIED", "CONDITIONAL", "Kind", "Uncertified"]
 
-Kind = Literal["certified", "estimate", "approximation"]
+Kind = Literal["certified", "conditional", "estimate", "approximation"]
 CERTIFIED: Kind = "certified"
+CONDITIONAL: Kind = "conditional"
+"""A bound that is certified if a theorem of the user's own is true, which nobody has checked."""
 
 Value = TypeVar("Value", covariant=True)
 

@@ -14,7 +14,7 @@ from shiftdp.last_iterate import (
     NoisyGD,
     certify,
 )
-from shiftdp.last_iterate.theorems.bound import Proof
+from shiftdp.last_iterate.theorems.proofs import Proof
 from tests.last_iterate.random_runs import BOUNDS, LAST_BATCHES, ORDERS
 
 STRONG: dict[str, Any] = {"strong_convexity": 0.3, "smoothness": 2.0, "sensitivity": 2.0}

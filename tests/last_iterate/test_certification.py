@@ -283,6 +283,6 @@ def test_long_runs_are_no_harder() -> None:
 
 def test_refusals_are_listed_beside_the_bounds() -> None:
     evaluation = evaluate(mnist_run(5), mnist(0.002))
-    assert [name for name, _ in evaluation.refused] == ["constrained"]
+    assert [name for name, _ in evaluation.refused] == ["Thm mgd-proj"]
     assert {bound.family for bound in evaluation.found} == {"composition", "paper", "ours"}
     assert len(evaluate(mnist_run(5), mnist(0.002), "composition").found) == 1

@@ -11,12 +11,12 @@ import pytest
 import shiftdp as sdp
 from shiftdp._errors import VerificationFailed
 from shiftdp.fdp import WithFailure
-from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.certification import certificate_of, evaluate
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap, tail_probability
-from shiftdp.last_iterate.theorems.sampled_checks import verify_constants, verify_groups
+from shiftdp.last_iterate.theorems.checks import verify_constants, verify_groups
+from shiftdp.last_iterate.theorems.proofs import StochasticProof
 from shiftdp.last_iterate.theorems.sampled_laws import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_shifts import (
-    StochasticProof,
     grouped_shifts,
     last_shift,
     steps_of,
@@ -119,7 +119,7 @@ class TestForgeries:
         name = "Thm sgd-proj" if geometry.bounded else "Thm sgd-sc"
         run = sdp.NoisySGD(**RUN)
         found = next(item for item in evaluate(run, geometry).found if item.name == name)
-        honest = sdp.Certificate(run, geometry, name, found.f, found.assumptions, found.proofs)
+        honest = certificate_of(found, run, geometry)
         honest.verify()
         steps = steps_of(run, geometry)
         count = 1 if geometry.bounded else run.steps

@@ -130,14 +130,14 @@ def test_explain_names_hypotheses_theorem_and_others() -> None:
         "lies between epsilon = 4.3391585 and 4.3391586",
         "composition                   30.5063",
         "[YS22, Thm 3.3]",
-        "constrained: diameter=inf is infinite",
+        "Thm mgd-proj: diameter=inf is infinite",
     ):
         assert part in text
     found = said(f"account {MNIST} --explain --json")
     assert found["others"][0]["name"] == "composition"
     low, high = found["epsilon_interval"]
     assert low <= found["epsilon"] == high
-    assert found["refused"][0]["rule"] == "constrained"
+    assert found["refused"][0]["rule"] == "Thm mgd-proj"
 
 
 def test_a_saved_certificate_is_the_same_certificate(tmp_path: Path) -> None:

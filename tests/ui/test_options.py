@@ -12,9 +12,7 @@ import shiftdp.privacy
 from shiftdp.last_iterate import Geometry
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order
-from shiftdp.last_iterate.sampled_run import Sampling
-from shiftdp.last_iterate.theorems.descent import RULES
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order, Run, Sampling
 from shiftdp.privacy import calibration
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.budget import BudgetKeywords, Measure
@@ -54,7 +52,7 @@ def test_each_kind_has_the_parameters_of_its_class(kind: object) -> None:
 
 
 def test_there_is_a_kind_for_each_run() -> None:
-    assert {kind.type for kind in KINDS.values()} == {cls.__name__ for cls in RULES}
+    assert {kind.type for kind in KINDS.values()} == {cls.__name__ for cls in get_args(Run)}
 
 
 def test_the_geometry_is_that_of_the_library() -> None:
@@ -85,7 +83,7 @@ def test_choices_are_those_of_the_library() -> None:
 
 
 def test_account_has_the_keywords_of_certify() -> None:
-    assert keywords(certify) - {"run", "geometry"} <= set(named(account.command))
+    assert keywords(certify) - {"run", "geometry", "theorems"} <= set(named(account.command))
 
 
 def test_everything_that_can_be_calibrated_is() -> None:

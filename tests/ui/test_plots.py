@@ -14,8 +14,7 @@ from shiftdp import InvalidInput
 from shiftdp.fdp import Mixture, TradeoffFunction
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import Order
-from shiftdp.last_iterate.sampled_run import Sampling
+from shiftdp.last_iterate.runs import Order, Sampling
 from shiftdp.privacy import frontier
 from shiftdp.ui.plots import (
     certificate_figure,

@@ -8,25 +8,33 @@ from dataclasses import dataclass
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun
-from shiftdp.last_iterate.runs import NoisyCGD, Order, PerStep
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep
 
 __all__ = [
     "LOOP_ASSUMPTIONS",
     "Assumption",
+    "Assumptions",
     "adjacency",
+    "batch_cap",
     "batch_losses",
     "batch_order",
     "batches_used",
     "constraint",
     "gaussian_noise",
     "hidden_iterates",
+    "is_trust",
+    "random_batches",
+    "record_norm",
+    "require_bounded",
     "require_contractive",
+    "require_convex",
     "require_equal_steps",
     "require_smooth",
     "seeded_noise",
     "sensitivity",
     "smooth_losses",
     "summed_losses",
+    "trusted_theorem",
 ]
 
 
@@ -39,6 +47,11 @@ class Assumption:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.statement}"
+
+
+Assumptions = tuple[Assumption, ...]
+
+_TRUST = "theorem of a user"
 
 
 LOOP_ASSUMPTIONS: dict[str, Assumption] = {
@@ -84,6 +97,18 @@ def seeded_noise() -> Assumption:
         "the noise comes from a seed, so whoever knows it can undo it; the numbers would hold for "
         "the same run with the entropy of the operating system",
     )
+
+
+def trusted_theorem(name: str, citation: str) -> Assumption:
+    """What a certificate by a theorem of the user rests on beside its hypotheses."""
+    return Assumption(
+        _TRUST, f"{name} ({citation}) is true: its author says so, shiftdp has not checked it"
+    )
+
+
+def is_trust(assumption: Assumption) -> bool:
+    """Whether it is of the kind that `trusted_theorem` makes."""
+    return assumption.name == _TRUST
 
 
 def gaussian_noise() -> Assumption:
@@ -182,6 +207,40 @@ def batches_used(run: BatchRun) -> tuple[Assumption, ...]:
     return order, Assumption("last batch", statements[run.last_batch])
 
 
+def record_norm(geometry: Geometry) -> Assumption:
+    """The sensitivity under Poisson sampling, where a record that is not drawn leaves a gap."""
+    norm = f"a record's gradient, without the ridge, has norm at most {geometry.record_bound:g}"
+    if geometry.adjacency == "zero_out":
+        return Assumption("sensitivity", norm)
+    return Assumption(
+        "sensitivity",
+        f"{norm}, and those of two records at one point are at most {geometry.sensitivity:g} apart",
+    )
+
+
+def random_batches(run: NoisySGD) -> Assumption:
+    if run.sampling == "poisson":
+        return Assumption(
+            "sampling",
+            f"each record is in a batch independently with probability {run.batch_size}/{run.n}, "
+            f"afresh each step and unseen; sums are divided by {run.batch_size} whatever the size "
+            "of the batch",
+        )
+    return Assumption(
+        "sampling",
+        f"each batch is a uniform set of {run.batch_size} of the {run.n} records, drawn afresh "
+        "each step and unseen",
+    )
+
+
+def batch_cap(cap: int) -> Assumption:
+    return Assumption(
+        "batch cap",
+        f"none on the run: batches of more than {cap} records may occur, and their probability is "
+        "part of delta",
+    )
+
+
 def require_contractive(learning_rate: PerStep, geometry: Geometry) -> None:
     """eta <= 2/M for each step of a convex problem, which makes it contractive.
 
@@ -215,6 +274,23 @@ def require_smooth(geometry: Geometry) -> None:
                 "is not finite: nothing is known of how far a step moves two points apart",
                 "give it, or rely on composition",
             )
+
+
+def require_convex(geometry: Geometry) -> None:
+    if not geometry.convex:
+        raise UnmetHypothesis(
+            "strong_convexity",
+            geometry.strong_convexity,
+            "is negative, and this theorem is for convex losses",
+            "add a ridge, or ask for composition",
+        )
+
+
+def require_bounded(geometry: Geometry) -> None:
+    if not geometry.bounded:
+        raise UnmetHypothesis(
+            "diameter", geometry.diameter, "is infinite", "project onto a bounded set"
+        )
 
 
 def require_equal_steps(learning_rate: PerStep, noise: PerStep) -> tuple[float, float]:

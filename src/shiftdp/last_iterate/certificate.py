@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from shiftdp._checks import LEAST_DELTA, Array, array_in, number_in
-from shiftdp._kinds import CERTIFIED, Kind
+from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
 from shiftdp._printed import percent, trimmed, up
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
-from shiftdp.last_iterate.assumptions import Assumption
+from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.interval import composed_below
 from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
-from shiftdp.last_iterate.theorems.bound import Proof
-from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
+from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.training_record import TrainingRecord
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate.theorems.theorem import Theorem
 
 __all__ = ["Certificate"]
 
@@ -39,12 +43,13 @@ class Certificate:
     bound: str
     f: TradeoffFunction = field(repr=False)
     assumptions: tuple[Assumption, ...] = field(repr=False)
-    proofs: tuple[Proof | StochasticProof, ...] = field(repr=False, default=())
+    proofs: Proofs = field(repr=False, default=())
     training: TrainingRecord | None = field(repr=False, default=None)
 
     @property
     def kind(self) -> Kind:
-        return CERTIFIED
+        """`certified`, or `conditional` where it rests on a theorem of the user's own."""
+        return CONDITIONAL if any(map(is_trust, self.assumptions)) else CERTIFIED
 
     @property
     def mu(self) -> float | None:
@@ -111,15 +116,16 @@ class Certificate:
 
         return mu_by_position(self.run, self.geometry)
 
-    def verify(self) -> None:
+    def verify(self, *, theorems: Iterable[Theorem] = ()) -> None:
         """Check the proof without the solver; raises `VerificationFailed`.
 
         At once for equal steps, in O(t) otherwise. The certificate of a seeded run is refused as
-        NOT PRIVATE, whatever it proves.
+        NOT PRIVATE, whatever it proves. One that rests on a theorem of your own needs that theorem,
+        in `theorems`.
         """
         from shiftdp.last_iterate.verification import verify_certificate
 
-        verify_certificate(self)
+        verify_certificate(self, theorems)
 
     def same_guarantee(self, other: Certificate) -> bool:
         """Whether two certificates say the same, apart from who made them when.

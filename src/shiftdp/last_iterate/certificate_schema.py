@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from shiftdp._checks import LEAST_ACCURACY
+from shiftdp._kinds import CERTIFIED, CONDITIONAL
 
 __all__ = ["FORMAT", "SCHEMA", "written"]
 
@@ -194,7 +195,7 @@ SCHEMA: Schema = {
     **_object(
         {
             "format": {"const": FORMAT},
-            "kind": {"const": "certified"},
+            "kind": {"enum": [CERTIFIED, CONDITIONAL]},
             "bound": _WORD,
             "mu": _either(_NOT_NEGATIVE, _INFINITE, _NULL),
             "run": _either(*_RUNS),

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import GaussianTradeoff, Maximum, Mixture, TradeoffFunction
+from shiftdp.fdp import Maximum, Mixture
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.endless import is_endless, require_forgotten, stand_in
+from shiftdp.last_iterate.endless import is_endless, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.theorems.descent import (
-    RULES,
-    Bound,
-    Family,
-    Proof,
-    for_every_length,
-    proofs_of,
-    rules_for,
-    solve,
-    within_composition,
-)
-from shiftdp.last_iterate.theorems.sampled import DELTA, tightest
-from shiftdp.last_iterate.theorems.sampled_hypotheses import refuse_adjacency
+from shiftdp.last_iterate.theorems.descent import solve
+from shiftdp.last_iterate.theorems.registry import THEOREMS, theorems_for
+from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
+from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
 
-__all__ = ["ROUNDING", "Bounds", "Evaluation", "certify", "evaluate", "mu_by_position"]
+__all__ = [
+    "ROUNDING",
+    "Bounds",
+    "Evaluation",
+    "certificate_of",
+    "certify",
+    "evaluate",
+    "mu_by_position",
+    "tightest",
+]
 
 Bounds = Literal["best", "paper", "composition"]
 
 ROUNDING = 1e-11
 """Two ways to the same mu are rounded up by different amounts; both are far below this part."""
+
+_CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 
 _FAMILIES: dict[str, tuple[Family, ...]] = {
     "best": ("composition", "paper", "ours"),
@@ -42,70 +45,42 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "composition": ("composition",),
 }
 
-# Of NoisySGD the bounds of the paper need not be searched for the best. Where one of them applies,
-# Theorem B3 does (at t = 1: composition), and for every tau and split of the noise it is no worse:
-# S_p(a, s) dominates G(alpha a) (x) C_p(G(beta s)), without the factor 2 that they have on s.
-_SAMPLED_FAMILIES: dict[str, tuple[Family, ...]] = {
-    **_FAMILIES,
-    "best": ("composition", "ours"),
-}
-
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All bounds that apply to a run, and why the others do not."""
+    """All bounds that apply to a run, and the theorems that do not, with the reason."""
 
     found: tuple[Bound, ...]
     refused: tuple[tuple[str, UnmetHypothesis], ...]
 
 
 def evaluate(
-    run: Run, geometry: Geometry, bounds: Bounds = "best", *, delta: float = DELTA
+    run: Run,
+    geometry: Geometry,
+    bounds: Bounds = "best",
+    *,
+    delta: float = DELTA,
+    theorems: Iterable[Theorem] = (),
 ) -> Evaluation:
-    """Try every rule of the chosen families; free parameters are chosen to be best at delta."""
+    """Try every theorem of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
-    return _evaluate(run, geometry, _FAMILIES[bounds], delta)
+    known = [item for item in theorems_for(run) if item.family in _FAMILIES[bounds]]
+    shown: Run = stand_in(run, geometry) if is_endless(run) else run
+    tried = (*known, *_own(theorems, run))
+    return _tried(tried, shown, geometry, delta, endless=is_endless(run))
 
 
-def _evaluate_endless(
-    run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float
+def _tried(
+    theorems: Iterable[Theorem], run: Run, geometry: Geometry, delta: float, *, endless: bool
 ) -> Evaluation:
-    """The bounds on the stand-in that hold for every longer run as well."""
-    finite = stand_in(run, geometry)
-    evaluation = _tried(finite, geometry, families, delta)
-    found, refused = [], list(evaluation.refused)
-    for bound in evaluation.found:
-        try:
-            found.append(for_every_length(bound, finite, geometry))
-        except UnmetHypothesis as unmet:
-            refused.append((bound.name, unmet))
-    if not found and "ours" in families and "paper" not in families:
-        # Theorem B3 starts from what the stand-in can lead to, if that is below the diameter
-        return _evaluate_endless(run, geometry, (*families, "paper"), delta)
-    return Evaluation(tuple(found), tuple(refused))
-
-
-def _evaluate(
-    run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float
-) -> Evaluation:
-    """The bounds on a run of known length: composition limits whatever it can."""
-    if is_endless(run):
-        return _evaluate_endless(run, geometry, families, delta)
-    evaluation = _tried(run, geometry, families, delta)
-    found = tuple(within_composition(bound, run, geometry) for bound in evaluation.found)
-    return replace(evaluation, found=found)
-
-
-def _tried(run: Run, geometry: Geometry, families: tuple[Family, ...], delta: float) -> Evaluation:
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
-    for rule in rules_for(run):
-        if rule.family not in families:
-            continue
+    for theorem in theorems:
+        apply = theorem.for_every_length if endless else theorem.bound
         try:
-            found.append(rule.bound(run, geometry, delta))
+            found.append(apply(run, geometry, delta))
         except UnmetHypothesis as unmet:
-            refused.append((rule.name, unmet))
+            refused.append((theorem.name, unmet))
     return Evaluation(tuple(found), tuple(refused))
 
 
@@ -116,6 +91,7 @@ def certify(
     bounds: Bounds = "best",
     delta: float = DELTA,
     accuracy: float | None = None,
+    theorems: Iterable[Theorem] = (),
 ) -> Certificate:
     """The tightest proved bound on what the last iterate of a run reveals.
 
@@ -129,6 +105,8 @@ def certify(
             back is valid at every delta.
         accuracy: how far epsilon may be above the exact value of the bound where it is composed
             numerically (NoisySGD), from 1e-6; about 1e-3 if not given. Closed forms are exact.
+        theorems: your own, which are tried as well (see docs/theorems.md). A certificate by one of
+            them says so, and its `kind` is `conditional`.
 
     >>> from shiftdp.last_iterate import Geometry, NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -138,33 +116,45 @@ def certify(
     ('Theorem B1', 0.992, 4.339)
     """
     _check(run, geometry, bounds)
+    own = _own(theorems, run)
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     if accuracy is not None:
         accuracy = number_in("accuracy", accuracy, LEAST_ACCURACY, 1.0)
-    # a run without end is proved by a long one, from bounds that hold for every longer one
-    shown: Run = stand_in(run, geometry) if is_endless(run) else run
     if isinstance(run, NoisySGD):
         refuse_adjacency(run, geometry)
-        evaluation = _evaluate(run, geometry, _SAMPLED_FAMILIES[bounds], delta)
-        best = tightest(_found(evaluation), cast(NoisySGD, shown), geometry, delta, accuracy)
-    else:
-        best = _tightest(_found(_evaluate(run, geometry, _FAMILIES[bounds], delta)))
-    f, proofs = best.f, best.proofs
-    if not proofs:
-        shifts = _proofs(shown, geometry, best, endless=is_endless(run))
-        f, proofs = _not_below(f, shifts), shifts
-    if is_endless(run):
-        require_forgotten(shown, geometry, best.name, proofs)
-    return Certificate(run, geometry, best.name, f, best.assumptions, proofs)
+    endless = is_endless(run)
+    # a run without end is proved by a long one, from bounds that hold for every longer one
+    shown: Run = stand_in(run, geometry) if endless else run
+    known = [item for item in theorems_for(run) if item.family in _FAMILIES[bounds]]
+    # what is contained in another theorem is not needed, unless that one fails for an endless run
+    needed = [item for item in known if not (item.contained and bounds == "best")]
+    evaluation = _tried(needed, shown, geometry, delta, endless=endless)
+    if not evaluation.found and len(needed) < len(known):
+        evaluation = _tried(known, shown, geometry, delta, endless=endless)
+    best = (
+        [tightest(evaluation.found, shown, geometry, delta, accuracy)] if evaluation.found else []
+    )
+    users = _tried(own, shown, geometry, delta, endless=endless)
+    rivals = (*best, *users.found)
+    if not rivals:
+        raise (*evaluation.refused, *users.refused)[-1][1]
+    bound = rivals[0] if len(rivals) == 1 else min(rivals, key=lambda each: each.f.epsilon(delta))
+    bound = bound.theorem.proved(bound, shown, geometry, endless=endless)
+    if endless:
+        bound.theorem.require_forgotten(shown, geometry, bound.proofs)
+    return certificate_of(bound, run, geometry)
 
 
-def _found(evaluation: Evaluation) -> tuple[Bound, ...]:
-    """All bounds; where there is none, the last refusal is raised."""
-    if not evaluation.found:
-        raise evaluation.refused[-1][1]
-    return evaluation.found
+def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
+    """The certificate of a run by one bound, with the hypotheses of its theorem."""
+    theorem, proofs = bound.theorem, bound.proofs
+    shown = stand_in(run, geometry) if is_endless(run) else run
+    hypotheses = theorem.hypotheses(shown, geometry, proofs)
+    if theorem not in THEOREMS:
+        hypotheses += (given.trusted_theorem(theorem.name, theorem.citation),)
+    return Certificate(run, geometry, theorem.name, bound.f, hypotheses, proofs)
 
 
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
@@ -181,12 +171,21 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     return {j: solve(schedule_of(run, geometry, Visits("every", j))).mu for j in positions}
 
 
-def _tightest(found: tuple[Bound, ...]) -> Bound:
-    """The best bound; where two agree to rounding the more general one gives its name.
+def tightest(
+    found: Sequence[Bound],
+    run: Run,
+    geometry: Geometry,
+    delta: float,
+    accuracy: float | None = None,
+) -> Bound:
+    """The best of some bounds on a run; those that are costly are composed to an accuracy.
 
-    A mixture (a random order) has no component above composition, nor above a closed form of the
-    paper where one applies, and a maximum is built from all that is known: both are best.
+    Of closed forms: where two agree to rounding the more general one gives its name. A mixture (a
+    random order) has no component above composition, nor above a closed form of the paper where one
+    applies, and a maximum is built from all that is known: both are best.
     """
+    if any(bound.guess is not None for bound in found):
+        return _tightest_composed(found, run, geometry, delta, accuracy)
     for bound in found:
         if isinstance(bound.f, (Maximum, Mixture)):
             return bound
@@ -198,23 +197,50 @@ def _tightest(found: tuple[Bound, ...]) -> Bound:
     return min(found, key=lambda bound: (bound.f.epsilon(1e-6), bound.f.advantage()))
 
 
-def _proofs(run: Run, geometry: Geometry, bound: Bound, *, endless: bool) -> tuple[Proof, ...]:
-    """Shifts that prove a closed form of the paper: the optimal ones prove at least as much."""
-    if bound.family != "paper" or not isinstance(run, (NoisyGD, NoisyCGD)):
-        return ()
-    return proofs_of(run, geometry, endless=endless)
+def _tightest_composed(
+    found: Sequence[Bound], run: Run, geometry: Geometry, delta: float, accuracy: float | None
+) -> Bound:
+    """Only those whose estimates are close are composed; on a tie the simpler theorem is named."""
+    guesses = [bound.f.epsilon(delta) if bound.guess is None else bound.guess for bound in found]
+    part, much = _CLOSE
+    limit = min(guesses) * (1.0 + part) + much
+    close = [bound for bound, guess in zip(found, guesses, strict=True) if guess <= limit]
+    if accuracy is not None:
+        close = [_composed_to(bound, run, geometry, accuracy) for bound in close]
+    epsilons = [bound.f.epsilon(delta) for bound in close]
+    least = min(epsilons)
+    best = [bound for bound, epsilon in zip(close, epsilons, strict=True) if epsilon == least]
+    # bounds so good that epsilon is 0 differ in their advantage, which is costly as well
+    return best[0] if len(best) == 1 else min(best, key=lambda bound: bound.f.advantage())
 
 
-def _not_below(f: TradeoffFunction, proofs: tuple[Proof, ...]) -> TradeoffFunction:
-    """A closed form of the paper, not below what its shifts prove, both being rounded up."""
-    if not isinstance(f, GaussianTradeoff) or not proofs:
-        return f
-    return GaussianTradeoff(max(f.mu, *(proof.shifts.mu for proof in proofs)))
+def _composed_to(bound: Bound, run: Run, geometry: Geometry, accuracy: float) -> Bound:
+    if bound.guess is None:
+        return bound
+    return replace(bound, f=bound.theorem.rebuild(run, geometry, bound.proofs, accuracy))
+
+
+def _own(theorems: Iterable[Theorem], run: Run) -> tuple[Theorem, ...]:
+    """The user's theorems that speak of the run; their names must be their own."""
+    names = {theorem.name for theorem in THEOREMS}
+    own = tuple(theorems)
+    for theorem in own:
+        if not isinstance(theorem, Theorem):
+            raise InvalidInput(
+                "theorems", theorem, "is not a Theorem", "give objects of subclasses of it"
+            )
+        if theorem.name in names:
+            raise InvalidInput(
+                "theorems", theorem.name, "is the name of another theorem", "give it another name"
+            )
+        names.add(theorem.name)
+    return tuple(theorem for theorem in own if theorem.applies_to(run))
 
 
 def _check(run: Run, geometry: Geometry, bounds: str) -> None:
-    if type(run) not in RULES:
-        known = ", ".join(kind.__name__ for kind in RULES)
+    kinds = get_args(Run)
+    if type(run) not in kinds:
+        known = ", ".join(kind.__name__ for kind in kinds)
         raise InvalidInput("run", run, "is not a run", f"give one of {known}")
     if not isinstance(geometry, Geometry):
         raise InvalidInput("geometry", geometry, "is not a Geometry", "give shiftdp.Geometry(...)")

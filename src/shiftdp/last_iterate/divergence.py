@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from shiftdp._checks import GREATEST_ORDER, number_in
 from shiftdp.fdp import Minimum, TradeoffFunction
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.sampled_run import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_laws import composition_of
+from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.theorems.sampled import composition_of
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate.certificate import Certificate

@@ -32,26 +32,18 @@ from typing import TYPE_CHECKING, Any
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.theorems.sampled_laws import capped_steps
-from shiftdp.last_iterate.theorems.sampled_shifts import (
-    StochasticProof,
-    starts_from_diameter,
-    steps_of,
-)
+from shiftdp.last_iterate.theorems.sampled_shifts import capped_steps
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
-    from shiftdp.last_iterate.theorems.bound import Proof
+    from shiftdp.last_iterate.outcomes import BatchRun
 
-__all__ = ["holds_for_longer", "is_endless", "require_forgotten", "stand_in"]
+__all__ = ["faded", "holds_for_longer", "is_endless", "remembered", "stand_in"]
 
 _LONGEST = 2**53
 # c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
 # rounding; half of it (2e-22) is what is asked for, far below the last digit of mu.
 _FORGOTTEN = 100.0
-# the closed forms that look back a window from the diameter, and those that sum over all steps
-_WINDOWS = ("Thm gd-proj", "Thm mgd-proj")
-_SERIES = ("Thm gd-sc", "Thm mgd-sc")
 
 
 def is_endless(run: Run) -> bool:
@@ -72,10 +64,9 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         if run.sampling == "poisson" and not geometry.bounded and run.batch_cap is None:
             given["batch_cap"] = run.n  # any smaller cap is passed some day
         finite = NoisySGD(**given)
-        cap = finite.batch_cap
-        steps = steps_of(finite, geometry) if cap is None else capped_steps(finite, geometry, cap)
-        if not geometry.bounded and not _faded(steps.c, _LONGEST):
-            raise _remembered(run, geometry, steps.c)
+        c = capped_steps(finite, geometry, finite.batch_cap).c
+        if not geometry.bounded and not faded(c, _LONGEST):
+            raise remembered(run, geometry, c)
         return finite
     batches = run.batches
     c = geometry.contraction(run.learning_rate)
@@ -88,73 +79,36 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         enough = batches + need / -log_c
     if enough > longest or (c >= 1.0 and not geometry.bounded):
         if not geometry.bounded:
-            raise _remembered(run, geometry, c)
+            raise remembered(run, geometry, c)
         enough = longest
     given["steps"] = -(-math.ceil(enough) // batches) * batches
     return type(run)(**given)
 
 
-def require_forgotten(
-    run: Any, geometry: Geometry, name: str, proofs: tuple[Proof | StochasticProof, ...]
-) -> None:
-    """Refuse a bound on the stand-in (`run`) that would not hold for longer runs."""
-    if geometry.sensitivity == 0.0:
-        return
-    c = geometry.contraction(run.learning_rate)
-    if not proofs and not _closed_form_holds(run, c, name):
-        raise _remembered(run, geometry, c)
-    for proof in proofs:
-        if isinstance(proof, StochasticProof):
-            holds = _settled(run, geometry, name, proof)
-        else:
-            holds = holds_for_longer(run, geometry, proof.shifts)
-        if not holds:
-            raise _remembered(run, geometry, c)
-
-
-def holds_for_longer(run: Any, geometry: Geometry, shifts: Shifts) -> bool:
+def holds_for_longer(run: BatchRun, geometry: Geometry, shifts: Shifts) -> bool:
     """Whether these shifts for the stand-in (`run`) prove their mu for every longer run as well."""
     if shifts.mu == 0.0 or shifts.start >= geometry.diameter:
         return True
-    c = geometry.contraction(run.learning_rate)
+    eta, noise = float(run.learning_rate), float(run.noise)  # type: ignore[arg-type]
+    c = geometry.contraction(eta)
     if c == 0.0 or not c < 1.0:
         return c == 0.0
-    divisor = run.n if isinstance(run, NoisySGD) else run.divisor_of(run.batches)
-    far = min(
-        geometry.diameter / run.learning_rate, geometry.sensitivity / divisor / (1.0 - c)
-    )  # z in units of the learning rate; the last batch, if any, is the smaller one
-    left = run.steps * math.log(c) + math.log(far / run.noise)
+    # z in units of the learning rate; the last batch, if any, is the smaller one
+    coupled = geometry.sensitivity / run.divisor_of(run.batches) / (1.0 - c)
+    far = min(geometry.diameter / eta, coupled)
+    left = run.steps * math.log(c) + math.log(far / noise)
     return bool(left <= math.log(shifts.mu) - _FORGOTTEN / 2.0)
 
 
-def _closed_form_holds(run: Any, c: float, name: str) -> bool:
-    """Whether a formula of the paper for this many steps is one for every number of them.
-
-    Those for strong convexity miss their limit by parts of c^(t-l), l being the steps of an epoch.
-    """
-    if name in _SERIES:
-        return _faded(c, run.steps - run.batches)
-    return name in _WINDOWS
-
-
-def _settled(run: NoisySGD, geometry: Geometry, name: str, proof: StochasticProof) -> bool:
-    """Whether the distance at tau has reached its limit, and no cap can be passed before."""
-    if name == "Thm sgd-proj":
-        return True
-    cap = proof.cap
-    steps = steps_of(run, geometry) if cap is None else capped_steps(run, geometry, cap)
-    if starts_from_diameter(steps, proof.tau):
-        return True
-    # the sum of Thm sgd-sc lacks the last of these steps
-    separate = proof.tau if proof.split is None else proof.tau - 1
-    return (cap is None or cap >= run.n) and _faded(steps.c, separate)
-
-
-def _faded(c: float, steps: float) -> bool:
+def faded(c: float, steps: float) -> bool:
+    """Whether what c-Lipschitz steps leave of a distance is far below the last digit of mu."""
     return c < 1.0 and (c == 0.0 or steps * math.log(c) <= -_FORGOTTEN / 2.0)
 
 
-def _remembered(run: Any, geometry: Geometry, c: float) -> UnmetHypothesis:
+def remembered(run: Any, geometry: Geometry, c: float | None = None) -> UnmetHypothesis:
+    """What to say where no bound holds for every length; c is the contraction of a step."""
+    if c is None:
+        c = geometry.contraction(run.learning_rate)
     body = "a smaller bounded set" if geometry.bounded else "a bounded set"
     return UnmetHypothesis(
         "steps",

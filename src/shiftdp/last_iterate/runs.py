@@ -16,7 +16,6 @@ import numpy as np
 
 from shiftdp._checks import choice, count, finite, magnitude, magnitudes
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.sampled_run import NoisySGD
 
 __all__ = [
     "ExponentialMechanism",
@@ -28,6 +27,7 @@ __all__ = [
     "Order",
     "PerStep",
     "Run",
+    "Sampling",
 ]
 
 PerStep = float | tuple[float, ...]
@@ -36,6 +36,8 @@ PerStep = float | tuple[float, ...]
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
+
+Sampling = Literal["without_replacement", "poisson"]
 
 _MOST = 2**53
 
@@ -187,6 +189,65 @@ class NoisyCGD:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoisySGD:
+    """One step is X <- Proj(X - eta (batch gradient + Z)), Z ~ N(0, noise^2 I).
+
+    Args:
+        batch_size: b. `without_replacement`: each batch is a uniform set of b records, and its
+            gradient the mean over them. `poisson`: each record is in the batch independently with
+            probability b/n, the gradient is the *sum* over the batch divided by the fixed b, and a
+            ridge is added outside of that sum.
+        steps: how many; infinite for a bound that holds for every number of them.
+        sampling: how batches are drawn, afresh and independently each step.
+        batch_cap: B, for `poisson`. What contraction proves is for batches of at most B records;
+            the probability of a larger one is added to delta. Chosen by `certify` if not given.
+
+    >>> NoisySGD(n=1000, batch_size=10, steps=500, learning_rate=0.1, noise=1.0).participation
+    0.01
+    """
+
+    n: int
+    batch_size: int
+    steps: int
+    learning_rate: float
+    noise: float
+    sampling: Sampling = "without_replacement"
+    batch_cap: int | None = None
+
+    def __post_init__(self) -> None:
+        n, b = _countable("n", self.n), _countable("batch_size", self.batch_size)
+        if b > n:
+            raise InvalidInput("batch_size", b, f"exceeds n={n}", f"give at most {n}")
+        sampling = choice("sampling", self.sampling, get_args(Sampling))
+        cap = self.batch_cap
+        if cap is not None:
+            if sampling != "poisson":
+                raise InvalidInput(
+                    "batch_cap",
+                    cap,
+                    "is for batches of random size",
+                    'leave it out, or give sampling="poisson"',
+                )
+            cap = count("batch_cap", cap, 1)
+        fields = {
+            "n": n,
+            "batch_size": b,
+            "steps": _length("steps", self.steps),
+            "learning_rate": _one_number("learning_rate", self.learning_rate),
+            "noise": _one_number("noise", self.noise),
+            "sampling": sampling,
+            "batch_cap": cap,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def participation(self) -> float:
+        """p = b/n: how likely a record is to take part in a step."""
+        return self.batch_size / self.n
+
+
+@dataclass(frozen=True, kw_only=True)
 class LangevinMC:
     """Langevin Monte Carlo, X <- X - eta grad F(X) + N(0, 2 eta I). [BSA24, Prop lmc]
 
@@ -283,3 +344,12 @@ def _per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
             f"give a number, or {steps} of them",
         )
     return tuple(values.tolist())
+
+
+def _one_number(name: str, value: object) -> float:
+    """A positive number; Theorem B3 is for equal steps."""
+    if isinstance(value, (list, tuple)):
+        raise InvalidInput(
+            name, value, "has many entries, and random batches are for equal steps", "give one"
+        )
+    return magnitude(name, value)

@@ -7,16 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.fdp import TradeoffFunction
-from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certificate_schema import FORMAT, SCHEMA
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import Visits
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
@@ -25,8 +22,7 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     Run,
 )
-from shiftdp.last_iterate.theorems.bound import Proof
-from shiftdp.last_iterate.theorems.sampled_shifts import StochasticProof
+from shiftdp.last_iterate.theorems.proofs import proof_from_dict
 from shiftdp.last_iterate.training_record import TrainingRecord
 
 __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
@@ -53,7 +49,7 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
         "geometry": vars(certificate.geometry),
         "tradeoff": certificate.f.to_dict(),
         "assumptions": [vars(item) for item in certificate.assumptions],
-        "proofs": [_proof_out(proof) for proof in certificate.proofs],
+        "proofs": [proof.to_dict() for proof in certificate.proofs],
         "training": None if training is None else _training_out(training),
     }
     plain: dict[str, Any] = _finite_out(document)
@@ -77,11 +73,13 @@ def loads(text: str) -> Certificate:
             bound=document["bound"],
             f=TradeoffFunction.from_dict(_finite_in(document["tradeoff"])),
             assumptions=tuple(Assumption(**item) for item in document["assumptions"]),
-            proofs=tuple(_proof_in(_finite_in(item)) for item in document["proofs"]),
+            proofs=tuple(proof_from_dict(_finite_in(item)) for item in document["proofs"]),
             training=None if document["training"] is None else _training_in(document["training"]),
         )
         if _finite_in(document["mu"]) != certificate.mu:
             raise Malformed("contradicts itself: `mu` is not that of the tradeoff")
+        if document["kind"] != certificate.kind:
+            raise Malformed("contradicts itself: `kind` is not that of the assumptions")
         return certificate
     except InvalidInput:
         raise
@@ -155,28 +153,6 @@ def _run_in(data: Mapping[str, Any]) -> Run:
     kind = _RUNS[fields.pop("type")]
     run: Run = kind(**fields)
     return run
-
-
-def _proof_out(proof: Proof | StochasticProof) -> dict[str, Any]:
-    if isinstance(proof, StochasticProof):
-        return vars(proof)
-    return {**vars(proof.visits), "weight": proof.weight, "shifts": proof.shifts.to_dict()}
-
-
-def _proof_in(data: Mapping[str, Any]) -> Proof | StochasticProof:
-    if "tau" in data:
-        return StochasticProof(
-            tau=_whole("tau", data["tau"]),
-            groups=tuple((float(a), _whole("steps", n)) for a, n in data["groups"]),
-            split=None if data["split"] is None else float(data["split"]),
-            cap=None if data["cap"] is None else _whole("cap", data["cap"]),
-        )
-    visits = Visits(data["pattern"], _whole("position", data["position"]))
-    return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
-
-
-def _whole(name: str, value: Any) -> int:
-    return count(name, value)
 
 
 def _finite_out(value: Any) -> Any:

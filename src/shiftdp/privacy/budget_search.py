@@ -17,8 +17,8 @@ from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.divergence import composed_renyi
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.theorems.descent import rules_for
-from shiftdp.last_iterate.theorems.sampled import accuracy_for
+from shiftdp.last_iterate.theorems.registry import theorems_for
+from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
 __all__ = ["BudgetSearch", "certify_at"]
@@ -120,10 +120,10 @@ class BudgetSearch:
     def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
         delta = self._delta or 0.0
         found = []
-        for rule in rules_for(run):
-            if rule.family in _ESTIMATED[self.bounds]:
+        for theorem in theorems_for(run):
+            if theorem.family in _ESTIMATED[self.bounds]:
                 try:
-                    bound = rule.bound(run, geometry, delta)
+                    bound = theorem.bound(run, geometry, delta)
                 except UnmetHypothesis:
                     continue
                 guess = bound.guess

@@ -14,12 +14,11 @@ from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.last_iterate.attained import attained_mu
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certification import certify, evaluate
+from shiftdp.last_iterate.certification import certify, evaluate, tightest
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.theorems.descent import Bound
-from shiftdp.last_iterate.theorems.sampled import tightest
+from shiftdp.last_iterate.theorems.theorem import Bound
 
 __all__ = ["Row", "Table", "best_certificate", "compare", "prior_rho"]
 

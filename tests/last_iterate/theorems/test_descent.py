@@ -1,4 +1,4 @@
-"""Each rule by itself: its formula, and the hypothesis it names when it does not apply."""
+"""Each theorem by itself: its formula, and the hypothesis it names when it does not apply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd
 from shiftdp.interpolation.closed_forms.langevin import lmc_stationary_convex, lmc_uniform
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, NoisyCGD, NoisyGD
 from shiftdp.last_iterate.certification import evaluate
-from shiftdp.last_iterate.theorems.descent import Bound, composition_mu, proofs_of, rules_for
+from shiftdp.last_iterate.theorems.descent import composition_mu, proofs_of
+from shiftdp.last_iterate.theorems.registry import theorems_for
+from shiftdp.last_iterate.theorems.theorem import Bound
 from tests.last_iterate.brute_force import divisors_of, positions, reshuffles
 from tests.last_iterate.random_runs import cyclic_runs
 
@@ -28,8 +30,8 @@ def bounds(run: Any, **changes: Any) -> dict[str, Bound]:
     return {bound.name: bound for bound in evaluate(run, Geometry(**{**CLASS, **changes})).found}
 
 
-def refused(run: Any, rule: str, **changes: Any) -> UnmetHypothesis:
-    return dict(evaluate(run, Geometry(**{**CLASS, **changes})).refused)[rule]
+def refused(run: Any, theorem: str, **changes: Any) -> UnmetHypothesis:
+    return dict(evaluate(run, Geometry(**{**CLASS, **changes})).refused)[theorem]
 
 
 def test_closed_forms_of_the_paper_are_called_with_the_numbers_of_the_run() -> None:
@@ -44,7 +46,7 @@ def test_closed_forms_of_the_paper_are_called_with_the_numbers_of_the_run() -> N
     assert cyclic["Thm mgd-proj"].mu == pytest.approx(mgd_proj_best(s, sd, 1.5, 3, 20))
 
 
-def test_sampling_rules_are_called_with_the_right_lipschitz_constant() -> None:
+def test_theorems_on_samplers_are_called_with_the_right_lipschitz_constant() -> None:
     chain = LangevinMC(steps=math.inf, learning_rate=0.2)
     found = bounds(chain, diameter=1.5)
     assert found["Cor expmechsc"].mu == pytest.approx(lmc_uniform(0.5, 4.0, 3.0, 0.2))
@@ -62,52 +64,52 @@ def test_sampling_rules_are_called_with_the_right_lipschitz_constant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "rule", "changes", "name"),
+    ("run", "theorem", "changes", "name"),
     [
-        (GD, "strongly convex", {"strong_convexity": 0.0}, "strong_convexity"),
-        (GD, "strongly convex", {"strong_convexity": -1.0}, "strong_convexity"),
-        (GD, "strongly convex", {"smoothness": math.inf}, "smoothness"),
-        (GD, "strongly convex", {"smoothness": 11.0}, "learning_rate"),
-        (GD, "constrained", {}, "diameter"),
-        (GD, "shifted interpolation", {"strong_convexity": -math.inf}, "strong_convexity"),
-        (GD, "shifted interpolation", {"smoothness": 11.0}, "learning_rate"),
-        (NoisyCGD(**{**vars(CGD), "steps": 59}), "strongly convex", {}, "steps"),
-        (NoisyCGD(**{**vars(CGD), "n": 29}), "strongly convex", {}, "batch_size"),
-        (NoisyCGD(**{**vars(CGD), "order": "reshuffled"}), "strongly convex", {}, "order"),
-        (NoisyCGD(**{**vars(CGD), "noise": [0.4] * 60}), "strongly convex", {}, "noise"),
-        (NoisyGD(**{**vars(GD), "learning_rate": [0.2] * 20}), "constrained", {}, "learning_rate"),
-        (LangevinMC(steps=math.inf, learning_rate=0.2), "composition", {}, "steps"),
-        (LangevinMC(steps=9, learning_rate=0.2), "log-concave on a body", {}, "diameter"),
+        (GD, "Thm gd-sc", {"strong_convexity": 0.0}, "strong_convexity"),
+        (GD, "Thm gd-sc", {"strong_convexity": -1.0}, "strong_convexity"),
+        (GD, "Thm gd-sc", {"smoothness": math.inf}, "smoothness"),
+        (GD, "Thm gd-sc", {"smoothness": 11.0}, "learning_rate"),
+        (GD, "Thm gd-proj", {}, "diameter"),
+        (GD, "Theorem B1", {"strong_convexity": -math.inf}, "strong_convexity"),
+        (GD, "Theorem B1", {"smoothness": 11.0}, "learning_rate"),
+        (NoisyCGD(**{**vars(CGD), "steps": 59}), "Thm mgd-sc", {}, "steps"),
+        (NoisyCGD(**{**vars(CGD), "n": 29}), "Thm mgd-sc", {}, "batch_size"),
+        (NoisyCGD(**{**vars(CGD), "order": "reshuffled"}), "Thm mgd-sc", {}, "order"),
+        (NoisyCGD(**{**vars(CGD), "noise": [0.4] * 60}), "Thm mgd-sc", {}, "noise"),
+        (NoisyGD(**{**vars(GD), "learning_rate": [0.2] * 20}), "Thm gd-proj", {}, "learning_rate"),
+        (LangevinMC(steps=math.inf, learning_rate=0.2), "Thm gd (composition)", {}, "steps"),
+        (LangevinMC(steps=9, learning_rate=0.2), "Cor expmechconvex", {}, "diameter"),
         (
             LangevinMC(steps=9, learning_rate=0.2),
-            "strongly log-concave",
+            "Prop lmc",
             {"strong_convexity": -1.0},
             "strong_convexity",
         ),
         (
             LangevinMC(steps=9, learning_rate=0.2),
-            "log-concave on a body",
+            "Cor expmechconvex",
             {"smoothness": math.inf, "diameter": 1.0},
             "smoothness",
         ),
         (ExponentialMechanism(), "pure DP", {}, "diameter"),
-        (ExponentialMechanism(), "all together", {}, "diameter"),
+        (ExponentialMechanism(), "Cor expmechconvex and pure DP", {}, "diameter"),
         (
             ExponentialMechanism(),
-            "all together",
+            "Cor expmechsc and pure DP",
             {"strong_convexity": -1.0, "diameter": 1.0},
             "strong_convexity",
         ),
         (
             ExponentialMechanism(),
-            "strongly log-concave",
+            "Cor expmechsc",
             {"strong_convexity": 0.0},
             "strong_convexity",
         ),
     ],
 )
-def test_what_is_missing_is_named(run: Any, rule: str, changes: Any, name: str) -> None:
-    unmet = refused(run, rule, **changes)
+def test_what_is_missing_is_named(run: Any, theorem: str, changes: Any, name: str) -> None:
+    unmet = refused(run, theorem, **changes)
     assert unmet.name == name
     assert unmet.problem
     assert unmet.remedy
@@ -155,6 +157,6 @@ def test_a_random_order_gives_a_mixture_with_no_component_above_composition() ->
     assert max(part.mu for part in bound.f.components if isinstance(part, GaussianTradeoff)) <= most
 
 
-def test_every_run_has_rules_of_every_family() -> None:
+def test_every_run_has_theorems_of_every_family() -> None:
     for run in (GD, CGD, LangevinMC(steps=3, learning_rate=0.1), ExponentialMechanism()):
-        assert {rule.family for rule in rules_for(run)} == {"composition", "paper", "ours"}
+        assert {theorem.family for theorem in theorems_for(run)} == {"composition", "paper", "ours"}

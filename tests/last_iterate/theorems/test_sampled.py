@@ -12,15 +12,15 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.fdp.composition.composite import Composite
-from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.certification import certificate_of, evaluate
+from shiftdp.last_iterate.theorems.proofs import StochasticProof
+from shiftdp.last_iterate.theorems.registry import theorem_of
 from shiftdp.last_iterate.theorems.sampled_approximations import (
     sgd_proj_approx,
     sgd_sc_approx,
     sgd_sc_gen,
 )
-from shiftdp.last_iterate.theorems.sampled_laws import rebuild
 from shiftdp.last_iterate.theorems.sampled_shifts import (
-    StochasticProof,
     grouped_shifts,
     start_distance,
     steps_of,
@@ -240,11 +240,17 @@ class TestExactLaws:
         )
 
 
+def rebuild(
+    name: str, run: sdp.NoisySGD, geometry: sdp.Geometry, proof: StochasticProof, accuracy: float
+) -> sdp.TradeoffFunction:
+    return theorem_of(name).rebuild(run, geometry, (proof,), accuracy)
+
+
 def _only_b3(run: sdp.NoisySGD, geometry: sdp.Geometry) -> sdp.Certificate:
     (bound,) = [
         item for item in evaluate(run, geometry).found if item.name.startswith("Theorem B3")
     ]
-    cert = sdp.Certificate(run, geometry, bound.name, bound.f, bound.assumptions, bound.proofs)
+    cert = certificate_of(bound, run, geometry)
     cert.verify()
     return cert
 

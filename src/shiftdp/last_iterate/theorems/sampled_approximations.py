@@ -14,14 +14,9 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, subsampled_clt
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.sampled_run import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_hypotheses import (
-    refuse_adjacency,
-    require_contraction,
-    require_convex,
-    require_fixed_size,
-)
+from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_laws import other_split, product, subsampled
+from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, require_paper
 from shiftdp.last_iterate.theorems.sampled_shifts import UP, StochasticSteps, steps_of
 
 __all__ = ["Approximation", "sgd_proj_approx", "sgd_sc_approx", "sgd_sc_gen"]
@@ -116,14 +111,7 @@ def sgd_proj_approx(run: NoisySGD, geometry: Geometry) -> Uncertified[Approximat
 
     mu^2 = 2 D'^2/T + T v, where v is the squared limit of one C_p(G(2 sqrt(2) s)).
     """
-    refuse_adjacency(run, geometry)
-    require_fixed_size(run)
-    require_contraction(run, geometry)
-    require_convex(geometry)
-    if not geometry.bounded:
-        raise UnmetHypothesis(
-            "diameter", geometry.diameter, "is infinite", "project onto a bounded set"
-        )
+    SGD_PROJ.require(run, geometry)
     steps = steps_of(run, geometry)
     variance, gap = _limit(steps, 2.0 * math.sqrt(2.0)), 2.0 * steps.diameter**2
     best = math.sqrt(gap / variance)
@@ -153,10 +141,7 @@ def _limit(steps: StochasticSteps, factor: float) -> float:
 
 
 def _strongly_convex(run: NoisySGD, geometry: Geometry) -> StochasticSteps:
-    refuse_adjacency(run, geometry)
-    require_fixed_size(run)
-    require_contraction(run, geometry)
-    require_convex(geometry)
+    require_paper(run, geometry)
     steps = steps_of(run, geometry)
     if not 0.0 < steps.c < 1.0:
         raise UnmetHypothesis(

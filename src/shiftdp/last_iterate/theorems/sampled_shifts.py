@@ -21,46 +21,27 @@ from itertools import pairwise
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
-from shiftdp.last_iterate.sampled_run import NoisySGD
+from shiftdp.last_iterate.runs import NoisySGD
 
 __all__ = [
-    "LEAST_SPLIT",
     "MOST_GROUPS",
-    "MOST_SPLIT",
     "UP",
-    "StochasticProof",
     "StochasticSteps",
+    "capped_steps",
     "grouped_shifts",
     "last_shift",
     "longest",
     "record_move",
+    "refuse_adjacency",
     "start_distance",
+    "starts_from_diameter",
     "steps_of",
 ]
 
 UP = 1.0 + 2.0**-50
 MOST_GROUPS = 6
-LEAST_SPLIT, MOST_SPLIT = 1.0 + 2.0**-10, 2.0**10
-"""The range of beta. Its best value lies far inside, and here nothing overflows or cancels."""
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)
-
-
-@dataclass(frozen=True)
-class StochasticProof:
-    """What proves a bound on NoisySGD: where the runs are led together, and how.
-
-    Args:
-        tau: steps that the coupled runs are left alone.
-        groups: pairs (shift in units of the noise, number of steps), from step tau + 1 to t.
-        split: beta of the paper's theorems, which split the noise instead; else None.
-        cap: B, the largest batch that is covered under Poisson sampling; else None.
-    """
-
-    tau: int
-    groups: tuple[tuple[float, int], ...] = ()
-    split: float | None = None
-    cap: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +74,15 @@ def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None)
     )
 
 
+def capped_steps(run: NoisySGD, geometry: Geometry, cap: int | None) -> StochasticSteps:
+    """The steps with at most B records: smoothness m + B M_l / b, rounded up; M without a cap."""
+    if cap is None:
+        return steps_of(run, geometry)
+    m = geometry.strong_convexity
+    own = (geometry.smoothness - m) * UP
+    return steps_of(run, geometry, m + min(cap, run.n) / run.batch_size * own * UP)
+
+
 def record_move(run: NoisySGD, geometry: Geometry) -> float:
     """How far a record that takes part moves the sum of gradients, against when it does not.
 
@@ -113,6 +103,23 @@ def record_move(run: NoisySGD, geometry: Geometry) -> float:
             "half the sensitivity, as clipped ones are, or else the bound that holds",
         )
     return norm
+
+
+def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
+    """Pairs of a sampling and an adjacency for which the sensitivity says too little.
+
+    Without replacement, another record takes the place of the one that is zeroed out. Poisson
+    sampling needs the norm of one gradient.
+    """
+    record_move(run, geometry)
+    if run.sampling == "without_replacement" and geometry.adjacency == "zero_out":
+        raise UnmetHypothesis(
+            "adjacency",
+            geometry.adjacency,
+            "does not fit sampling without replacement, where another record takes the place",
+            "give adjacency='replace_one' with sensitivity L = 2G, which is a valid upper bound "
+            "for it, or sampling='poisson'",
+        )
 
 
 def participation_up(run: NoisySGD) -> float:

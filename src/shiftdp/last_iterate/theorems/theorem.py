@@ -1,73 +1,142 @@
-"""The theorems that a certificate may name, and what each asks for.
+"""What a theorem is, and what it gives.
 
-A certificate names its theorem by one of these strings, letter for letter. Nothing is read off the
-form of a name: what is not in the table is no theorem.
+`certify`, `compare`, `verify` and the files that certificates are kept in know theorems by the
+methods below and by nothing else; `registry` lists those of the library. A theorem of your own is a
+subclass with a name, `applies_to`, `bound` and `hypotheses` (see docs/theorems.md).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-from shiftdp._errors import InvalidInput
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.last_iterate.assumptions import Assumptions
+from shiftdp.last_iterate.endless import remembered
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.theorems.checks import at_least, require
+from shiftdp.last_iterate.theorems.proofs import Proofs
 
-__all__ = ["THEOREMS", "Theorem", "theorem_of"]
+__all__ = ["DELTA", "Bound", "Claim", "Family", "Theorem"]
 
-Proven = Literal["formula", "shifts", "groups", "split"]
+Family = Literal["composition", "paper", "ours", "user"]
+
+DELTA = 1e-5
+"""Where bounds with free parameters are made to be tightest, unless told otherwise."""
 
 
-@dataclass(frozen=True)
-class Theorem:
-    """One theorem by name.
+class Theorem(ABC):
+    """A statement about the last iterate of some runs.
 
     Args:
-        name: as it stands in certificates.
-        by: what a certificate carries to prove it: nothing (its `formula` is evaluated again),
-            `shifts` for each outcome, `groups` of equal shifts, or a `split` of the noise.
-        contracts: whether it asks that a step is Lipschitz; composition does not.
-        projects: whether it makes use of a bounded set, where there is one.
+        name: as it stands in certificates, letter for letter.
+        citation: where it is proved.
+        anchor: the heading of docs/theory.md under which it is stated; None if it is not ours.
+        family: `composition`, the `paper`, `ours`, or that of a `user`.
+        contracts: whether it asks that a step is Lipschitz, so that losses must be convex as
+            they are clipped; composition does not.
+        contained: whether another theorem here applies wherever this one does and is nowhere worse,
+            so that this one need not be tried where only the best bound counts.
     """
 
     name: str
-    by: Proven
+    citation: str
+    anchor: str | None = None
+    family: Family = "user"
     contracts: bool = True
-    projects: bool = True
+    contained: bool = False
+
+    @abstractmethod
+    def applies_to(self, run: Run) -> bool:
+        """Whether it speaks of this kind of run at all, whatever the numbers."""
+
+    @abstractmethod
+    def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
+        """What it gives, with free parameters that are best at delta.
+
+        Raises `UnmetHypothesis`, which names what is missing, its value and the remedy.
+        """
+
+    @abstractmethod
+    def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
+        """What a certificate by this theorem rests on, in words."""
+
+    def proved(self, bound: Bound, run: Run, geometry: Geometry, *, endless: bool) -> Bound:
+        """The bound with what proves it, where `bound` left that out because it takes time."""
+        return bound
+
+    def rebuild(
+        self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        """The tradeoff function from what proves it; a formula is evaluated again."""
+        return self.bound(run, geometry, DELTA).f
+
+    def check(self, claim: Claim) -> None:
+        """Raise `VerificationFailed` unless the claim is proved. No search is made."""
+        require(not claim.proofs, f"{self.name} needs no proof")
+        expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
+        require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
+
+    # --- runs without end ---
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        """Whether a bound on the stand-in of an endless run holds for every longer one too."""
+        return False
+
+    def require_forgotten(self, run: Run, geometry: Geometry, proofs: Proofs) -> None:
+        """Refuse a bound on the stand-in (`run`) that would not hold for longer runs."""
+        if geometry.sensitivity > 0.0 and not self.forgets(run, geometry, proofs):
+            raise remembered(run, geometry)
+
+    def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
+        """What it gives for the stand-in and every longer run, or `UnmetHypothesis`."""
+        bound = self.bound(run, geometry, delta)
+        self.require_forgotten(run, geometry, bound.proofs)
+        return bound
 
 
-_ALL = (
-    Theorem("Thm gd (composition)", "formula", contracts=False, projects=False),
-    Theorem("Thm mgd (composition)", "formula", contracts=False, projects=False),
-    Theorem("Thm gd-sc", "shifts", projects=False),
-    Theorem("Thm mgd-sc", "shifts", projects=False),
-    Theorem("Thm gd-proj", "shifts"),
-    Theorem("Thm mgd-proj", "shifts"),
-    Theorem("Theorem B1", "shifts"),
-    Theorem("Theorem B4", "shifts"),
-    Theorem("Thm sgd (composition)", "formula", contracts=False, projects=False),
-    Theorem("Poisson (composition)", "formula", contracts=False, projects=False),
-    Theorem("Thm sgd-sc", "split", projects=False),
-    Theorem("Thm sgd-proj", "split"),
-    Theorem("Theorem B3", "groups"),
-    Theorem("Theorem B3 (Poisson)", "groups"),
-    Theorem("Prop lmc", "formula"),
-    Theorem("Cor expmechsc", "formula"),
-    Theorem("Cor expmechconvex", "formula"),
-    Theorem("pure DP", "formula"),
-    Theorem("Cor expmechsc and pure DP", "formula"),
-    Theorem("Cor expmechconvex and pure DP", "formula"),
-)
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate states: the run is f-DP, as the proofs show.
 
-THEOREMS: dict[str, Theorem] = {theorem.name: theorem for theorem in _ALL}
-
-
-def theorem_of(name: str) -> Theorem:
-    """The theorem of exactly this name.
-
-    >>> theorem_of("Theorem B1").by
-    'shifts'
+    `endless`: the run stands in for every longer one, of which it is claimed as well.
     """
-    if name not in THEOREMS:
-        raise InvalidInput(
-            "bound", name, "is no theorem that is known here", "give the name as certify wrote it"
-        )
-    return THEOREMS[name]
+
+    run: Run
+    geometry: Geometry
+    f: TradeoffFunction
+    proofs: Proofs
+    endless: bool = False
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on the tradeoff function of a run, by a theorem.
+
+    Args:
+        theorem: the one that gives it.
+        f: the tradeoff function.
+        proofs: what proves it, where a formula alone does not.
+        guess: an estimate of epsilon at the delta that the bound was made for, where it is costly
+            to evaluate; it is good for choosing between bounds and for nothing else.
+    """
+
+    theorem: Theorem
+    f: TradeoffFunction
+    proofs: Proofs = ()
+    guess: float | None = None
+
+    @property
+    def name(self) -> str:
+        return self.theorem.name
+
+    @property
+    def family(self) -> Family:
+        return self.theorem.family
+
+    @property
+    def mu(self) -> float | None:
+        """The GDP parameter, where the bound is Gaussian."""
+        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None

@@ -28,7 +28,7 @@ from shiftdp.fdp.composition.product import compose
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.theorems.sampled import DELTA
+from shiftdp.last_iterate.theorems.theorem import DELTA
 
 try:
     import attr

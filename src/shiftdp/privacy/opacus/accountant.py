@@ -27,7 +27,7 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
-from shiftdp.last_iterate.theorems.sampled import DELTA
+from shiftdp.last_iterate.theorems.theorem import DELTA
 from shiftdp.privacy.opacus.run import (
     Declaration,
     LoaderReading,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import LastBatch, Order
-from shiftdp.last_iterate.sampled_run import Sampling
+from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 from shiftdp.training.estimators.base import (
     PrivateLinearModel,
     given_classes,

@@ -8,8 +8,7 @@ from typing import Literal, get_args
 from shiftdp._checks import RIDGE_GREATEST, choice, count, finite, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certification import Bounds
-from shiftdp.last_iterate.runs import LastBatch, Order
-from shiftdp.last_iterate.sampled_run import Sampling
+from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 
 __all__ = ["Algorithm", "Overrides"]
 

@@ -1,7 +1,9 @@
-"""Check the proofs of bounds on NoisySGD in exact arithmetic, without the code that made them.
+"""Check proofs without the code that made them: nothing here searches.
 
-Rational numbers for the constants of a run, decimals of 80 digits and exponents up to 10^17 for
-powers, roots and logarithms: nothing overflows, nothing is lost to rounding.
+Shifts are handed to `interpolation.verification`, outcome by outcome. The parameters of bounds on
+NoisySGD are checked in exact arithmetic: rational numbers for the constants of a run, decimals of
+80 digits and exponents up to 10^17 for powers, roots and logarithms, so that nothing overflows and
+nothing is lost to rounding.
 """
 
 from __future__ import annotations
@@ -9,13 +11,41 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from itertools import zip_longest
 
 from shiftdp._errors import VerificationFailed
+from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, TradeoffFunction
+from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.sampled_run import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_shifts import LEAST_SPLIT, MOST_SPLIT, StochasticProof
+from shiftdp.last_iterate.outcomes import BatchRun, each_outcome, schedule_of
+from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.theorems.proofs import (
+    LEAST_SPLIT,
+    MOST_SPLIT,
+    Proof,
+    Proofs,
+    StochasticProof,
+)
 
-__all__ = ["verify_constants", "verify_gap", "verify_groups"]
+__all__ = [
+    "FORMULA_SLACK",
+    "SHIFTS_SLACK",
+    "at_least",
+    "barely_above",
+    "mu_of",
+    "require",
+    "verify_constants",
+    "verify_gap",
+    "verify_groups",
+    "verify_shifts",
+]
+
+SHIFTS_SLACK = 1e-6
+"""By which part a stated number may exceed what shifts prove. A certificate of a noisier run is no
+lie about privacy, but it is not the certificate of this run."""
+FORMULA_SLACK = 1e-9
+"""The same for formulas, which are evaluated again."""
+_NOTHING = 1e-100  # by which a number may exceed 0
 
 # far more digits than the 1e-12 by which shifts are rounded up
 _DIGITS = Context(prec=80, Emin=-(10**17), Emax=10**17)
@@ -31,6 +61,68 @@ _MOST_TERMS = 100_000
 _UNDERFLOW = Decimal("1e-300")
 
 
+def require(condition: bool, problem: str) -> None:
+    """Raise `VerificationFailed` with the problem unless the condition holds."""
+    if not condition:
+        raise VerificationFailed(problem)
+
+
+def mu_of(f: TradeoffFunction) -> float:
+    """mu of a tradeoff function that has to be Gaussian."""
+    if not isinstance(f, GaussianTradeoff):
+        raise VerificationFailed(f"{f} is not Gaussian, as the bound says")
+    return f.mu
+
+
+def barely_above(stated: float, derived: float, slack: float = FORMULA_SLACK) -> bool:
+    """Whether a number is what was derived, or a little above; never below."""
+    return derived <= stated <= derived * (1 + slack) + _NOTHING
+
+
+def at_least(stated: TradeoffFunction, derived: TradeoffFunction) -> bool:
+    """Whether the numbers of a closed form are those of another one, or a little above."""
+    if isinstance(stated, GaussianTradeoff) and isinstance(derived, GaussianTradeoff):
+        return barely_above(stated.mu, derived.mu)
+    if isinstance(stated, ApproxDPTradeoff) and isinstance(derived, ApproxDPTradeoff):
+        above = barely_above(stated.budget_epsilon, derived.budget_epsilon)
+        return above and stated.budget_delta == derived.budget_delta
+    if isinstance(stated, Maximum) and isinstance(derived, Maximum):
+        pairs = list(zip(stated.components, derived.components, strict=False))
+        same = len(stated.components) == len(derived.components)
+        return same and all(at_least(one, two) for one, two in pairs)
+    return stated == derived
+
+
+def verify_shifts(
+    run: BatchRun, geometry: Geometry, proofs: Proofs, *, endless: bool
+) -> list[Proof]:
+    """Raise unless there are shifts for each outcome of the run, which prove the mu they state.
+
+    The outcomes are listed anew. `endless`: the run stands in for every longer one.
+    """
+    by_shifts = [proof for proof in proofs if isinstance(proof, Proof)]
+    require(bool(proofs), "it carries no shifts")
+    require(len(by_shifts) == len(proofs), "a proof is of another kind")
+    for case, proof in zip_longest(each_outcome(run, geometry), by_shifts):
+        require(
+            case is not None
+            and proof is not None
+            and case.visits == proof.visits
+            and case.weight == proof.weight,
+            "the outcomes are not those of the run",
+        )
+    for proof in by_shifts:
+        proved = verify(schedule_of(run, geometry, proof.visits), proof.shifts)
+        # what a longer run adds is far below the last digit, but it is not nothing
+        least = math.nextafter(proved, math.inf) if endless and proved else proved
+        mu = proof.shifts.mu
+        require(
+            least <= mu and (mu == math.inf or barely_above(mu, proved, SHIFTS_SLACK)),
+            f"mu={mu!r} is stated where the shifts prove {proved!r}: they belong to another run",
+        )
+    return by_shifts
+
+
 def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> None:
     """Raise unless p and s, with which a step is charged, are those of the run, rounded up.
 
@@ -39,7 +131,7 @@ def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> N
     each = _apart(run, geometry)
     if run.sampling == "poisson" and geometry.adjacency == "replace_one":
         # the norm of one gradient, of which the distance of two says nothing
-        _require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
+        require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
         each = Fraction(geometry.gradient_bound or 0.0) / (run.batch_size * Fraction(run.noise))
     _require_not_less(p, Fraction(run.batch_size, run.n), "participation")
     _require_not_less(s, each, "sensitivity")
@@ -61,12 +153,12 @@ def verify_groups(
     they start from the diameter, or from a distance that more steps would not increase.
     """
     tau, groups, cap = proof.tau, proof.groups, proof.cap
-    _require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
-    _require(bool(groups), "there are no shifts")
-    _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
-    _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
-    _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    _require((run.sampling == "poisson") == (cap is not None), "Poisson sampling has a batch cap")
+    require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
+    require(bool(groups), "there are no shifts")
+    require(all(n >= 1 for _, n in groups), "a group of steps is empty")
+    require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
+    require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
+    require((run.sampling == "poisson") == (cap is not None), "Poisson sampling has a batch cap")
     c, apart = _lipschitz(run, geometry, cap), _apart(run, geometry)
     with localcontext(_DIGITS):
         slope = _decimal(c)
@@ -77,12 +169,10 @@ def verify_groups(
         if geometry.bounded:
             starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
         together = [counted for start, counted in starts if _meet(slope, start, groups)]
-        _require(bool(together), "the shifts do not bring the two runs together")
+        require(bool(together), "the shifts do not bring the two runs together")
         least = Decimal(0) if cap is None else _failure(run, cap, min(together))
-        _require(Decimal(failure) >= least, "the batch cap fails more often than stated")
-        _require(
-            Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often"
-        )
+        require(Decimal(failure) >= least, "the batch cap fails more often than stated")
+        require(Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often")
 
 
 def verify_gap(
@@ -94,20 +184,20 @@ def verify_gap(
     or 2 alpha s (c^{T+1} - c^t)/(1 - c).
     """
     beta, count = proof.split, run.steps - proof.tau
-    _require(0 <= proof.tau < run.steps, f"tau={proof.tau} is not among 0 to {run.steps - 1}")
-    _require(beta is not None and LEAST_SPLIT <= beta <= MOST_SPLIT, f"beta={beta!r} is no split")
+    require(0 <= proof.tau < run.steps, f"tau={proof.tau} is not among 0 to {run.steps - 1}")
+    require(beta is not None and LEAST_SPLIT <= beta <= MOST_SPLIT, f"beta={beta!r} is no split")
     with localcontext(_DIGITS):
         alpha = 1 / (1 - 1 / Decimal(beta or 1) ** 2).sqrt()
         if projected:
             exact = alpha * _decimal(_diameter(run, geometry)) / Decimal(count).sqrt()
         else:
             slope = _decimal(_lipschitz(run, geometry, None))
-            _require(slope < 1, "the steps do not contract")
+            require(slope < 1, "the steps do not contract")
             tail = max(0, run.steps - count - 1)
             exact = 2 * alpha * _separation(slope, _decimal(_apart(run, geometry)), tail)
             exact *= slope ** (count + 1) if slope else 0
         # it may be more: next to c = 1, rounding c up alone raises it by parts of 1e-9 and above
-        _require(
+        require(
             exact * (1 + _LONGER) <= Decimal(gap) + _UNDERFLOW,
             f"the Gaussian factor has mu={gap!r}, which is less than that of the split",
         )
@@ -135,10 +225,10 @@ def _meet(slope: Decimal, start: Decimal, groups: tuple[tuple[float, int], ...])
 
 def _lipschitz(run: NoisySGD, geometry: Geometry, cap: int | None) -> Fraction:
     """max |1 - eta m|, |1 - eta M|; a learning rate of 2/M in floats means just that."""
-    _require(math.isfinite(geometry.smoothness), "the losses are not known to be smooth")
+    require(math.isfinite(geometry.smoothness), "the losses are not known to be smooth")
     m, M = Fraction(geometry.strong_convexity), Fraction(geometry.smoothness)
     if cap is not None:
-        _require(m >= 0, "Poisson sampling is covered for convex losses only")
+        require(m >= 0, "Poisson sampling is covered for convex losses only")
         M = m + (M - m) * min(cap, run.n) / run.batch_size
     eta = Fraction(run.learning_rate)
     slow, fast = abs(1 - eta * m), abs(1 - eta * M)
@@ -204,14 +294,9 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def _require_not_less(stated: float, least: Fraction, what: str) -> None:
-    _require(math.isfinite(stated), f"the {what} is not finite")
-    _require(Fraction(stated) >= least, f"the {what} {stated!r} is less than that of the run")
-    _require(
+    require(math.isfinite(stated), f"the {what} is not finite")
+    require(Fraction(stated) >= least, f"the {what} {stated!r} is less than that of the run")
+    require(
         Fraction(stated) <= least * (1 + _SAME) or stated <= 1e-300,
         f"the {what} {stated!r} is that of another run",
     )
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise VerificationFailed(problem)

@@ -1,0 +1,55 @@
+"""The theorems of the library, in the order in which they are tried.
+
+To add one: write it (a subclass of `Theorem`), list it here, state it in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
+from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
+from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
+from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
+from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
+from shiftdp.last_iterate.theorems.theorem import Theorem
+
+__all__ = ["THEOREMS", "theorem_of", "theorems_for"]
+
+THEOREMS: tuple[Theorem, ...] = (
+    *DESCENT_COMPOSITION,
+    *SAMPLED_COMPOSITION,
+    PURE_DP,
+    *DESCENT_PAPER,
+    SGD_SC,
+    SGD_PROJ,
+    *SAMPLED_SHIFTED,
+    *DESCENT_SHIFTED,
+    *SAMPLER_PAPER,
+    *SAMPLER_TOGETHER,
+)
+
+
+def theorems_for(run: Run, own: Iterable[Theorem] = ()) -> tuple[Theorem, ...]:
+    """Those that speak of this kind of run; `own` are the user's."""
+    return tuple(theorem for theorem in (*THEOREMS, *own) if theorem.applies_to(run))
+
+
+def theorem_of(name: str, own: Iterable[Theorem] = ()) -> Theorem:
+    """The theorem of exactly this name; nothing is read off its form.
+
+    >>> theorem_of("Theorem B1").family
+    'ours'
+    """
+    for theorem in (*THEOREMS, *own):
+        if theorem.name == name:
+            return theorem
+    raise InvalidInput(
+        "bound",
+        name,
+        "is no theorem that is known here",
+        "give the name as certify wrote it, or "
+        "verify(theorems=[...]) with the theorem of that name if it is your own",
+    )

@@ -1,0 +1,212 @@
+"""The paper's theorems on NoisySGD, which split the noise: [BSA24, Thm sgd-sc, Thm sgd-proj].
+
+With p = b/n, s = L/(b sigma), D' = D/(eta sigma), c the Lipschitz constant of a step and
+T = t - tau steps looked back, for any tau and any split 1/alpha^2 + 1/beta^2 = 1 of the noise:
+
+    [BSA24, Thm sgd-sc]    G(2 alpha s (c^{T+1} - c^t)/(1-c)) (x) C_p(G(2 beta s)) (x) C_p(G(2 s))^T
+    [BSA24, Thm sgd-proj]  G(alpha D'/sqrt(T)) (x) C_p(G(2 beta s))^T
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.fdp.search.sampled_estimates import log_moments
+from shiftdp.last_iterate import assumptions as given
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.theorems.checks import require, verify_gap
+from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, Proofs, StochasticProof
+from shiftdp.last_iterate.theorems.sampled import ROUGH, Found, OnSampled, limit_reached, parameters
+from shiftdp.last_iterate.theorems.sampled_laws import (
+    other_split,
+    product,
+    series_tail,
+    split_of,
+    subsampled,
+)
+from shiftdp.last_iterate.theorems.sampled_search import Cumulants, best_split
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    UP,
+    StochasticSteps,
+    longest,
+    refuse_adjacency,
+    steps_of,
+)
+
+__all__ = ["SGD_PROJ", "SGD_SC", "require_paper"]
+
+
+class _Split(OnSampled):
+    """Part of the noise hides the distance at tau, the rest the steps after; B3 is no worse.
+
+    S_p(a, s) dominates G(alpha a) (x) C_p(G(beta s)), without the factor 2 that these have on s, so
+    that Theorem B3 (at t = 1: composition) is at least as good for every tau and split.
+    """
+
+    anchor = "random-batches-in-the-paper"
+    family = "paper"
+    contained = True
+
+    def applies_to(self, run: Run) -> bool:
+        return isinstance(run, NoisySGD)
+
+    def require(self, run: NoisySGD, geometry: Geometry) -> None:
+        require_paper(run, geometry)
+
+    @abstractmethod
+    def cumulants(self, steps: StochasticSteps, beta: float) -> Cumulants:
+        """What the search for the best parameters needs to know of the bound."""
+
+    @abstractmethod
+    def most(self, steps: StochasticSteps) -> int:
+        """How many steps to look back at most."""
+
+    @abstractmethod
+    def gap(self, steps: StochasticSteps, proof: StochasticProof) -> float:
+        """mu of the Gaussian factor, rounded up."""
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        steps = steps_of(run, geometry)
+        return best_split(
+            lambda beta: self.cumulants(steps, beta),
+            lambda proof: self.rebuild(run, geometry, (proof,), ROUGH),
+            steps,
+            self.most(steps),
+            delta,
+        )
+
+    def check_proof(
+        self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
+    ) -> None:
+        require(proof is not None and proof.split is not None, "it has no split of the noise")
+        require(not proof.groups and proof.cap is None, "it has parameters of another theorem")
+        require(LEAST_SPLIT <= proof.split <= MOST_SPLIT, "the split is out of range")
+        require(not failure, "it cannot fail")
+        gap = self.gap(steps_of(run, geometry), proof)
+        verify_gap(run, geometry, proof, gap, projected=self.projects)
+
+
+class _SgdStronglyConvex(_Split):
+    """G(2 alpha s (c^{T+1} - c^t)/(1-c)) (x) C_p(G(2 beta s)) (x) C_p(G(2 s))^T."""
+
+    name = "Thm sgd-sc"
+    citation = "[BSA24, Thm sgd-sc]"
+    projects = False
+
+    def require(self, run: NoisySGD, geometry: Geometry) -> None:
+        super().require(run, geometry)
+        c = steps_of(run, geometry).c
+        if not c < 1.0:
+            raise UnmetHypothesis(
+                "strong_convexity",
+                geometry.strong_convexity,
+                f"with this learning rate gives contraction {c:g}, not below 1",
+                "add a ridge, or lower the learning rate below 2/smoothness",
+            )
+
+    def cumulants(self, steps: StochasticSteps, beta: float) -> Cumulants:
+        alpha, zero = other_split(beta), np.zeros(1)
+
+        def rows(counts: Sequence[int], theta: Array) -> Array:
+            each = log_moments("symmetric", steps.p, zero, 2.0 * steps.s, theta)[0]
+            once = log_moments("symmetric", steps.p, zero, 2.0 * beta * steps.s, theta)[0]
+            gaps = np.array([2.0 * alpha * series_tail(steps, T) for T in counts])
+            gauss = 0.5 * theta * (theta + 1.0) * np.square(gaps)[:, None]
+            return np.asarray(gauss + once + np.array(counts, dtype=float)[:, None] * each)
+
+        return rows
+
+    def most(self, steps: StochasticSteps) -> int:
+        return min(steps.steps, max(1, longest(steps)))
+
+    def gap(self, steps: StochasticSteps, proof: StochasticProof) -> float:
+        tail = series_tail(steps, steps.steps - proof.tau)
+        return 2.0 * other_split(split_of(proof)) * tail * UP
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,), steps = parameters(proofs), steps_of(run, geometry)
+        beta = split_of(proof)
+        parts = [
+            (GaussianTradeoff(self.gap(steps, proof)), 1),
+            (subsampled(steps.p, 2.0 * beta * steps.s * UP), 1),
+            (subsampled(steps.p, 2.0 * steps.s), steps.steps - proof.tau),
+        ]
+        return product(parts, accuracy)
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        """The sum lacks the last of the steps before tau."""
+        return all(
+            limit_reached(run, geometry, proof, proof.tau - 1) for proof in parameters(proofs)
+        )
+
+
+class _SgdConstrained(_Split):
+    """G(alpha D'/sqrt(T)) (x) C_p(G(2 beta s))^T."""
+
+    name = "Thm sgd-proj"
+    citation = "[BSA24, Thm sgd-proj]"
+
+    def require(self, run: NoisySGD, geometry: Geometry) -> None:
+        super().require(run, geometry)
+        given.require_bounded(geometry)
+
+    def cumulants(self, steps: StochasticSteps, beta: float) -> Cumulants:
+        alpha, zero = other_split(beta), np.zeros(1)
+
+        def rows(counts: Sequence[int], theta: Array) -> Array:
+            each = log_moments("symmetric", steps.p, zero, 2.0 * beta * steps.s, theta)[0]
+            T = np.array(counts, dtype=float)[:, None]
+            gauss = 0.5 * theta * (theta + 1.0) * (alpha * steps.diameter) ** 2 / T
+            return np.asarray(gauss + T * each)
+
+        return rows
+
+    def most(self, steps: StochasticSteps) -> int:
+        return steps.steps
+
+    def gap(self, steps: StochasticSteps, proof: StochasticProof) -> float:
+        count = steps.steps - proof.tau
+        return other_split(split_of(proof)) * steps.diameter / math.sqrt(count) * UP
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,), steps = parameters(proofs), steps_of(run, geometry)
+        beta = split_of(proof)
+        parts = [
+            (GaussianTradeoff(self.gap(steps, proof)), 1),
+            (subsampled(steps.p, 2.0 * beta * steps.s * UP), steps.steps - proof.tau),
+        ]
+        return product(parts, accuracy)
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        return True
+
+
+def require_paper(run: NoisySGD, geometry: Geometry) -> None:
+    """What all theorems of the paper on NoisySGD ask for."""
+    refuse_adjacency(run, geometry)
+    if run.sampling != "without_replacement":
+        raise UnmetHypothesis(
+            "sampling",
+            run.sampling,
+            "is not what the paper's theorems are about",
+            "use Theorem B3, which has a form for it",
+        )
+    given.require_smooth(geometry)
+    given.require_contractive(run.learning_rate, geometry)
+    given.require_convex(geometry)
+
+
+SGD_SC, SGD_PROJ = _SgdStronglyConvex(), _SgdConstrained()

@@ -1,0 +1,211 @@
+"""The free parameters of the bounds on NoisySGD, searched for on estimates.
+
+What a search finds is then a bound like any other, for whatever parameters were found, and is
+composed with certified error. Nothing here is used to check a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import Minimum, TradeoffFunction
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.contour.estimate import estimate_epsilon
+from shiftdp.fdp.search.lattice import lattice_epsilon
+from shiftdp.fdp.search.sampled_estimates import (
+    Pair,
+    best_count,
+    epsilon_estimates,
+    log_moments,
+    orders,
+    polish,
+)
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    MOST_GROUPS,
+    StochasticSteps,
+    grouped_shifts,
+    last_shift,
+    longest,
+    start_distance,
+)
+
+__all__ = ["accuracy_for", "best_groups", "best_split", "composed_guess"]
+
+_SEARCH_GROUPS = 3
+_HOPELESS = 1.1  # times what another schedule has: no neighbour will better it
+_NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
+_MANY = 20  # steps from which on contour estimates are quick
+Groups = Sequence[tuple[float, int]]
+Schedule = tuple[tuple[float, int], ...]
+Cumulants = Callable[[Sequence[int], Array], Array]
+"""K(theta) of bounds that look back so many steps each: a row for each number of steps."""
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """K(theta) of schedules of one run, for the searches."""
+
+    pair: Pair
+    p: float
+    s: float
+
+    def rows(self, schedules: Sequence[Groups], theta: Array) -> Array:
+        a = np.array([a for groups in schedules for a, _ in groups])
+        n = np.array([float(n) for groups in schedules for _, n in groups])
+        each = log_moments(self.pair, self.p, a, self.s, theta) * n[:, None]
+        starts = np.cumsum([0] + [len(groups) for groups in schedules[:-1]])
+        return np.asarray(np.add.reduceat(each, starts, axis=0))
+
+
+def _costs(run: NoisySGD, geometry: Geometry, steps: StochasticSteps) -> _Costs:
+    if run.sampling == "without_replacement":
+        return _Costs("symmetric", steps.p, steps.s)
+    pair: Pair = "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
+    return _Costs(pair, steps.p, steps.s)
+
+
+def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
+    """An estimate of eps: a rough one, and from its tilt a close one where it can be had."""
+    theta = orders(costs.s)
+    for _ in range(2):
+        eps, at = epsilon_estimates(costs.rows([groups], theta), theta, delta)
+        theta = orders(costs.s, float(at[0]))
+    rough, tilt = float(eps[0]), float(at[0])
+    if costs.p == 1.0 or costs.s == 0.0:
+        return rough
+    close = lattice_epsilon(costs.pair, costs.p, costs.s, groups, delta, tilt, rough)
+    return rough if close is None or not math.isfinite(close) else close
+
+
+def _contour(f: TradeoffFunction, delta: float) -> float | None:
+    """An estimate of eps that is as good as exact, of the worse direction; None if refused."""
+    worse = f.components[0] if isinstance(f, Minimum) else f
+    if not isinstance(worse, Composite):
+        return None
+    found = estimate_epsilon(worse.factors, delta)
+    return None if found is None else found.value
+
+
+def accuracy_for(guess: float) -> float:
+    """How narrow an interval is worth its price."""
+    if not math.isfinite(guess):
+        return 1e-3
+    return min(1.0, max(2e-4 * guess, min(1e-3, max(2e-3 * guess, 2e-5))))
+
+
+def composed_guess(
+    f: TradeoffFunction, run: NoisySGD, geometry: Geometry, steps: StochasticSteps, delta: float
+) -> float:
+    """An estimate of epsilon of all steps composed; f is that composition."""
+    guess = _contour(f, delta) if steps.s else 0.0
+    if guess is None:
+        guess = _guess(_costs(run, geometry, steps), [(0.0, run.steps)], delta)
+    return guess
+
+
+def best_split(
+    cumulants: Callable[[float], Cumulants],
+    rebuilt: Callable[[StochasticProof], TradeoffFunction],
+    steps: StochasticSteps,
+    most: int,
+    delta: float,
+) -> tuple[StochasticProof, float]:
+    """The best split of the noise, each with its best tau: golden section over log(beta - 1).
+
+    Args:
+        cumulants: from beta to the cumulants of the bound.
+        rebuilt: from parameters to the bound, for closer estimates.
+        steps: the run.
+        most: how many steps to look back at most.
+        delta: where the bound is to be tightest.
+    """
+    known: dict[float, tuple[float, int]] = {}
+
+    def cost(u: float) -> float:
+        beta = _beta(u)
+        if u not in known:
+            count, eps = best_count(cumulants(beta), 2.0 * beta * steps.s, most, delta)
+            known[u] = eps, count
+        return known[u][0]
+
+    low, high = math.log(0.01), math.log(30.0)
+    ratio = (math.sqrt(5.0) - 1.0) / 2.0
+    cost(math.log(math.sqrt(2.0) - 1.0))  # the paper's own split
+    for _ in range(6):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if cost(left) <= cost(right):
+            high = right
+        else:
+            low = left
+    u, (guess, count) = min(known.items(), key=lambda item: item[1])
+
+    def precise(u: float, log_count: float) -> float:
+        """The contour estimate, infinite where it is refused."""
+        T = min(most, max(1, round(math.exp(log_count))))
+        f = rebuilt(StochasticProof(steps.steps - T, split=_beta(u)))
+        if not isinstance(f, Composite):
+            return f.epsilon(delta)
+        found = _contour(f, delta)
+        return math.inf if found is None else found
+
+    if count >= _MANY:
+        (u, log_count), found = polish(precise, (u, math.log(count)))
+        if math.isfinite(found):
+            guess, count = found, min(most, max(1, round(math.exp(log_count))))
+    return StochasticProof(steps.steps - count, split=_beta(u)), guess
+
+
+def _beta(u: float) -> float:
+    """1 + e^u, held to the range of splits."""
+    return min(MOST_SPLIT, max(LEAST_SPLIT, 1.0 + math.exp(min(u, 10.0))))
+
+
+def best_groups(
+    run: NoisySGD, geometry: Geometry, steps: StochasticSteps, delta: float
+) -> tuple[tuple[tuple[float, int], ...], float]:
+    """The shifts for the best tau >= 1."""
+    if steps.c >= 1.0 and not geometry.bounded:
+        raise UnmetHypothesis(
+            "diameter",
+            geometry.diameter,
+            f"is infinite and the contraction {steps.c:g} is not below 1, so nothing is forgotten",
+            "add a ridge, or project onto a bounded set",
+        )
+    costs = _costs(run, geometry, steps)
+
+    most = max(1, min(run.steps - 1, longest(steps)))
+
+    def searched(
+        schedule: Callable[[float, float, int, int], Schedule], rival: float
+    ) -> tuple[float, Schedule]:
+        def shifts(count: int, groups: int) -> Schedule:
+            return schedule(steps.c, start_distance(steps, run.steps - count), count, groups)
+
+        def cumulants(counts: Sequence[int], theta: Array) -> Array:
+            return costs.rows([shifts(T, _SEARCH_GROUPS) for T in counts], theta)
+
+        count, _ = best_count(cumulants, steps.s, most, delta)
+        close: dict[int, float] = {}
+        for ratio in _NEIGHBOURS:
+            for near in {max(1, round(count / ratio)), min(most, round(count * ratio))} - {*close}:
+                close[near] = _guess(costs, shifts(near, _SEARCH_GROUPS), delta)
+            count = min(close, key=close.__getitem__)
+            if close[count] > _HOPELESS * rival:
+                break
+        groups = shifts(count, MOST_GROUPS)
+        return _guess(costs, groups, delta), groups
+
+    found = [searched(grouped_shifts, math.inf)]
+    if steps.c < 1.0:
+        found.append(searched(last_shift, found[0][0]))
+    guess, groups = min(found)
+    return groups, guess
