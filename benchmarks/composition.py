@@ -59,7 +59,7 @@ def transforms(t: int, accuracy: float) -> tuple[float, int]:
     """Seconds for one rfft and one irfft of the grid, and its size."""
     f = Composite(((STEP, t),), accuracy)
     f.epsilon_interval(DELTA)
-    size = f._pairs[0][-1].above.size
+    size = f._enclosures.narrow[0][-1].above.size
     signal = np.random.default_rng(0).random(size)
     spectrum = scipy.fft.rfft(signal)
     forth = best_of(lambda: scipy.fft.rfft(signal))

@@ -55,10 +55,9 @@ def grid_size(f: object) -> int:
     """The atoms of the composition behind the answer."""
     base = getattr(f, "base", f)
     part = base if isinstance(base, Composite) else base.components[0]  # type: ignore[attr-defined]
-    pairs = [pair for found in part._pairs.values() for pair in found] or list(
-        part._curves.values()
-    )
-    return int(max(pair.above.size for pair in pairs))
+    made = part._enclosures
+    enclosures = [one for found in made.narrow.values() for one in found] or made.curves.values()
+    return int(max(one.above.size for one in enclosures if one is not None))
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from shiftdp.fdp import (
     PiecewiseLinear,
     TradeoffFunction,
 )
-from shiftdp.fdp.composition.connect_the_dots import Dots, Grades, connect_the_dots
+from shiftdp.fdp.composition.connect_the_dots import Coarsening, LossAtoms, connect_the_dots
 
 EPSILON = np.concatenate([np.linspace(-6.0, 6.0, 241), [0.013, 0.0291, 1.2345, 3.3333]])
 FUNCTIONS = [
@@ -32,7 +32,7 @@ FUNCTIONS = [
 ]
 
 
-def profile(dots: Dots, epsilon: Array) -> Array:
+def profile(dots: LossAtoms, epsilon: Array) -> Array:
     """delta(eps) of the discrete law, by its definition."""
     j, i = dots.right_place * dots.mesh, dots.left_place * dots.mesh
     losses = np.concatenate([-i[::-1], [0.0], j])
@@ -41,29 +41,31 @@ def profile(dots: Dots, epsilon: Array) -> Array:
     return np.asarray(gains @ masses + dots.infinite)
 
 
-GRADES: list[tuple[Grades, Grades]] = [
+COARSENINGS: list[tuple[Coarsening, Coarsening]] = [
     ((), ()),
     (((0.3, 4), (2.0, 16)), ((0.1, 8), (1.0, 64))),
     (((0.0, 2),), ((0.0, 3), (0.5, 5))),
 ]
 
 
-@pytest.mark.parametrize("grades", GRADES, ids=["even", "graded", "graded from the start"])
+@pytest.mark.parametrize("coarsening", COARSENINGS, ids=["even", "graded", "graded from the start"])
 @pytest.mark.parametrize("mesh", [0.2, 0.05, 0.011])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=str)
 def test_one_law_is_above_and_the_other_below(
-    f: TradeoffFunction, mesh: float, grades: tuple[Grades, Grades]
+    f: TradeoffFunction, mesh: float, coarsening: tuple[Coarsening, Coarsening]
 ) -> None:
-    above, below = connect_the_dots(f, mesh, 9.0, grades=grades)
+    above, below = connect_the_dots(f, mesh, 9.0, coarsening=coarsening)
     truth = f._delta(EPSILON)
     assert np.all(profile(above, EPSILON) >= truth * (1 - 1e-11) - 1e-14)
     assert np.all(profile(below, EPSILON) <= truth + 1e-14)
 
 
-@pytest.mark.parametrize("grades", GRADES, ids=["even", "graded", "graded from the start"])
+@pytest.mark.parametrize("coarsening", COARSENINGS, ids=["even", "graded", "graded from the start"])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=str)
-def test_both_are_probability_laws(f: TradeoffFunction, grades: tuple[Grades, Grades]) -> None:
-    for dots in connect_the_dots(f, 0.05, 9.0, grades=grades):
+def test_both_are_probability_laws(
+    f: TradeoffFunction, coarsening: tuple[Coarsening, Coarsening]
+) -> None:
+    for dots in connect_the_dots(f, 0.05, 9.0, coarsening=coarsening):
         assert np.all(dots.right >= 0)
         assert np.all(dots.left >= 0)
         assert dots.centre >= -1e-12
@@ -87,7 +89,7 @@ def test_the_gap_closes_as_the_square_of_the_mesh(mu: float, p: float) -> None:
 
 def test_cells_widen_where_they_are_told_to() -> None:
     f = GaussianTradeoff(1.0).subsample(0.1)
-    above, _ = connect_the_dots(f, 0.01, 5.0, grades=(((0.2, 8), (1.0, 64)), ()))
+    above, _ = connect_the_dots(f, 0.01, 5.0, coarsening=(((0.2, 8), (1.0, 64)), ()))
     strides = np.diff(above.right_place)
     assert above.right_place[0] == 1
     assert np.array_equal(np.unique(strides[:-1]), [1, 8, 64])

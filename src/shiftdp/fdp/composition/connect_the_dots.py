@@ -10,8 +10,8 @@ their greatest convex minorant, which is still above H in the first case and bel
 Only eps >= 0 is ever evaluated: the left half of the law is the right half for f^-1, whose atoms
 have the weight e^{-jh} there, so nothing cancels in either tail.
 
-All of this holds for any increasing gamma_j. Where a profile is smooth and has little mass, only
-every eighth point of the grid need be used, or every sixty-fourth (`Grades`).
+All of this holds for any increasing gamma_j. Where a profile is smooth and has little mass, it is
+enough to use every eighth point of the grid, or every sixty-fourth (`Coarsening`).
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ from shiftdp._checks import Array
 from shiftdp._rounding import ULP
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["Dots", "Grades", "connect_the_dots"]
+__all__ = ["Coarsening", "LossAtoms", "connect_the_dots"]
 
-Grades = tuple[tuple[float, int], ...]
-"""From which loss on every how many-th point of the grid is used; from 0 on, each."""
+Coarsening = tuple[tuple[float, int], ...]
+"""Pairs (start, stride): from the loss `start` on, keep every `stride`-th point of the grid.
 
-# what is known of H may be too large by this part
-_SLACK = 1e-11
+Below the first start all points are kept."""
+
+_SLACK = 1e-11  # the relative error by which computed values of H may be too large
 
 
 @dataclass(frozen=True, eq=False)
-class Dots:
-    """Atoms of a loss law under Q: `right[j]` at `right_place[j]` h, `left[j]` at -`left_place[j]`
-    h, `infinite` beyond.
+class LossAtoms:
+    """A discrete law of the privacy loss under Q, on multiples of the mesh h.
 
-    What is missing to 1 sits at 0. The `_error` arrays bound the rounding of each atom.
+    The loss `right_place[j] h` has probability `right[j]`, the loss `-left_place[j] h` has
+    `left[j]`, an infinite loss has `infinite`, and the loss 0 has the rest. The `_error` arrays
+    bound the rounding error of each probability.
     """
 
     mesh: float
@@ -55,7 +57,7 @@ class Dots:
 
     @property
     def centre(self) -> float:
-        """The atom at 0."""
+        """The probability of the loss 0."""
         return 1.0 - float(self.right.sum()) - float(self.left.sum()) - self.infinite
 
 
@@ -64,10 +66,15 @@ def connect_the_dots(
     mesh: float,
     right: float,
     left: float | None = None,
-    grades: tuple[Grades, Grades] = ((), ()),
-) -> tuple[Dots, Dots]:
-    """A dominating and a dominated law with losses on multiples of `mesh`, up to about `right` and
-    down to about -`left`; `grades` of the losses to the right and to the left.
+    coarsening: tuple[Coarsening, Coarsening] = ((), ()),
+) -> tuple[LossAtoms, LossAtoms]:
+    """A dominating and a dominated law with losses on multiples of `mesh`.
+
+    Args:
+        right: about the largest loss; larger ones count as infinite in the first law and are
+            lowered in the second.
+        left: about minus the smallest loss; as `right` unless given.
+        coarsening: of the positive and of the negative losses.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> above, below = connect_the_dots(GaussianTradeoff(1.0), 0.1, 9.0)
@@ -76,7 +83,7 @@ def connect_the_dots(
     """
     functions = (f,) if f.symmetric else (f, f.inverse())
     reaches = (right,) if f.symmetric else (right, right if left is None else left)
-    cells = [_cells(mesh, reach, part) for reach, part in zip(reaches, grades, strict=False)]
+    cells = [_cells(mesh, reach, part) for reach, part in zip(reaches, coarsening, strict=False)]
     lines = [_lines(g, c) for g, c in zip(functions, cells, strict=True)]
     values = [line.values for line in lines]
     lower = [
@@ -92,8 +99,10 @@ def connect_the_dots(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The points gamma_0 = 1, gamma_1, ..., where they are on the grid, by what part each cell
-    grows to the next, and how wide it is.
+    """The points gamma_0 = 1, gamma_1, ... at which a profile is evaluated, and the cells between.
+
+    gamma_j is e^{place_j h}; the cell from gamma_j to gamma_{j+1} has the width
+    gamma_j growth_j.
     """
 
     mesh: float
@@ -103,16 +112,17 @@ class _Cells:
     width: Array
 
 
-def _cells(mesh: float, reach: float, grades: Grades) -> _Cells:
-    place = _places(mesh, reach, grades)
+def _cells(mesh: float, reach: float, coarsening: Coarsening) -> _Cells:
+    place = _places(mesh, reach, coarsening)
     gamma, growth = np.exp(mesh * place), np.expm1(mesh * (place[1:] - place[:-1]))
     return _Cells(mesh, place, gamma, growth, gamma[:-1] * growth)
 
 
-def _places(mesh: float, reach: float, grades: Grades) -> NDArray[np.int64]:
+def _places(mesh: float, reach: float, coarsening: Coarsening) -> NDArray[np.int64]:
+    """The grid points from 0 to about `reach` that are used, ascending."""
     last, at, stride = max(2, math.ceil(reach / mesh)), 0, 1
     pieces = []
-    for begin, next_stride in (*grades, (math.inf, 0)):
+    for begin, next_stride in (*coarsening, (math.inf, 0)):
         end = last if begin >= reach else max(math.ceil(begin / mesh), at, 1)
         pieces.append(np.arange(at, end, stride))
         at, stride = at + stride * pieces[-1].size, next_stride
@@ -142,7 +152,7 @@ def _lines(f: TradeoffFunction, cells: _Cells) -> _Lines:
 
 
 def _atoms(values: Array, cells: _Cells) -> tuple[Array, Array]:
-    """Q-weights gamma_j (slope_j - slope_{j-1}) of the convex minorant, and their rounding."""
+    """Q-probabilities gamma_j (slope_j - slope_{j-1}) of the convex minorant, and their errors."""
     slopes = np.minimum(_rising((values[1:] - values[:-1]) / cells.width, cells.width), 0.0)
     gamma = cells.gamma[1:]
     # a jump errs by ulps of the slopes that it is the difference of
@@ -180,7 +190,7 @@ def _lowered(lines: _Lines, other: Array, cells: _Cells) -> Array:
     lower = np.empty(values.size)
     lower[:-1], lower[-1] = left, 0.0
     lower[1:-1] = np.minimum(lower[1:-1], right[:-1])
-    # what is known is H up to its rounding, here and at two neighbours
+    # the values of H are rounded, here and at both neighbours
     return np.maximum(lower - 4.0 * _SLACK * values, 0.0)
 
 
@@ -214,8 +224,11 @@ def _at_one(right: Array, left: Array, mesh: float) -> float:
     return float(max(0.0, min(right[0], left[0], chord)))
 
 
-def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
-    """The dominated law from one minorant of both sides, for kinks that meet at gamma = 1."""
+def _jointly(lower: list[Array], cells: list[_Cells]) -> LossAtoms:
+    """The dominated law from one convex minorant of the whole profile.
+
+    Needed where a kink at gamma = 1 leaves the minorants of the two sides not convex together.
+    """
     inner = 1.0 / cells[-1].gamma[:0:-1]
     gap = -np.expm1(-cells[-1].mesh * cells[-1].place[:0:-1])  # 1 - inner
     values = np.concatenate([[1.0], gap + inner * lower[-1][:0:-1], lower[0]])
@@ -226,17 +239,17 @@ def _jointly(lower: list[Array], cells: list[_Cells]) -> Dots:
     atoms = gamma * np.diff(slopes, append=0.0)
     error = (-8.0 * ULP) * (gamma * slopes)
     n = inner.size  # the atom at 0 has n others on its left
-    return Dots(
+    return LossAtoms(
         cells[0].mesh, cells[0].place[1:], cells[-1].place[1:],
         atoms[n + 1 :], atoms[:n][::-1], error[n + 1 :], error[:n][::-1], 0.0,
     )  # fmt: skip
 
 
-def _law(cells: list[_Cells], values: list[Array], infinite: float) -> Dots:
+def _law(cells: list[_Cells], values: list[Array], infinite: float) -> LossAtoms:
     sides = [_atoms(v, c) for v, c in zip(values, cells, strict=True)]
     (right, right_error), (left, left_error) = sides[0], sides[-1]
     shrink = 1.0 / cells[-1].gamma[1:]
-    return Dots(
+    return LossAtoms(
         cells[0].mesh, cells[0].place[1:], cells[-1].place[1:],
         right, left * shrink, right_error, left_error * shrink, max(0.0, infinite),
     )  # fmt: skip

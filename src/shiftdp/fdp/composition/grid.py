@@ -34,14 +34,14 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
 from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NINE_ROUNDINGS, ULP
-from shiftdp.fdp.composition.connect_the_dots import Dots
+from shiftdp.fdp.composition.connect_the_dots import LossAtoms
 from shiftdp.fdp.composition.grid_law import LOG_TAIL, GridLaw
 
-__all__ = ["MOST_ATOMS", "GridTooFine", "compose_dots"]
+__all__ = ["MOST_ATOMS", "GridTooFine", "compose_atoms"]
 
-_FFT_ULPS = 8.0  # a step of radix 2 to 11 costs no more, shared out over its factors of 2
-_SILENT = -60.0  # log modulus of coefficients that are left out
-MOST_ATOMS = 1 << 23
+_FFT_ULPS = 8.0  # error of a step of radix 2 to 11, in ulps for each factor of 2 in the radix
+_NEGLIGIBLE = -60.0  # log modulus below which Fourier coefficients are left out
+MOST_ATOMS = 1 << 23  # of one grid: 64 MB for an array of them
 _KEPT = 1 << 17  # points of a transform up to which its memory is kept
 _LESS_TILTED, _NEARLY_GAUSS = 0.7, 1.1  # the next tilt to try, and when none is worth trying
 
@@ -50,12 +50,15 @@ class GridTooFine(ShiftdpError):
     """A grid with more atoms than fit into memory."""
 
 
-def compose_dots(
-    parts: Sequence[tuple[Sequence[Dots], int]], theta: float, sides: Sequence[int]
+def compose_atoms(
+    parts: Sequence[tuple[Sequence[LossAtoms], int]], theta: float, sides: Sequence[int]
 ) -> list[GridLaw]:
     """Products of discrete laws with multiplicities, tilted by theta > 0, on one grid.
 
-    Of each factor there is a law for every side, at the same places.
+    Args:
+        parts: for each factor its laws, one for each side and all at the same places, and its
+            multiplicity.
+        sides: of each law, whether it bounds the product from above (+1) or from below (-1).
     """
     mesh = parts[0][0][0].mesh
     tilted = [_tilt(laws, theta) for laws, _ in parts]
@@ -78,9 +81,9 @@ def compose_dots(
         scale = float(log_scale[row])
         # the tilted mass beyond the window, untilted at its edge
         missed = math.exp(min(0.0, scale - theta * high + LOG_TAIL))
-        loud, coefficients, atom_error = _transform(tilted, counts, row, size)
+        frequencies, coefficients, atom_error = _transform(tilted, counts, row, size)
         law = GridLaw(
-            side, mesh, start, size, theta, scale, float(mean[row]), loud, coefficients,
+            side, mesh, start, size, theta, scale, float(mean[row]), frequencies, coefficients,
             atom_error, infinite + missed,
         )  # fmt: skip
         laws.append(law)
@@ -89,9 +92,10 @@ def compose_dots(
 
 @dataclass(frozen=True, eq=False)
 class _Tilted:
-    """Tilted laws of one factor, a row each: the atoms right and left of 0; the rest is at 0.
+    """Tilted laws of one factor, a row each: atoms right and left of 0, and the rest at 0.
 
-    `variance` is the largest.
+    `moved` is the mass that is not at 0, `variance` the largest of the rows, `error` a bound on
+    what the rounding of the atoms adds up to.
     """
 
     right_place: NDArray[np.int64]
@@ -105,7 +109,7 @@ class _Tilted:
     error: Array
 
 
-def _tilt(laws: Sequence[Dots], theta: float) -> _Tilted:
+def _tilt(laws: Sequence[LossAtoms], theta: float) -> _Tilted:
     h, j, i = laws[0].mesh, laws[0].right_place, laws[0].left_place
     up, down = np.exp((theta * h) * j), np.exp((-theta * h) * i)
     right, left = np.array([d.right for d in laws]), np.array([d.left for d in laws])
@@ -129,10 +133,11 @@ def _tilt(laws: Sequence[Dots], theta: float) -> _Tilted:
 def _edge(
     tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float, mean: float
 ) -> float:
-    """b with tilted mass beyond it (on the side of lam) at most e^LOG_TAIL: Chernoff's bound.
+    """An end of the window: a b with a tilted mass of at most e^LOG_TAIL beyond it.
 
-    `lam` is best for Gaussian tails; smaller ones are tried while they improve, unless the bound is
-    close to a Gaussian's anyway.
+    By Chernoff's bound with any lam, right of the mean for lam > 0, left for lam < 0. The given one
+    is best for Gaussian tails; smaller ones are tried while they improve, unless the bound is close
+    to a Gaussian's anyway.
     """
     best, gauss = math.inf, -2.0 * LOG_TAIL / abs(lam)  # from the mean
     for _ in range(60):
@@ -146,7 +151,7 @@ def _edge(
 
 
 def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: float) -> float:
-    """K(theta + lam) - K(theta), rounded up, the largest of the rows."""
+    """K(theta + lam) - K(theta), rounded up, of the row where it is largest."""
     growth = 0.0
     for t, k in zip(tilted, counts, strict=True):
         far = t.right_place if lam > 0 else t.left_place
@@ -155,7 +160,7 @@ def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: 
         # what is that far on the other side is nothing
         total = t.right @ np.exp(np.maximum((lam * mesh) * t.right_place, -LARGEST_EXPONENT))
         total += t.left @ np.exp(np.maximum((-lam * mesh) * t.left_place, -LARGEST_EXPONENT))
-        # what is not in them sits at 0
+        # the mass at 0 is not multiplied by anything
         excess = float((total * (1.0 + AMPLE) - t.moved).max())
         growth += k * math.log1p(max(excess, -1.0 + NINE_ROUNDINGS))
     return growth
@@ -164,15 +169,19 @@ def _growth(tilted: Sequence[_Tilted], counts: Sequence[int], mesh: float, lam: 
 def _transform(
     tilted: Sequence[_Tilted], counts: Sequence[int], row: int, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.complex128], float]:
-    """The coefficients of a product that count, where they are, and a bound on what their errors
-    and the others do to an atom.
+    """The significant Fourier coefficients of a product: their frequencies, and their values.
 
-    A coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
+    And a bound on the error of an atom from the rounding of these and the absence of the others. A
+    coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
     """
     ulps = _FFT_ULPS * math.log2(size) * ULP
     errors = [2.0 * ulps * float(t.moved[row]) + float(t.error[row]) + 8 * ULP for t in tilted]
-    loud, less_ones = _loud(tilted, counts, errors, row, size)
-    log_modulus, log_most, phase = np.zeros(loud.size), np.zeros(loud.size), np.zeros(loud.size)
+    frequencies, less_ones = _significant(tilted, counts, errors, row, size)
+    log_modulus, log_most, phase = (
+        np.zeros(frequencies.size),
+        np.zeros(frequencies.size),
+        np.zeros(frequencies.size),
+    )
     for z, e, k in zip(less_ones, errors, counts, strict=True):
         re, im = z.real, z.imag
         near, length = re * (2.0 + re) + im * im, np.abs(1.0 + z)
@@ -183,20 +192,21 @@ def _transform(
         phase += k * np.arctan2(im, 1.0 + re)
     modulus, most = np.exp(log_modulus), np.exp(log_most)
     # logarithms err by ulps of themselves; half of a real transform stands for the whole
-    rounded = 8 * ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _SILENT))
+    rounded = 8 * ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _NEGLIGIBLE))
     total = float((np.maximum(most - modulus, 0.0) + rounded + ulps * modulus).sum())
-    atom_error = 2.0 / size * total + 2.0 * math.exp(_SILENT)
-    return loud, modulus * np.exp(1j * phase), atom_error
+    atom_error = 2.0 / size * total + 2.0 * math.exp(_NEGLIGIBLE)
+    return frequencies, modulus * np.exp(1j * phase), atom_error
 
 
-def _loud(
+def _significant(
     tilted: Sequence[_Tilted], counts: Sequence[int], errors: Sequence[float], row: int, size: int
 ) -> tuple[NDArray[np.int64], list[NDArray[np.complex128]]]:
-    """Where prod (|F_i| + e_i)^k_i may be above e^_SILENT, and the F_i - 1 there: no factor is
-    above 1 + e_i, so none of them may be much below on its own.
+    """The frequencies at which prod (|F_i| + e_i)^k_i may exceed e^_NEGLIGIBLE, and F_i - 1 there.
+
+    No factor is above 1 + e_i, so a frequency is out as soon as one of them is small enough alone.
     """
-    silent = _SILENT - 4.0 * math.fsum(k * e for e, k in zip(errors, counts, strict=True))
-    loud, parts = np.arange(size // 2 + 1), list[NDArray[np.complex128]]()
+    negligible = _NEGLIGIBLE - 4.0 * math.fsum(k * e for e, k in zip(errors, counts, strict=True))
+    frequencies, parts = np.arange(size // 2 + 1), list[NDArray[np.complex128]]()
     signal, spectrum = _BUFFERS.of(size)
     for t, e, k in zip(tilted, errors, counts, strict=True):
         # the transform less 1: exact at frequency 0, and precise where it matters
@@ -205,15 +215,15 @@ def _loud(
         signal[size - t.left_place] = t.left[row]
         signal[0] = -t.moved[row]
         np.fft.rfft(signal, out=spectrum)
-        part = spectrum[loud] if parts else spectrum
+        part = spectrum[frequencies] if parts else spectrum
         square = part.real + 1.0
         square *= square
         square += part.imag * part.imag
         # (|F| + e)^2 <= |F|^2 + 3 e
-        here = np.flatnonzero(square > math.exp(2.0 * silent / k) - 3.0 * e - NINE_ROUNDINGS)
+        here = np.flatnonzero(square > math.exp(2.0 * negligible / k) - 3.0 * e - NINE_ROUNDINGS)
         parts = [*(known[here] for known in parts), part[here]]
-        loud = loud[here]
-    return loud, parts
+        frequencies = frequencies[here]
+    return frequencies, parts
 
 
 class _Buffers(threading.local):

@@ -2,17 +2,18 @@
 
 With the tilt theta, mesh h, N points and the window that begins at `start`, the law of the total
 loss is w_x = (1/N) sum_f W_f e^{i om x}, om = 2 pi f / N, and its Q-mass at x h is
-w_x e^{K - theta h x}. A sum of many losses is smooth, so of the N coefficients a few dozen count,
-and delta at one eps is a sum over these. Put r = e^{i om - theta h}, let i be the first point right
-of eps, E the number of points from i to the end of the window, and g = e^{eps - h i}. Then
+w_x e^{K - theta h x}. The law of a sum of many losses is smooth, so of its N Fourier coefficients
+only a few dozen are significant, and delta at one eps is a sum over these. Put
+r = e^{i om - theta h}, let i be the first point right of eps, E the number of points from i to the
+end of the window, and g = e^{eps - h i}. Then
 
     sum_{x >= i} r^x (1 - e^{eps - h x})  =  r^i ((1 - g) + r (g - e^-h)) / ((1 - r)(1 - r e^-h)),
 
 and the sum up to the end of the window is this less the same at E points further on, where g is
 g e^{-hE}. Nothing cancels at f = 0, where the sum has its largest term.
 
-Where many coefficients count (few losses, or losses with atoms) or a whole curve is wanted, the law
-is transformed back once, and read off its cumulative sums.
+Where many coefficients are significant (few losses, or losses with atoms) or a whole curve is
+wanted, the law is transformed back once, and read off its cumulative sums.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from shiftdp._rounding import INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NOT_ZERO, U
 __all__ = ["LOG_TAIL", "GridLaw"]
 
 LOG_TAIL = math.log(1e-12)
-"""Of the tilted mass, on either side of the window."""
+"""log of the tilted mass that may lie beyond either end of the window."""
 
 _SUMS = 1e-12  # relative error of the sums over atoms
-_MOST_TERMS = 1 << 18  # of a sum over coefficients, all points together
-_POWERS = 256  # coefficients up to which phases are powers of the first
+_MOST_TERMS = 1 << 18  # of the sums over coefficients at all points together; beyond, by atoms
+_POWERS = 256  # coefficients up to which their phases are computed as powers of the first one
 _NEWTON = 30  # steps of Newton's method at most
 _QUADRATIC = 1e-7  # a step that is this small a part of epsilon makes the next one its square
 # a root is moved to its safe side by this part, then by eight times as much, up to so many times
@@ -69,9 +70,15 @@ _NUMPY = _Functions(np.exp, np.expm1, np.minimum, np.maximum)
 class GridLaw:
     """The law of the total loss under Q on the points (start + i) mesh, i < size, and its profile.
 
-    `coefficients` are W_f at the frequencies `loud`; the others are nothing. `atom_error` bounds
-    the error of every w_x, and `beyond` the Q-mass that has no place. The answers are upper bounds
-    (`side` +1) or lower bounds (-1) on the profile of the product.
+    Attributes:
+        side: the answers are upper bounds (+1) or lower bounds (-1) on the profile of the product.
+        theta: the tilt.
+        log_scale: K of the docstring above, log of the moment by which the tilted law was divided.
+        mean: of the total loss under the tilt.
+        frequencies: those f at which W_f is significant, ascending.
+        coefficients: the W_f there.
+        atom_error: a bound on the error of every w_x.
+        beyond: the Q-mass of infinite losses, and of those right of the window.
     """
 
     side: int
@@ -81,7 +88,7 @@ class GridLaw:
     theta: float
     log_scale: float
     mean: float
-    loud: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
     coefficients: NDArray[np.complex128]
     atom_error: float
     beyond: float
@@ -104,11 +111,12 @@ class GridLaw:
         return bound
 
     def epsilon(self, delta: Array, near: Array | None = None) -> Array:
-        """The eps at which the bound passes delta; beyond the window infinity, or its end.
+        """The eps at which the bound passes delta, rounded to the side of the bound.
 
-        `near` is where to begin to look.
+        Where that is right of the window, infinity for an upper bound and the end of the window for
+        a lower one. `near` is a first guess of each.
         """
-        if delta.size > _FEW or self.loud.size > _MOST_TERMS:
+        if delta.size > _FEW or self.frequencies.size > _MOST_TERMS:
             return self._from_knots(delta)
         found = np.empty(delta.shape)
         for i, at in enumerate(delta.tolist()):
@@ -129,7 +137,7 @@ class GridLaw:
 
     def lines(self, epsilon: Array) -> tuple[Array, Array]:
         """The bound on delta at points from `low` to `high`, and about -e^eps P(loss > eps)."""
-        if self.loud.size * epsilon.size <= _MOST_TERMS:
+        if self.frequencies.size * epsilon.size <= _MOST_TERMS:
             return self._summed(epsilon)
         mass, dual = self.sums
         i = np.clip(np.floor(epsilon / self.mesh) - self.start, 0, self.size - 2)
@@ -139,7 +147,7 @@ class GridLaw:
         return np.asarray((value + self._slack(epsilon)) * (1.0 + self.side * _SUMS)), -tail
 
     def knots(self) -> Array:
-        """The points of the grid, but for the last."""
+        """The losses at the points of the grid, all but the last."""
         return np.asarray(self.mesh * (self.start + np.arange(self.size - 1)), dtype=np.float64)
 
     def at_knots(self) -> Array:
@@ -147,12 +155,16 @@ class GridLaw:
         mass, dual = self.sums
         value = np.maximum(mass[1:] - math.exp(-self.mesh) * dual[1:], 0.0)
         bound = (value + self._slack(self.knots())) * (1.0 + self.side * _SUMS)
-        # delta falls: what bounds it from below at a knot does so left of it, and where rounding
-        # lifts a bound from above, the larger value is still one
+        # rounding may leave a larger value to the right of a smaller one. It may replace it: delta
+        # falls, so a lower bound on the right is one here, and an upper bound may be raised
         return np.clip(np.maximum.accumulate(bound[::-1])[::-1], 0.0, 1.0)
 
     def _slack(self, epsilon: Array) -> Array:
-        """What rounding can have moved across eps (a geometric sum), and what has no place."""
+        """The error of delta at eps, with the sign of the side.
+
+        An error of every atom right of eps, untilted and summed (a geometric series); the mass that
+        wrapped around the window; and, for upper bounds, the mass that is not on the grid.
+        """
         part = self.atom_error / -math.expm1(-self.theta * self.mesh) + 2.0 * math.exp(LOG_TAIL)
         moved = part * np.exp(np.minimum(self.log_scale - self.theta * epsilon, LARGEST_EXPONENT))
         return self.side * (moved + (self.beyond if self.side > 0 else 0.0))
@@ -161,60 +173,65 @@ class GridLaw:
 
     @cached_property
     def _kernel(self) -> _Kernel:
-        """The coefficients over N (1 - r)(1 - r e^-h), once and times r, and the sums that begin at
-        the end of the window: of r^x and of (r e^-h)^x, untilted.
+        """The factors of the module's formula that do not depend on eps.
+
+        They are W_f / (N (1 - r)(1 - r e^-h)), alone and times r, and the sums of w_x r^x and of
+        w_x (r e^-h)^x from the end of the window on, untilted: what the window cuts off.
         """
         h, turn = self.mesh, 2j * math.pi / self.size
-        log_r = turn * self.loud - self.theta * h
+        log_r = turn * self.frequencies - self.theta * h
         weighted = (2.0 / self.size) * self.coefficients
-        # of the two ends of the spectrum there is only one
-        weighted[(self.loud == 0) | (2 * self.loud == self.size)] *= 0.5
+        # each coefficient stands for two conjugate ones, but for the first and the last
+        weighted[(self.frequencies == 0) | (2 * self.frequencies == self.size)] *= 0.5
         less, much_less = np.expm1(log_r), np.expm1(log_r - h)
         once = weighted / (less * much_less)
-        there = weighted * np.exp(turn * (self.loud * self.start % self.size))
+        there = weighted * np.exp(turn * (self.frequencies * self.start % self.size))
         end = h * (self.start + self.size)
         mass = -float((there / less).sum().real) * _power(self.log_scale - self.theta * end)
         dual = -float((there / much_less).sum().real)
         dual *= _power(self.log_scale - (self.theta + 1.0) * end)
         both = np.stack([once, once * np.exp(log_r)], axis=1)
         # a power of a phase errs by as many times its rounding
-        ulps = _PHASE_ULPS + _POWER_ULPS * min(self.loud.size, _POWERS)
+        ulps = _PHASE_ULPS + _POWER_ULPS * min(self.frequencies.size, _POWERS)
         size = ulps * ULP * -math.expm1(-h) * float(np.abs(once).sum())
         part = self.atom_error / -math.expm1(-self.theta * h) + 2.0 * math.exp(LOG_TAIL)
         return _Kernel(turn, both, mass, dual, size + part, math.exp(-h))
 
     def _summed(self, epsilon: Array) -> tuple[Array, Array]:
-        """The bound, and the slope of what it bounds, by the formula of the module's docstring."""
+        """The bound and its slope in eps, by the formula of the module's docstring."""
         kernel, i = self._kernel, np.floor(epsilon / self.mesh) + 1.0
         here, after = (kernel.both.T @ self._places(i)).real
         bound, slope = self._combined(epsilon, i, here, after, _NUMPY)
         return np.asarray(bound), np.asarray(slope)
 
     def _places(self, i: Array) -> NDArray[np.complex128]:
-        """e^{i om i} for each frequency and point."""
-        if self.loud.size > _POWERS or self.loud[-1] != self.loud.size - 1:
-            # the product is exact, and reduced before it is a phase
-            return np.exp(self._kernel.turn * (np.multiply.outer(self.loud, i) % self.size))
-        places = np.empty((self.loud.size, i.size), dtype=np.complex128)
+        """The phase e^{i om i} for each frequency (rows) and each point i."""
+        if self.frequencies.size > _POWERS or self.frequencies[-1] != self.frequencies.size - 1:
+            # the product of whole numbers is exact, and reduced before it is rounded to a phase
+            return np.exp(self._kernel.turn * (np.multiply.outer(self.frequencies, i) % self.size))
+        places = np.empty((self.frequencies.size, i.size), dtype=np.complex128)
         places[0] = 1.0
         power, known = np.exp(self._kernel.turn * (i % self.size)), 1
-        while known < self.loud.size:
-            more = min(known, self.loud.size - known)
+        while known < self.frequencies.size:
+            more = min(known, self.frequencies.size - known)
             np.multiply(places[:more], power, out=places[known : known + more])
             power *= power
             known += more
         return places
 
     def _summed_once(self, epsilon: float) -> tuple[float, float]:
-        """The same at one point, where calls of NumPy would be what takes time."""
+        """The same at one point, in plain floats: for one number, NumPy's calls take longer."""
         kernel, i = self._kernel, math.floor(epsilon / self.mesh) + 1.0
-        places = np.exp(kernel.turn * (i * self.loud % self.size))
+        places = np.exp(kernel.turn * (i * self.frequencies % self.size))
         here, after = (places @ kernel.both).real.tolist()
         bound, slope = self._combined(epsilon, i, here, after, _MATH)
         return float(bound), float(slope)
 
     def _combined(self, epsilon: Real, i: Real, here: Real, after: Real, f: _Functions) -> Any:
-        """From the sums at i, once and times r."""
+        """The bound and its slope from the two sums over the coefficients at the point i.
+
+        `here` and `after` are those without and with the factor r.
+        """
         h, theta, kernel = self.mesh, self.theta, self._kernel
         log_g = epsilon - h * i
         tilt = f.exp(f.minimum(self.log_scale - theta * epsilon, LARGEST_EXPONENT))
@@ -228,9 +245,11 @@ class GridLaw:
         return (value - slack) * (1.0 - _SUMS), slope
 
     def _newton(self, delta: float, near: float) -> float:
-        """Newton's method on log delta; what it ends with is tested, so any end is a bound.
+        """The eps with this delta, by Newton's method on log delta.
 
-        nan where it leads out of the window, or where rounding is all that is left.
+        The root is moved to its safe side until the bound there confirms it, so it is certified
+        however well the method converged. nan where the method leaves the window, or where rounding
+        errors are as large as delta.
         """
         least, high = max(self.low, 0.0), self.high
         x = min(max(near, least), high)
@@ -260,10 +279,10 @@ class GridLaw:
         delta(eps) = mass[i] - e^{eps - x_i} dual[i] for x_{i-1} <= eps <= x_i.
         """
         spectrum = np.zeros(self.size // 2 + 1, dtype=np.complex128)
-        spectrum[self.loud] = self.coefficients
+        spectrum[self.frequencies] = self.coefficients
         total = np.roll(scipy.fft.irfft(spectrum, n=self.size, overwrite_x=True), -self.start)
         x = self.mesh * (self.start + np.arange(self.size))
-        # left of where the weight passes 1e300 delta is 1 for all that is known
+        # where a weight would pass 1e300 it is cut: there, far to the left, delta is 1 anyway
         atoms = np.maximum(total, 0.0)
         atoms *= np.exp(np.minimum(self.log_scale - self.theta * x, INVERTIBLE_EXPONENT))
         return np.cumsum(atoms[::-1])[::-1], _discounted(atoms, self.mesh)
@@ -286,14 +305,14 @@ class GridLaw:
 
 @dataclass(frozen=True, eq=False)
 class _Kernel:
-    """What the sums over coefficients have in common for all eps."""
+    """What the sums over coefficients have in common for all eps (see `GridLaw._kernel`)."""
 
-    turn: complex
-    both: NDArray[np.complex128]
-    mass: float
-    dual: float
-    error: float
-    shrink: float
+    turn: complex  # the phase of frequency 1 at point 1
+    both: NDArray[np.complex128]  # the factors alone, and times r
+    mass: float  # Q-mass that the formula counts beyond the end of the window
+    dual: float  # and its P-mass
+    error: float  # of delta, before untilting
+    shrink: float  # e^-h
 
 
 def _power(exponent: float) -> float:

@@ -1,10 +1,10 @@
-"""Where the mass of a product has to be moved for a given delta: the saddle point.
+"""The tilt under which a product is composed for a given delta: its saddle point.
 
 For the loss L of a factor, M(s) = E_Q[e^{sL}] is
 1 + s(s+1) int_0^inf (e^{se} delta_f(e) + e^{-(s+1)e} delta_{f^-1}(e)) de; put K = sum k log M. By
 Chernoff's bound and its refinement, delta(eps) is about e^{K(s) - s eps} / (s (s+1) sqrt(2 pi K''))
-at the s with K'(s) = eps. What is found here only steers the numerics: any s would do, with larger
-errors.
+at the s with K'(s) = eps. What is found here only steers the numerics: any tilt gives a certified
+composition, a bad one a wide interval.
 """
 
 from __future__ import annotations
@@ -16,35 +16,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.fdp.composition.connect_the_dots import Grades
+from shiftdp.fdp.composition.connect_the_dots import Coarsening
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["Saddle", "find_saddle"]
 
+# Gauss-Legendre quadrature on panels of [0, 1] that halve towards 0, six nodes on each
 _PANELS = 18
-_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))  # panels on [0, 1]
+_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))
 _HALF, _MIDDLE = 0.5 * np.diff(_EDGES)[:, None], 0.5 * (_EDGES[1:] + _EDGES[:-1])[:, None]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _UNIT_NODES, _UNIT_WEIGHTS = (_MIDDLE + _HALF * _NODES).ravel(), (_HALF * _WEIGHTS).ravel()
 _LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
-_TILTS = 24
-_LEAST_REACH, _NEARBY, _FARTHEST = 1e-12, 5.0, 700.0
-_LEFT_OUT = 1e-8
+_TILTS = 24  # at which log delta is tabulated
+_LEAST_REACH, _FARTHEST = 1e-12, 700.0  # between which the largest loss of a factor is looked for
+_NEARBY = 5.0  # a smooth profile that ends before it needs no closer look at where it ends
+_COARSE_LOOK, _CLOSE_LOOK, _LOOK_NEAR = 80, 10, 14  # points of such a search
+_LEFT_OUT = 1e-8  # what negative losses that are left out may move epsilon by
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
-_GRADES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
+_STRIDES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
 
 @dataclass(frozen=True)
 class Saddle:
-    """The tilt, and for the losses of each factor, to either side: how far they have to be
-    followed, and from where on wider cells do.
+    """How a product is to be composed for one delta.
+
+    Attributes:
+        theta: the tilt: losses L are weighted by e^{theta L}.
+        reaches: for each factor, the largest loss that has to be on the grid, and minus the
+            smallest.
+        coarsenings: for each factor, how the grid may be thinned out to the right and to the left.
+        central: a tilt that moves the total loss by three of its standard deviations.
+        spread: the standard deviation of the total loss under the tilt theta.
     """
 
     theta: float
     reaches: tuple[tuple[float, float], ...]
-    grades: tuple[tuple[Grades, Grades], ...]
-    central: float  # a tilt by three standard deviations of the total loss
-    spread: float  # the standard deviation of the total loss once it is tilted
+    coarsenings: tuple[tuple[Coarsening, Coarsening], ...]
+    central: float
+    spread: float
 
     @property
     def farthest(self) -> float:
@@ -60,14 +70,14 @@ class _Side:
     profile: Array
     tail: Array | None
 
-    def grades(self, order: float) -> Grades:
-        """From where on the mass, tilted by e^{order x}, allows cells to be wider."""
+    def coarsening(self, order: float) -> Coarsening:
+        """Wider cells from where little mass, tilted by e^{order x}, is left."""
         if self.tail is None:
             return ()
         tilted = np.exp(order * self.x) * self.tail
         beyond = tilted + order * np.cumsum((self.weights * tilted)[::-1])[::-1]
-        begin = [self.x[np.argmax(beyond <= part * beyond[0])] for _, part in _GRADES]
-        return tuple((float(x), wide) for x, (wide, _) in zip(begin, _GRADES, strict=True) if x)
+        begin = [self.x[np.argmax(beyond <= part * beyond[0])] for _, part in _STRIDES]
+        return tuple((float(x), wide) for x, (wide, _) in zip(begin, _STRIDES, strict=True) if x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +101,16 @@ class _Curve:
         m2 = (2.0 * t0 + 2.0 * (2.0 * s + 1.0) * t1 + square * t2) / m0
         return np.log1p(square * t0), m1, m2 - m1 * m1
 
-    def grades(self, far: float, theta: float) -> tuple[Grades, Grades]:
-        """To the right by the largest tilt, to the left by the least."""
-        right = self.right.grades(far)
-        return right, right if self.left is self.right else self.left.grades(-1.0 - theta)
+    def coarsenings(self, far: float, theta: float) -> tuple[Coarsening, Coarsening]:
+        """Of the positive losses under the largest tilt, and of the negative under the least."""
+        right = self.right.coarsening(far)
+        return right, right if self.left is self.right else self.left.coarsening(-1.0 - theta)
 
     def left_reach(self, theta: float, k: int) -> float:
-        """How far negative losses count once they are tilted, if only half as much: beyond, they
-        move eps by less than _LEFT_OUT, all k factors together.
+        """How far to the left the grid has to reach: what is left out moves eps by < _LEFT_OUT.
+
+        A tilt by theta all but removes very negative losses. To be on the safe side the effect on
+        eps, of all k factors together, is judged under half of the tilt.
         """
         order, left = 0.5 * theta + 1.0, self.left.x
         beyond = k * order * np.exp(-order * left) * self.left.profile <= _LEFT_OUT
@@ -111,7 +123,8 @@ def find_saddle(
 ) -> Saddle:
     """The tilt for delta, from the saddle-point approximation of log delta on a few tilts.
 
-    The reaches are such that what lies beyond them does not count against `smallest` either.
+    Losses are followed until what lies beyond is negligible beside `smallest`, the least delta for
+    which the composition will be used.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> saddle = find_saddle([(GaussianTradeoff(1.0), 1)], 1e-5, 1e-5)
@@ -139,20 +152,23 @@ def find_saddle(
     smooth = any(f._smooth for f, _ in factors)
     theta, far = (_tilt(s, log_delta, math.log(d), smooth, central) for d in (delta, smallest))
     trimmed = [
-        # a profile that ends in a straight line would be pulled down all along it
+        # cut off earlier, a profile that ends in a straight line would be lowered all along it
         (right, min(left, curve.left_reach(theta, k)) if f._smooth else left)
         for (right, left), curve, (f, k) in zip(reaches, curves, factors, strict=True)
     ]
-    grades = [curve.grades(far, theta) for curve in curves]
+    coarsenings = [curve.coarsenings(far, theta) for curve in curves]
     variance = float(np.interp(theta, s, k2))
-    return Saddle(theta, tuple(trimmed), tuple(grades), central, math.sqrt(max(variance, 0.0)))
+    return Saddle(theta, tuple(trimmed), tuple(coarsenings), central, math.sqrt(max(variance, 0.0)))
 
 
 def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float) -> float:
-    """The tilt at which log delta passes the goal; it is nearly linear in s^2 and in log s."""
+    """The tilt at which log delta passes the goal, interpolated between the tabulated ones.
+
+    In s^2, in which log delta is nearly linear.
+    """
     above = log_delta > goal
     if above.all() and not smooth:
-        # the largest loss has more mass than delta: no tilt is too large, nor need it be large
+        # the largest loss alone has more mass than delta, so that every tilt does
         return min(central, float(s[-1]))
     if above.all() or not above[0]:
         return float(s[-1] if above[0] else s[0])
@@ -163,15 +179,18 @@ def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float)
 
 
 def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
-    """An eps beyond which the profile is below `lost`, and not much less: perhaps `near` one."""
-    low, high, counts = _LEAST_REACH, _FARTHEST, [80, 10]
+    """About the least eps at which the profile is below `lost`.
+
+    `near` is a first guess, such as the answer for the factor before, or nan.
+    """
+    low, high, counts = _LEAST_REACH, _FARTHEST, [_COARSE_LOOK, _CLOSE_LOOK]
     if math.isfinite(near):
-        low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [14]
+        low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [_LOOK_NEAR]
     for points in counts:
         e = _spaced(low, high, points)
         beyond = _profile(f, e) <= max(lost, 1e-300)
         i = int(np.argmax(beyond))
-        if points == 14 and (i == 0 or not beyond[i]):
+        if points == _LOOK_NEAR and (i == 0 or not beyond[i]):
             return _reach(f, lost, math.nan)
         if not beyond[i]:  # losses may be infinite
             return _FARTHEST

@@ -11,7 +11,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from shiftdp._checks import finite, number_in
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp.fdp import TradeoffFunction
-from shiftdp.fdp.composition.connect_the_dots import Dots, connect_the_dots
+from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.last_iterate.certificate import Certificate
 
 __all__ = ["dominating_event", "to_pld"]
@@ -82,7 +82,7 @@ def _pmf(f: TradeoffFunction, mesh: float, cut: float) -> pld_pmf.PLDPmf:
     return pld_pmf.create_pmf(_rounded_up(above), mesh, above.infinite, True)
 
 
-def _rounded_up(dots: Dots) -> dict[int, float]:
+def _rounded_up(dots: LossAtoms) -> dict[int, float]:
     """The atoms, each at least its exact value: a larger measure has larger products."""
     right = dots.right + dots.right_error
     left = dots.left + dots.left_error
