@@ -250,7 +250,7 @@ def neighbours() -> None:
 
 def worst_sums(n: int, d: int) -> list[tuple[Any, Any]]:
     """Long sums, cancelling ones, sorted ones, tiny and huge entries; and ties, of which the first
-    record decides how sums of 24 digits round them (`tests/training/test_sums.py`)."""
+    record decides how sums of 24 digits round them (`tests/training/descent/test_sums.py`)."""
     rng = np.random.default_rng(0)
     ones, half = np.ones(n, dtype=int), (np.arange(n) < n // 2).astype(int)
     positive = rng.random((n, d)).astype(np.float32)

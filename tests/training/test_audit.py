@@ -19,7 +19,7 @@ from scipy.stats import beta
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Huber, Logistic, Loss, Plan, Seeded, Softmax, descend_stacked
 from shiftdp.training.descent.batches import TrainingRun
-from tests.training.test_sums import drifting
+from tests.training.descent.test_sums import drifting
 
 D = 4
 LUCK = 1e-6

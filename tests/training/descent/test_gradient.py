@@ -19,7 +19,6 @@ from shiftdp.training import (
     descend_stacked,
 )
 from shiftdp.training.descent import gradient as gradient_module
-from shiftdp.training.descent import threads as threads_module
 from shiftdp.training.descent.batches import TrainingRun
 
 PLAN = Plan(
@@ -41,7 +40,7 @@ def all_libraries() -> None:
     """SciPy has a BLAS of its own, which it loads when it first needs it."""
     import scipy.linalg  # noqa: F401
 
-    threads_module._libraries.cache_clear()
+    gradient_module._blas.cache_clear()
 
 
 def threads() -> set[int]:
@@ -92,13 +91,29 @@ def test_blocks_chunks_and_threads_change_nothing(
         l2=0.1,
         entropy=Seeded(3),
     )
-    monkeypatch.setattr(gradient_module, "cores", lambda: 1)
+    monkeypatch.setattr(gradient_module, "_cores", lambda: 1)
     expected = descend_stacked(plan, features, y, runs)
     monkeypatch.setattr(gradient_module, "_SMALL", 0)
     monkeypatch.setattr(gradient_module, "_BLOCK", 0)
     for cores, chunk, least in ((1, 6, 4), (2, 5, 2), (3, 100, 3)):
-        monkeypatch.setattr(gradient_module, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(gradient_module, "_cores", lambda cores=cores: cores)
         monkeypatch.setattr(gradient_module, "CHUNK", chunk)
         monkeypatch.setattr(gradient_module, "_LEAST", least)
         found = descend_stacked(plan, features, y, runs)
         assert np.abs(found - expected).max() <= plan.grid
+
+
+def test_an_error_in_another_thread_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradient_module, "_SMALL", 0)
+    monkeypatch.setattr(gradient_module, "_cores", lambda: 2)
+    whole = Logistic.residuals
+
+    def broken(self: Logistic, z: Any, targets: Any, limits: Any) -> None:
+        if targets[-1] == 1:  # the last record of the second half
+            raise ValueError
+        whole(self, z, targets, limits)
+
+    monkeypatch.setattr(Logistic, "residuals", broken)
+    with pytest.raises(TrainingStopped, match="ValueError after step 0"):
+        descend(PLAN, X, np.array([0, 1, 0, 1, 0, 1]))
+    descend(PLAN, X, np.zeros(6))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.descent.rows import Indices
 
 __all__ = [
     "Batch",
@@ -27,14 +28,14 @@ __all__ = [
 ]
 
 TrainingRun = NoisyGD | NoisyCGD | NoisySGD
-Indices = NDArray[np.intp]
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Batch:
     """The records of one step, and what the sum of their gradients is divided by."""
 
-    rows: slice | Indices
+    rows: Indices
     divisor: int
 
 
@@ -68,7 +69,7 @@ def _full(run: NoisyGD) -> Iterator[Batch]:
 
 
 def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
-    order: Indices | None = None
+    order: Places | None = None
     for step in range(run.steps):
         position = step % run.batches
         if position == 0 and (
@@ -89,7 +90,7 @@ def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:
         yield Batch(rows, b)
 
 
-def permutation(n: int, stream: Stream) -> Indices:
+def permutation(n: int, stream: Stream) -> Places:
     """A uniform permutation: the order of n random keys, drawn again if two are equal."""
     while True:
         keys = _words(n, stream)
@@ -99,7 +100,7 @@ def permutation(n: int, stream: Stream) -> Indices:
             return order
 
 
-def subset(n: int, b: int, stream: Stream) -> Indices:
+def subset(n: int, b: int, stream: Stream) -> Places:
     """A uniform set of b of n records, sorted: uniform records until b different ones are there."""
     if 2 * b > n:
         missing = subset(n, n - b, stream)
@@ -113,7 +114,7 @@ def subset(n: int, b: int, stream: Stream) -> Indices:
             return np.sort(drawn[np.sort(first)[:b]])
 
 
-def bernoulli(n: int, b: int, stream: Stream) -> Indices:
+def bernoulli(n: int, b: int, stream: Stream) -> Places:
     """Each of n records independently with probability floor(2^64 b/n) / 2^64.
 
     One byte a record decides for nearly all; where it equals the first byte of the fraction, the
@@ -130,7 +131,7 @@ def bernoulli(n: int, b: int, stream: Stream) -> Indices:
     return np.flatnonzero(inside)
 
 
-def _integers(n: int, size: int, stream: Stream) -> Indices:
+def _integers(n: int, size: int, stream: Stream) -> Places:
     """Uniform integers below n: the low bits of random words, refused where they are too large."""
     mask = np.uint64((1 << (n - 1).bit_length()) - 1) if n > 1 else np.uint64(0)
     found: list[NDArray[Any]] = []

@@ -22,7 +22,6 @@ __all__ = [
     "Aes",
     "Entropy",
     "MissingPackage",
-    "Opener",
     "Role",
     "Seeded",
     "Stream",
@@ -66,10 +65,6 @@ class Entropy(ABC):
     @abstractmethod
     def open(self, role: Role) -> Stream:
         """A fresh stream for one run."""
-
-
-Opener = Callable[[Role], Stream]
-"""What opens the streams of one run: `Entropy.open`."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The loop: one for full, cyclic and random batches. Only the last iterate leaves it.
+"""The training loop: one for full, cyclic and random batches. Only the last iterate leaves it.
 
     w <- Proj(w - eta (sum of clipped gradients / b + l2 w + Z)),   Z ~ N(0, sigma^2 I),
 
@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate.runs import PerStep
-from shiftdp.last_iterate.sum_rounding import largest_batch
-from shiftdp.training.descent.batches import Batch, batches, is_repeated
-from shiftdp.training.descent.entropy import Opener, Seeded
-from shiftdp.training.descent.gradient import GradientSum, Parameters
-from shiftdp.training.descent.noise import Noise
+from shiftdp.training.descent.batches import batches, is_repeated
+from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
+from shiftdp.training.descent.gradient import batch_gradient
 from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -32,15 +30,13 @@ from shiftdp.training.plan import Plan
 __all__ = [
     "Progress",
     "TrainingStopped",
+    "certified_records",
     "descend",
     "descend_on",
     "descend_stacked",
     "iterates",
-    "prepared",
     "starting_point",
 ]
-
-_CHUNK = 1 << 15  # parameters that are moved together, so that they stay in the cache
 
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
@@ -75,20 +71,23 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     >>> weights.shape, bool(weights[0] > 0)
     ((3,), True)
     """
-    return descend_on(plan, prepared(plan, X, y), progress=progress)
+    return descend_on(plan, certified_records(plan, X, y), progress=progress)
 
 
-def prepared(plan: Plan, X: Any, y: Any) -> Records:
-    """The data of a plan that a theorem covers, checked: the last that may be refused."""
+def certified_records(plan: Plan, X: Any, y: Any) -> Records:
+    """The data, checked; but first the plan: a theorem covers it, or it says that none does.
+
+    Whatever is wrong with plan or data is refused here, before the first step.
+    """
     _require_plan(plan)
-    _certify_first(plan)
+    if plan.clipping != "uncertified":
+        _ = plan.certificate
     return prepare(plan, X, y)
 
 
 def descend_on(plan: Plan, records: Records, *, progress: Progress | None = None) -> NDArray[Any]:
-    """The same on records that were checked: whoever charges a ledger does it before this."""
-    models = _released(plan, _run(plan, records, [plan.entropy.open], progress))
-    return np.asarray(models[0])
+    """`descend` on records that were checked. A ledger is charged between the check and this."""
+    return np.asarray(_run(plan, records, [plan.entropy], progress)[0])
 
 
 def descend_stacked(
@@ -97,12 +96,12 @@ def descend_stacked(
     """Several independent runs of one plan, for reproductions and audits; test mode only.
 
     The first is `descend` with the plan's seed, and each of the others `descend` with a seed that
-    is made of it. Where all runs use the same batches (full, or cyclic in fixed order) their scores
-    are one matrix product; others follow one another.
+    is made of it. Where all runs use the same batches (full, or cyclic in fixed order) they make
+    their steps together, so that their scores are one matrix product; others follow one another.
 
     Args:
-        progress: called with the steps done and the steps in all, those of runs that are one
-            product counted once.
+        progress: called with the steps done and the steps in all. A step that runs make together
+            counts once.
 
     Returns:
         What `descend` returns, with the run as first axis.
@@ -116,14 +115,14 @@ def descend_stacked(
             "releases are not covered by the certificate of one",
             "give the plan entropy=Seeded(...), which says that nothing here is private",
         )
-    openers = [source.open for source in plan.entropy.several(runs)]
-    stacks = [openers] if is_repeated(plan.run) else [[opener] for opener in openers]
-    records = prepared(plan, X, y)
+    sources = plan.entropy.several(runs)
+    stacks = [sources] if is_repeated(plan.run) else [[source] for source in sources]
+    records = certified_records(plan, X, y)
     models = []
     for k, stack in enumerate(stacks):
         done, total = k * plan.run.steps, len(stacks) * plan.run.steps
         counted = None if progress is None else _counted(progress, done, total)
-        models.append(_released(plan, _run(plan, records, stack, counted)))
+        models.append(_run(plan, records, stack, counted))
     return np.concatenate(models)
 
 
@@ -137,33 +136,27 @@ def _require_plan(plan: object) -> None:
         raise InvalidInput("plan", type(plan).__name__, "is not a Plan", "give training.Plan(...)")
 
 
-def _certify_first(plan: Plan) -> None:
-    """No run without the theorem that covers it, or a plan that says there is none."""
-    if plan.clipping != "uncertified":
-        _ = plan.certificate
-
-
 def _run(
-    plan: Plan, records: Records, openers: Sequence[Opener], progress: Progress | None
-) -> Parameters:
-    """All steps of a stack of runs. On any way out but the last line its parameters are
-    overwritten."""
-    at = starting_point(plan, records, len(openers))
+    plan: Plan, records: Records, sources: Sequence[Entropy], progress: Progress | None
+) -> NDArray[Any]:
+    """All steps of a stack of models, and their release; if the run stops before its end, its
+    models are overwritten."""
+    models = starting_point(plan, records, len(sources))
     done = 0
     stopped: type[BaseException] | None = None
     try:
-        with np.errstate(all="ignore"), closing(iterates(plan, records, at, openers)) as steps:
+        with np.errstate(all="ignore"), closing(iterates(plan, records, models, sources)) as steps:
             for done in steps:
                 if progress is not None:
                     progress(done, plan.run.steps)
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
-        return at
+        return _released(plan, models)
     # raised here, outside of the handler, so that the new exception has no context: the old one
     # leads to frames, and the frames to arrays
-    at.flat.fill(0)
-    del records, at
+    models.fill(0)
+    del records, models
     if not issubclass(stopped, Exception):
         raise stopped
     raise TrainingStopped(
@@ -171,84 +164,83 @@ def _run(
     )
 
 
-def starting_point(plan: Plan, records: Records, runs: int) -> Parameters:
-    """Where a stack of runs begins: at 0, projected."""
-    at = Parameters(runs, plan.loss.outputs, records.rows.shape[1], plan.intercept)
-    _project(plan, at)
-    return at
+def starting_point(plan: Plan, records: Records, models: int) -> Floats:
+    """Where so many models begin: at 0, projected. The shape is (models, outputs, columns), one
+    column for each feature and, if there is an intercept, the last for it."""
+    start = np.zeros((models, plan.loss.outputs, records.rows.shape[1] + plan.intercept))
+    _project(plan, start)
+    return start
 
 
 def iterates(
     plan: Plan,
     records: Records,
-    at: Parameters,
-    openers: Sequence[Opener],
-    l2: Sequence[float] | None = None,
+    models: Floats,
+    sources: Sequence[Entropy],
+    l2: float | Floats | None = None,
 ) -> Generator[int, None, None]:
-    """Move the stack of models `at` step by step; the number of each step, when it is done.
+    """Move the models step by step, in place; the number of each step, when it is done.
+
+    All models see the same batches, so that the scores of all are one matrix product.
 
     Args:
-        openers: of the streams of each model. Batches that are drawn come from the first.
-        l2: a ridge for each model, instead of the plan's.
+        models: as `starting_point` makes them.
+        sources: of the noise, one for each model. Batches that are drawn come from the first.
+        l2: the ridge, instead of the plan's; an array has one for each model.
     """
     run = plan.run
-    scalars = zip(_each(run.learning_rate, run.steps), _each(run.noise, run.steps), strict=True)
-    chosen: Iterator[Batch] = batches(run, openers[0]("batches"))
-    streams = [opener("noise") for opener in openers]
-    ridges = _ridges(at, l2) if l2 is not None else None
-    with (
-        GradientSum(plan, records, at, largest_batch(run)) as gradient,
-        Noise(streams, at, run.steps) as noise,
-    ):
-        w = at.flat
-        for step, ((eta, sigma), batch) in enumerate(zip(scalars, chosen, strict=True), 1):
-            g, z = gradient(batch.rows), noise.step()
-            for first in range(0, w.size, _CHUNK):
-                part = slice(first, first + _CHUNK)
-                ridge = plan.l2 if ridges is None else ridges[part]
-                _move(w[part], g[part], z[part], eta, ridge, sigma, batch.divisor)
-            _project(plan, at)
-            yield step
+    ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
+    chosen = batches(run, sources[0].open("batches"))
+    streams = [source.open("noise") for source in sources]
+    noise, numbers = np.empty_like(models), np.empty(models[0].size)
+    rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
+    try:
+        with batch_gradient(plan, records, models) as gradient:
+            steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
+            for step, (eta, sigma, batch) in steps:
+                total = gradient(models, batch.rows)
+                _draw(noise, numbers, streams, records.rows.shape[1])
+                # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
+                total *= eta / batch.divisor
+                noise *= eta * sigma
+                total += noise
+                models *= 1.0 - eta * ridge
+                models -= total
+                _project(plan, models)
+                yield step
+    finally:
+        noise.fill(0)
+        numbers.fill(0)
 
 
-def _ridges(at: Parameters, l2: Sequence[float]) -> Floats:
-    """The ridge of each parameter."""
-    each = at.like()
-    per_row = np.repeat(np.asarray(l2, dtype=np.float64), at.shape[1])[:, None]
-    each.weights[...] = per_row
-    if each.intercepts is not None:
-        each.intercepts[...] = per_row
-    return each.flat
+def _draw(noise: Floats, numbers: Floats, streams: Sequence[Stream], features: int) -> None:
+    """Standard normals for each parameter of each model, from the model's own stream: first for
+    all of its weights, then for its intercepts.
 
-
-def _move(
-    w: Floats, g: Floats, z: Floats, eta: float, l2: float | Floats, sigma: float, divisor: int
-) -> None:
-    """w <- (1 - eta l2) w - eta (g / divisor + sigma z); g and z are written over."""
-    g *= eta / divisor
-    z *= eta * sigma
-    g += z
-    w *= 1.0 - eta * l2
-    w -= g
+    Args:
+        numbers: room for as many numbers as a model has parameters.
+    """
+    for model, stream in zip(noise, streams, strict=True):
+        stream.fill(numbers)
+        outputs, columns = model.shape
+        weights = outputs * features
+        model[:, :features] = numbers[:weights].reshape(outputs, features)
+        model[:, features:] = numbers[weights:].reshape(outputs, columns - features)
 
 
 def _each(value: PerStep, steps: int) -> Iterator[float]:
     return repeat(value, steps) if isinstance(value, float) else iter(value)
 
 
-def _project(plan: Plan, at: Parameters) -> None:
+def _project(plan: Plan, models: Floats) -> None:
     if plan.projection is not None:
-        models = at.models()
         flat = models.reshape(len(models), -1)
-        at.assign(plan.projection.project(flat).reshape(models.shape))
+        flat[...] = plan.projection.project(flat)
 
 
-def _released(plan: Plan, at: Parameters) -> NDArray[Any]:
-    """The last iterate on the public grid, in double precision; the one it came from is erased."""
-    models = at.models()
-    at.flat.fill(0)
-    models = np.rint(models / plan.grid) * plan.grid
-    if plan.projection is not None:  # the grid may lead out of the set; this looks at no data
-        flat = models.reshape(len(models), -1)
-        models = plan.projection.project(flat).reshape(models.shape)
-    return models[:, 0] if plan.loss.outputs == 1 else models
+def _released(plan: Plan, models: Floats) -> NDArray[Any]:
+    """The last iterate on the public grid; the one it came from is erased."""
+    released = np.rint(models / plan.grid) * plan.grid
+    models.fill(0)
+    _project(plan, released)  # the grid may lead out of the set; this looks at no data
+    return released[:, 0] if plan.loss.outputs == 1 else released

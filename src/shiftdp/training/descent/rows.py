@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.training.losses.base import described
 
-__all__ = ["BoundedRows", "bounded_rows", "wide_if_summed"]
+__all__ = ["BoundedRows", "Indices", "bounded_rows", "wide_if_summed"]
 
 Array = NDArray[np.float64]
 Indices = slice | NDArray[np.intp]
+"""Which rows: a slice with both ends given, or an array of their places."""
 
 _UNIT = 2.0**-53
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm

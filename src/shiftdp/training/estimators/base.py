@@ -22,7 +22,7 @@ from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.ledger.account import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
-from shiftdp.training.descent.loop import descend_on, prepared
+from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.rows import bounded_rows
 from shiftdp.training.estimators.inputs import (
     labels_of,
@@ -137,7 +137,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """Plan, certify, check the data, charge, descend: in this order."""
         planned = self._planned(X.shape[0], X.shape[1], outputs)
         certificate = self._signed(planned.plan.certificate)
-        records = prepared(planned.plan, X, targets)
+        records = certified_records(planned.plan, X, targets)
         ledger = self._ledger(planned)
         entry = None
         if ledger is not None:

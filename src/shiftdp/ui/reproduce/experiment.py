@@ -1,4 +1,4 @@
-"""The experiment: descent on all settings, as many of them in one matrix product as there can be.
+"""The experiment: descent in all settings, those on the same batches in one matrix product.
 
 All runs of NoisyCGD in fixed order, for both regularisers, use the same batches at the same time:
 they are one stack. Where a run draws its own batches, the two regularisers share them. The
@@ -129,12 +129,12 @@ def trajectories(
     """The iterates of a stack of models at some steps; one model for each of `ridges`, with noise
     from one of `sources`. Batches that are drawn come from the first of these.
     """
-    at = starting_point(plan, records, len(ridges))
+    models = starting_point(plan, records, len(ridges))
     wanted = set(stops)
-    for step in iterates(plan, records, at, [source.open for source in sources], ridges):
+    for step in iterates(plan, records, models, sources, np.array(ridges)):
         tick(len(ridges))
         if step in wanted:
-            yield at.models()
+            yield models.copy()
 
 
 def _right(models: NDArray[Any], part: Part) -> list[float]:
