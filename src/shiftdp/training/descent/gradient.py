@@ -128,8 +128,8 @@ class _Sum:
 
 def _block_rows(records: Records, models: Floats, largest: int) -> int:
     """How many records a block has."""
-    outputs = models.size // models.shape[-1]
-    entries = outputs if records.rows.sparse else max(outputs, records.rows.shape[1])
+    outputs: int = models.size // models.shape[-1]
+    entries: int = outputs if records.rows.sparse else max(outputs, records.rows.shape[1])
     return min(max(1, largest), CHUNK, max(_LEAST, _BLOCK // entries))
 
 
