@@ -40,7 +40,7 @@ from shiftdp._checks import Array
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.contour.curve import estimate_tradeoff
 from shiftdp.fdp.functions.poisson import PoissonZeroOut
-from shiftdp.fdp.losses.quadrature_laws import loss_law
+from shiftdp.fdp.losses import loss_law
 
 Call = Callable[[], Any]
 
@@ -218,7 +218,7 @@ def paper_route(t: int) -> tuple[float, float]:
             return np.where(t >= 0.0, high, tail).reshape(shape)
 
         def rdp(self, alpha: float) -> float:
-            return math.log1p(float(law.excess(np.array([alpha - 1.0]))[0])) / (alpha - 1.0)
+            return math.log1p(float(law.excess(alpha - 1.0))) / (alpha - 1.0)
 
     accountant = PRVAccountant(
         prvs=[Symmetric()], max_self_compositions=[t], eps_error=1e-3, delta_error=1e-10

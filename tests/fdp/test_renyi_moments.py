@@ -25,9 +25,9 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
+from shiftdp.fdp._quadrature import legendre
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.functions.sampled_step import SampledStep
-from shiftdp.fdp.losses.quadrature import legendre
 from shiftdp.fdp.renyi.conversions import epsilon_balle
 from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.renyi.line import line_log_moment, log_excess, participating

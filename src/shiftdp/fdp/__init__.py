@@ -13,7 +13,7 @@ from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled, shifted_subsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
-from shiftdp.fdp.losses.registry import privacy_loss
+from shiftdp.fdp.losses import privacy_loss
 from shiftdp.fdp.renyi.conversions import RenyiConversion, renyi_epsilon, zcdp_epsilon
 from shiftdp.fdp.tradeoff import TradeoffFunction
 

@@ -33,8 +33,8 @@ from shiftdp.fdp.contour.estimate import (
 )
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
-from shiftdp.fdp.losses.profile_law import ProfileLaw
-from shiftdp.fdp.losses.quadrature_laws import loss_law
+from shiftdp.fdp.losses import loss_law
+from shiftdp.fdp.losses.profile import ProfileLaw
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon, gaussian_log_delta
 from tests.fdp import exact
 from tests.fdp.tilted_fft import reference_log_delta
@@ -335,11 +335,10 @@ def test_laws_of_steps_have_the_moments_of_their_profiles(
         PoissonZeroOut(p, a, s),
         PoissonZeroOut(p, a, s, swapped=True),
     ):
-        at = np.array([c])
         law = loss_law(f).quadrature(-200.0, 5.0)
         assert law.error == 0.0
-        plain = ProfileLaw(f).quadrature(-200.0, 5.0).excess(at)
-        assert law.excess(at) == pytest.approx(plain, rel=1e-10)
+        plain = ProfileLaw(f).quadrature(-200.0, 5.0).excess(c)
+        assert law.excess(c) == pytest.approx(plain, rel=1e-10)
 
 
 def test_failures_are_taken_out() -> None:
@@ -428,7 +427,7 @@ def test_subsampled_gaussian_quadrature_is_exact() -> None:
                 [0, 0.1, 0.5, 1, 2, 4, 8, 16, 24],
             )
         true = float(s * (s + 1) * integral)
-        assert float(rule.excess(np.array([s]))[0]) == pytest.approx(true, rel=3e-14)
+        assert rule.excess(s) == pytest.approx(true, rel=3e-14)
 
 
 @pytest.mark.parametrize("bad", [-1.0, 2.0, math.nan])

@@ -30,8 +30,7 @@ from shiftdp._checks import Array, array_in, number_in
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp.composition.product import Product
 from shiftdp.fdp.contour.line import ACCEPTED, ContourRefusal, Line, Survey
-from shiftdp.fdp.losses.quadrature import LossLaw
-from shiftdp.fdp.losses.quadrature_laws import loss_law
+from shiftdp.fdp.losses import LossLaw, loss_law
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["ContourEstimate", "ContourRefusal", "estimate_delta", "estimate_epsilon"]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
-from shiftdp.fdp.losses.quadrature import LossLaw, Quadrature
+from shiftdp.fdp.losses import LossLaw
+from shiftdp.fdp.losses.quadrature import Quadrature
 
 __all__ = ["ACCEPTED", "ContourRefusal", "Line", "Survey", "Tilts"]
 
@@ -29,6 +30,7 @@ _FRACTIONS = np.linspace(0.0, 1.0, 20)
 _SLOW = 256  # nodes from which on what is cut off need only be small enough to be accepted
 _MOST_NODES = 1 << 13
 _MOST_TERMS = 2_000_000
+_MOMENT_ERROR = 1e-15  # relative rounding error of M - 1
 
 
 class ContourRefusal(ShiftdpError):
@@ -118,11 +120,13 @@ class Survey:
         counts = [k for _, k in laws]
         mean = 0.5 * mu**2
         mean += math.fsum(k * rule.mean() for k, rule in zip(counts, rules, strict=True))
+        if not 0.0 < mean < math.inf:
+            raise ContourRefusal(f"the mean privacy loss {mean:g} is no positive number")
+        if any(math.isinf(rule.error) for rule in rules):
+            raise ContourRefusal("a privacy loss spreads too widely")
         log_kept = math.fsum(
             k * math.log1p(-rule.missing[0]) for k, rule in zip(counts, rules, strict=True)
         )
-        if not 0.0 < mean < math.inf:
-            raise ContourRefusal(f"the mean privacy loss {mean:g} is no positive number")
         return cls(laws, mu, rules, log_floor, mean, -math.expm1(log_kept))
 
     @property
@@ -150,14 +154,11 @@ class Survey:
             total = total + k * np.log1p(rule.rough_excess(c))
         return total
 
-    def error(self, excess: list[float], rules: list[Quadrature], c: float) -> float:
+    def error(self, excess: list[float], rules: list[Quadrature]) -> float:
         """What the quadratures and roundings of M - 1 leave in K."""
         total = 0.0
         for (_, k), rule, m in zip(self.laws, rules, excess, strict=True):
-            lost = abs(m) * (rule.error + 4e-16)
-            if not rule.symmetric and not rule.profile:  # terms that cancel
-                lost += 2e-16 * abs(c) * float((rule.up + rule.down) @ rule.x)
-            total += k * lost / (1.0 + m)
+            total += k * abs(m) * (rule.error + _MOMENT_ERROR) / (1.0 + m)
         return total
 
     def tilts(self, right: bool, spread: float) -> Tilts:
@@ -191,7 +192,7 @@ class Survey:
         period: float | None = None,
     ) -> Line:
         """The trapezoid rule on the line through c, for eps with log delta(eps) about `goal`."""
-        excess = [float(rule.excess(np.array([c]))[0]) for rule in self.rules]
+        excess = [rule.excess(c) for rule in self.rules]
         log_scale = 0.5 * self.mu**2 * c * (c + 1.0)
         log_scale += math.fsum(
             k * math.log1p(m) for (_, k), m in zip(self.laws, excess, strict=True)
@@ -217,7 +218,7 @@ class Survey:
         while True:
             tau: Array = step * np.arange(first, last, dtype=np.float64)
             rules = self.fine(math.hypot(c + 1.0, float(tau[-1])))
-            if tau.size * sum(rule.x.size for rule in rules) > _MOST_TERMS:
+            if tau.size * sum(rule.loss.size for rule in rules) > _MOST_TERMS:
                 if pieces:  # what has been summed may do
                     break
                 raise ContourRefusal("the integrand decays too slowly")
@@ -225,12 +226,13 @@ class Survey:
             phase = (c + 0.5) * self.mu**2 * tau
             outlook = float(modulus[-1])
             for (_, k), rule, m in zip(self.laws, rules, excess, strict=True):
-                ahead = rule.ahead(c, float(tau[-1]))
-                log_modulus, argument = rule.line(c, m, np.concatenate([tau, ahead]))
+                tilted = rule.tilted(c)
+                ahead = tilted.ahead(float(tau[-1]))
+                log_modulus, argument = tilted.line(m, np.concatenate([tau, ahead]))
                 modulus = modulus + k * (log_modulus[: tau.size] - math.log1p(m))
                 phase = phase + k * argument[: tau.size]
                 beyond = log_modulus[tau.size :], argument[tau.size :]
-                outlook += k * rule.outlook(c, m, ahead, beyond)
+                outlook += k * tilted.outlook(m, ahead, beyond)
             s = c + 1j * tau
             values: NDArray[np.complex128] = np.exp(modulus + 1j * phase)
             left = math.exp(outlook)
@@ -254,7 +256,7 @@ class Survey:
         terms[0] *= 0.5
         if c < 0.0:
             terms = -terms
-        rounding = 4e-16 * (4.0 + abs(log_scale)) + self.error(excess, rules, c)
+        rounding = 4e-16 * (4.0 + abs(log_scale)) + self.error(excess, rules)
         every: Array = step * np.arange(terms.size, dtype=np.float64)
         return Line(
             c, log_scale, every, terms, period, width, tail, rounding, tilts.c, tilts.height
@@ -275,7 +277,7 @@ class Tilts:
         c, height = self.c, self.height
         usable = np.isfinite(height)
         c, height = c[usable], height[usable]
-        if c.size < 4:
+        if c.size < 5:  # of which three have two neighbours
             raise ContourRefusal("the moment generating function overflows")
         slope = (height[1:] - height[:-1]) / (c[1:] - c[:-1])
         bend = 2.0 * (slope[1:] - slope[:-1]) / (c[2:] - c[:-2])

@@ -1,12 +1,13 @@
-"""The law of the privacy loss of a tradeoff function; a new kind registers here.
+"""The one place that knows the privacy-loss law of each tradeoff function.
 
-f = T(P, Q),    L = log dQ/dP,    Q(L > x) = delta_f(x) + e^x P(L > x).
+A new tradeoff function registers here, once: a function of f that returns its law. Without one,
+its law is known from its privacy profile (`ProfileLaw`), which serves contour integrals but has no
+tails or moments to hand out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import singledispatch
 
@@ -24,19 +25,16 @@ from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
-from shiftdp.fdp.losses.kinds import (
-    BlendLoss,
-    FiniteLoss,
-    GaussianLoss,
-    LaplaceLoss,
-    PrivacyLoss,
-    Side,
-)
-from shiftdp.fdp.losses.mixtures import PairLoss, ShiftedSubsampledLoss
+from shiftdp.fdp.losses.blend import BlendLoss
+from shiftdp.fdp.losses.closed_forms import GaussianLoss, LaplaceLoss
+from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, FiniteLoss
+from shiftdp.fdp.losses.law import LossLaw, PrivacyLoss, Side
+from shiftdp.fdp.losses.mixtures import NORMAL, PairLoss, ShiftedSubsampledLoss
+from shiftdp.fdp.losses.profile import ProfileLaw
 from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
-__all__ = ["PrivacyLoss", "privacy_loss"]
+__all__ = ["loss_law", "privacy_loss"]
 
 _KNOWN = (
     "GaussianTradeoff, LaplaceTradeoff, ApproxDPTradeoff, Identity, PiecewiseLinear, "
@@ -64,63 +62,45 @@ def privacy_loss(f: TradeoffFunction, *, under: Side = "Q") -> PrivacyLoss:
     >>> round(law.log_mgf(3.0), 6), round(privacy_loss(LaplaceTradeoff(1.0)).log_cdf(0.0), 6)
     (0.198804, -1.193147)
     """
-    tradeoff("f", f)
+    law = loss_law(tradeoff("f", f))
     choice("under", under, ("Q", "P"))
-    return replace(_law(f), under=under)
+    if not isinstance(law, PrivacyLoss):
+        raise NoClosedForm(f"{f} has no privacy-loss law in closed form; these have one: {_KNOWN}")
+    return replace(law, under=under)
 
 
 @singledispatch
-def _law(f: TradeoffFunction) -> PrivacyLoss:
-    raise NoClosedForm(f"{f} has no privacy-loss law in closed form; these have one: {_KNOWN}")
+def loss_law(f: TradeoffFunction) -> LossLaw:
+    """The law of the privacy loss of f: in closed form where there is one."""
+    return ProfileLaw(f)
 
 
-def _finite(masses: Iterable[tuple[float, float, float]]) -> FiniteLoss:
-    """From (loss, log mass under Q, log mass under P), equal losses taken together."""
-    loss, log_q, log_p = np.array([row for row in masses if max(row[1:]) > -math.inf]).T
-    places, index = np.unique(loss, return_inverse=True)
-    totals = np.full((2, places.size), -math.inf)
-    for total, mass in zip(totals, (log_q, log_p), strict=True):
-        np.logaddexp.at(total, index, mass)
-    return FiniteLoss(places, totals[0], totals[1])
+@loss_law.register
+def _(f: Identity) -> LossLaw:
+    return NOTHING
 
 
-_NOTHING = _finite([(0.0, 0.0, 0.0)])
-_EVERYTHING = _finite([(math.inf, 0.0, -math.inf), (-math.inf, -math.inf, 0.0)])
-
-
-def _failing(law: PrivacyLoss, q: float) -> PrivacyLoss:
-    """The law, but with probability q all is revealed."""
-    if q in (0.0, 1.0):
-        return _EVERYTHING if q else law
-    return BlendLoss((law, _EVERYTHING), (math.log1p(-q), math.log(q)))
-
-
-@_law.register
-def _(f: Identity) -> PrivacyLoss:
-    return _NOTHING
-
-
-@_law.register
-def _(f: GaussianTradeoff) -> PrivacyLoss:
+@loss_law.register
+def _(f: GaussianTradeoff) -> LossLaw:
     if f.mu == 0.0:
-        return _NOTHING
-    return GaussianLoss(f.mu) if f.mu < math.inf else _EVERYTHING
+        return NOTHING
+    return GaussianLoss(f.mu) if f.mu < math.inf else EVERYTHING
 
 
-@_law.register
-def _(f: LaplaceTradeoff) -> PrivacyLoss:
-    return LaplaceLoss(f.mu) if f.mu > 0.0 else _NOTHING
+@loss_law.register
+def _(f: LaplaceTradeoff) -> LossLaw:
+    return LaplaceLoss(f.mu) if f.mu > 0.0 else NOTHING
 
 
-@_law.register
-def _(f: ApproxDPTradeoff) -> PrivacyLoss:
+@loss_law.register
+def _(f: ApproxDPTradeoff) -> LossLaw:
     e, d = f.budget_epsilon, f.budget_delta
     if e == math.inf or d == 1.0:
-        return _EVERYTHING
+        return EVERYTHING
     rest = math.log1p(-d)
     high, low = rest - math.log1p(math.exp(-e)), rest - e - math.log1p(math.exp(-e))
     lost = math.log(d) if d > 0.0 else -math.inf
-    return _finite(
+    return FiniteLoss.of(
         [
             (e, high, low), (-e, low, high),
             (math.inf, lost, -math.inf), (-math.inf, -math.inf, lost),
@@ -128,79 +108,68 @@ def _(f: ApproxDPTradeoff) -> PrivacyLoss:
     )  # fmt: skip
 
 
-@_law.register
-def _(f: PiecewiseLinear) -> PrivacyLoss:
+@loss_law.register
+def _(f: PiecewiseLinear) -> LossLaw:
     """Each piece of f is a loss: the logarithm of its slope."""
     with np.errstate(divide="ignore"):
         log_p, log_q = np.log(np.diff(f.alpha)), np.log(-np.diff(f.beta))
         lost = float(np.log1p(-f.beta[0]))
     rows = zip((log_q - log_p).tolist(), log_q.tolist(), log_p.tolist(), strict=True)
-    return _finite([*rows, (math.inf, lost, -math.inf)])
+    return FiniteLoss.of([*rows, (math.inf, lost, -math.inf)])
 
 
-@_law.register
-def _(f: WithFailure) -> PrivacyLoss:
-    return _failing(_law(f.base), f.failure)
+@loss_law.register
+def _(f: ShiftedSubsampled) -> LossLaw:
+    return ShiftedSubsampledLoss(f.p, f.a, f._d) if f._simple is None else loss_law(f._simple)
 
 
-@_law.register
-def _(f: Mixture) -> PrivacyLoss:
-    parts = [(_law(g), math.log(w)) for g, w in zip(f.components, f.weights, strict=True) if w > 0]
-    return BlendLoss(tuple(law for law, _ in parts), tuple(w for _, w in parts))
-
-
-@_law.register
-def _(f: ShiftedSubsampled) -> PrivacyLoss:
-    return ShiftedSubsampledLoss(f.p, f.a, f._d) if f._simple is None else _law(f._simple)
-
-
-@_law.register
-def _(f: PoissonZeroOut) -> PrivacyLoss:
+@loss_law.register
+def _(f: PoissonZeroOut) -> LossLaw:
     if f._simple is not None:
-        return _law(f._simple)
-    mixture, normal = ((1.0 - f.p, f.a), (f.p, f._d)), ((1.0, 0.0),)
-    ratio = OneSidedRatio(f.p, f.a, f._d)
-    if f.swapped:
-        return PairLoss(normal, mixture, ratio)
-    return PairLoss(mixture, normal, ratio, falling=True)
+        return loss_law(f._simple)
+    mixture = ((1.0 - f.p, f.a), (f.p, f._d))
+    return PairLoss(NORMAL, mixture, OneSidedRatio(f.p, f.a, f._d), falling=not f.swapped)
 
 
-@_law.register
-def _(f: PoissonReplaceOne) -> PrivacyLoss:
+@loss_law.register
+def _(f: PoissonReplaceOne) -> LossLaw:
     """Mirrored: (1-p) N(a) + p N(a+s) against (1-p) N(0) + p N(-s)."""
     if f._simple is not None:
-        return _law(f._simple)
-    above, below = ((1.0 - f.p, f.a), (f.p, f._d)), ((1.0 - f.p, 0.0), (f.p, -f.s))
-    return PairLoss(below, above, TwoSidedRatio(f.p, f.a, f.s))
+        return loss_law(f._simple)
+    upper, lower = ((1.0 - f.p, f.a), (f.p, f._d)), ((1.0 - f.p, 0.0), (f.p, -f.s))
+    return PairLoss(lower, upper, TwoSidedRatio(f.p, f.a, f.s))
 
 
-@_law.register
-def _(f: Subsampled) -> PrivacyLoss:
-    base = f.base
-    if not base.symmetric:
-        raise NoClosedForm(f"{f} has no privacy-loss law in closed form, as its base is asymmetric")
-    law = _law(base)
+@loss_law.register
+def _(f: Subsampled) -> LossLaw:
+    law = loss_law(f.base)
+    if not f.base.symmetric:
+        return ProfileLaw(f)
     if f.p == 1.0:
         return law
     if isinstance(law, GaussianLoss):
         return ShiftedSubsampledLoss(f.p, 0.0, law.mu)
-    if isinstance(law, FiniteLoss):
-        return _subsampled_atoms(law, f.p)
-    raise NoClosedForm(f"{f} has no privacy-loss law in closed form; these have one: {_KNOWN}")
+    return law.subsampled(f.p) if isinstance(law, FiniteLoss) else ProfileLaw(f)
 
 
-def _subsampled_atoms(law: FiniteLoss, p: float) -> FiniteLoss:
-    """C_p of a symmetric law: a loss x > 0 becomes log(1 - p + p e^x), with the same mass under P;
-    so under Q its mirror image. The rest of both has loss 0.
-    """
-    up = law.loss > 0.0
-    x, log_q, log_p = law.loss[up], law.log_q[up], law.log_p[up]
-    share, rest = math.log(p), math.log1p(-p)
-    new_q = np.logaddexp(share + log_q, rest + log_p)
-    with np.errstate(over="ignore"):
-        loss = np.where(x < 1.0, np.log1p(p * np.expm1(np.minimum(x, 1.0))), new_q - log_p)
-    # q_i - p_i, a share 1 - p of which comes to rest at 0 with what was there
-    idle = rest + log_q + np.log(-np.expm1(-x))
-    still = float(np.logaddexp.reduce(np.append(idle, law.log_q[law.loss == 0.0])))
-    rows = [*zip(loss, new_q, log_p, strict=True), *zip(-loss, log_p, new_q, strict=True)]
-    return _finite([*rows, (0.0, still, still)])
+@loss_law.register
+def _(f: WithFailure) -> LossLaw:
+    if f.failure in (0.0, 1.0):
+        return EVERYTHING if f.failure else loss_law(f.base)
+    kept, lost = math.log1p(-f.failure), math.log(f.failure)
+    return _blend(f, [(loss_law(f.base), kept), (EVERYTHING, lost)])
+
+
+@loss_law.register
+def _(f: Mixture) -> LossLaw:
+    parts = zip(f.components, f.weights, strict=True)
+    return _blend(f, [(loss_law(g), math.log(w)) for g, w in parts if w > 0.0])
+
+
+def _blend(f: TradeoffFunction, parts: list[tuple[LossLaw, float]]) -> LossLaw:
+    """One of these laws, each with its log weight; f is the tradeoff function of the whole."""
+    closed = [(law, log_w) for law, log_w in parts if isinstance(law, PrivacyLoss)]
+    if len(closed) < len(parts):
+        return ProfileLaw(f)
+    laws, log_weights = zip(*closed, strict=True)
+    return BlendLoss(laws, log_weights, ProfileLaw(f))

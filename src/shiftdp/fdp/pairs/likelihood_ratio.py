@@ -43,6 +43,8 @@ class OneSidedRatio:
     a: float
     d: float
 
+    origin, odd = 0.0, False
+
     def __call__(self, z: Array) -> Array:
         a, p = self.a, self.p
         k = (self.d - a) * (z - 0.5 * (a + self.d))
@@ -54,8 +56,20 @@ class OneSidedRatio:
             rest[far] = math.log1p(-p) + _softplus(self._odds(z[far]))
         return np.asarray(a * (z - 0.5 * a) + rest)
 
+    def from_origin(self, z: Array) -> Array:
+        """The ratio is not odd: its line begins at 0."""
+        return self(z)
+
+    def beyond(self, y: Array) -> Array:
+        """L(y + (a + d)/2) for y >= 0, where k = s y >= 0."""
+        k = (self.d - self.a) * y
+        steep = np.log1p(self.p * np.expm1(np.minimum(k, LARGEST_EXPONENT)))
+        return np.asarray(
+            self.a * (y + 0.5 * self.d) + steep + np.maximum(k - LARGEST_EXPONENT, 0.0)
+        )
+
     def slope(self, z: Array) -> Array:
-        share = 1.0 / (1.0 + np.exp(-np.clip(self._odds(z), -LARGEST_EXPONENT, LARGEST_EXPONENT)))
+        share = scipy.special.expit(self._odds(z))
         return np.asarray(self.a + (self.d - self.a) * share)
 
     def log_slope(self, z: Array) -> Array:
@@ -75,10 +89,6 @@ class OneSidedRatio:
         # convex: Newton's method from the right, where each component alone reaches x
         high, low = self.above(x), self.above(x - _LOG_2)
         return newton_in_bracket(lambda z, e: self(z) - e, self.slope, x, low, high)
-
-    def zero(self) -> float:
-        """z with L(z) = 0."""
-        return float(self.at(np.zeros(1))[0])
 
     def above(self, x: Array) -> Array:
         """z with x <= L(z) <= x + log 2."""
@@ -112,11 +122,18 @@ class TwoSidedRatio:
         """The other mixture, mirrored, against N(0)."""
         return OneSidedRatio(self.p, 0.0, self.s)
 
-    def __call__(self, z: Array) -> Array:
-        t = z - 0.5 * self.a
-        return np.asarray(np.copysign(self._from_centre(np.abs(t)), t))
+    odd = True
 
-    def _from_centre(self, t: Array) -> Array:
+    @property
+    def origin(self) -> float:
+        """About which the ratio is odd."""
+        return 0.5 * self.a
+
+    def __call__(self, z: Array) -> Array:
+        t = z - self.origin
+        return np.asarray(np.copysign(self.from_origin(np.abs(t)), t))
+
+    def from_origin(self, t: Array) -> Array:
         """L at t = z - a/2 >= 0: a sum of terms >= 0, as 1 - p + p e^k is 1 - p + p e^j plus
         p e^k (1 - e^{-2st}).
         """
@@ -137,11 +154,11 @@ class TwoSidedRatio:
 
     def at(self, x: Array) -> Array:
         """z with L(z) = x."""
-        loss, centre = np.abs(x), 0.5 * self.a
+        loss, centre = np.abs(x), self.origin
         # L is above the one-sided loss
         high = np.maximum(self._above.above(loss) - centre, 0.0) * (1.0 + AMPLE) + NOT_ZERO
         t = newton_in_bracket(
-            lambda t, e: self._from_centre(t) - e,
+            lambda t, e: self.from_origin(t) - e,
             lambda t: self.slope(centre + t),
             loss,
             np.zeros(x.shape),

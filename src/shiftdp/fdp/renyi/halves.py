@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.fdp.losses.quadrature import legendre
+from shiftdp.fdp._quadrature import legendre
 from shiftdp.fdp.renyi.line import log_one_more, participating
 
 __all__ = ["halves_log_moment"]
