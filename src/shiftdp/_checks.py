@@ -48,6 +48,8 @@ DATA_LEAST, DATA_GREATEST = 1e-12, 1e12
 smoothness (R^2 / h) are made: they then lie between 1e-36 and 1e36.
 """
 
+_LEAST_SHARE = 1e-300  # its reciprocal is a float
+
 LEAST_DELTA = 1e-300
 """Of a delta that is asked for: the products of the formulas with it are normal floats."""
 
@@ -133,7 +135,7 @@ def magnitudes(name: str, values: ArrayLike) -> Array:
 def probability(name: str, value: Any, *, open_low: bool = False) -> float:
     """A share of the records: 0 (unless `open_low`), or from 1e-300, by which one can divide."""
     share = number_in(name, value, 0.0, 1.0, open_low=open_low)
-    if 0.0 < share < 1e-300:
+    if 0.0 < share < _LEAST_SHARE:
         raise OutOfRange(name, value, "lies outside its range", "give 0, or 1e-300 to 1")
     return share
 

@@ -8,6 +8,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 __all__ = ["column", "down", "percent", "trimmed", "up"]
 
+_LONG = 1e9  # from here on a column is written with exponents
+
 
 def up(value: float | None, digits: int = 5) -> str:
     """A bound to a few digits, never smaller than it is.
@@ -49,7 +51,7 @@ def column(values: Sequence[float | None], side: str = "up") -> list[str]:
     rounding = ROUND_CEILING if side == "up" else ROUND_FLOOR
     known = [x for x in values if x is not None and math.isfinite(x) and x > 0.0]
     places = max(4, 3 - math.floor(math.log10(min(known)))) if known else 4
-    if places > 8 or (known and max(known) >= 1e9):
+    if places > 8 or (known and max(known) >= _LONG):
         return [_rounded(x, 5, rounding) for x in values]
     unit = Decimal(1).scaleb(-places)
     return [
@@ -75,4 +77,4 @@ def percent(share: float, digits: int = 4) -> str:
     >>> percent(0.1234561), percent(0.0), percent(1.0)
     ('12.35%', '0%', '100%')
     """
-    return "100%" if share >= 1.0 else f"{up(100.0 * share, digits)}%"
+    return "100%" if share >= 1.0 else f"{up(100 * share, digits)}%"

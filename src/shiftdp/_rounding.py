@@ -29,7 +29,7 @@ __all__ = [
     "HUGE",
     "INVERTIBLE_EXPONENT",
     "LARGEST_EXPONENT",
-    "LEAST",
+    "LEAST_FLOAT",
     "NINE_ROUNDINGS",
     "NORMAL_EXPONENT",
     "NOT_ZERO",
@@ -87,7 +87,7 @@ GENEROUS = 1e-9
 
 # --- the ends of the range of floats -----------------------------------------------------------
 
-LEAST = 5e-324
+LEAST_FLOAT = 5e-324
 """The least positive float. A subnormal product is off by half of it, whatever its size."""
 
 NOT_ZERO = 1e-300
@@ -193,5 +193,5 @@ def complement_down(x: Array) -> Array:
 def scaled_up(weight: float | Array, x: Array) -> Array:
     """weight x, rounded up, for weight in [0, 1]: what is positive stays so when it underflows."""
     # the last term is for subnormal products, which are rounded by half of it twice at most
-    scaled = weight * x * (1 + THREE_ROUNDINGS) + LEAST
+    scaled = weight * x * (1 + THREE_ROUNDINGS) + LEAST_FLOAT
     return np.where((x > 0.0) & (weight > 0.0), scaled, 0.0)

@@ -12,13 +12,14 @@ import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
-    "_roots.py",
-    "_rounding.py",
+    "*.py",
     "fdp/*.py",
     "fdp/composition",
     "fdp/functions",
     "fdp/pairs",
+    "fdp/search",
     "interpolation",
+    "privacy/opacus",
 )
 """Where it is so. The rest follows."""
 

@@ -26,7 +26,7 @@ from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp._rounding import (
     AMPLE,
-    LEAST,
+    LEAST_FLOAT,
     NINE_ROUNDINGS,
     NORMAL_EXPONENT,
     THIRTY_SIX_ROUNDINGS,
@@ -204,7 +204,7 @@ class TradeoffFunction(ABC):
         order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         moment = self._log_moment(order)
         # what underflows is still positive
-        return moment / (order - 1.0) + (LEAST if moment > 0.0 else 0.0)
+        return moment / (order - 1.0) + (LEAST_FLOAT if moment > 0.0 else 0.0)
 
     def advantage(self) -> float:
         """Total variation: the most by which an attacker's TPR can exceed its FPR."""
@@ -235,7 +235,7 @@ class TradeoffFunction(ABC):
             risk = prior * (1.0 - self.delta(least)) * (1 - NINE_ROUNDINGS)
         else:
             risk = (1.0 - prior) * (1.0 - self.inverse().delta(least)) * (1 - NINE_ROUNDINGS)
-        return max(0.0, risk - 2 * LEAST)  # where a part of it says nothing
+        return max(0.0, risk - 2 * LEAST_FLOAT)  # where a part of it says nothing
 
     def symmetrize(self) -> TradeoffFunction:
         """max(f, f^-1), which f-DP implies, the two data sets being interchangeable.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.interpolation.lower_bound import (
     lower_mu,
     lower_mu_periodic,
@@ -93,7 +94,7 @@ def _last_batch(run: BatchRun, geometry: Geometry) -> Geometry | None:
     size, divisor = run.size_of(run.batches), run.divisor_of(run.batches)
     if size == divisor:
         return None
-    share, ridge = size / divisor * (1.0 - 2.0**-50), max(geometry.strong_convexity, 0.0)
+    share, ridge = size / divisor * (1.0 - EIGHT_ROUNDINGS), max(geometry.strong_convexity, 0.0)
     return replace(
         geometry,
         strong_convexity=ridge + share * (geometry.strong_convexity - ridge),
@@ -135,7 +136,7 @@ def _exponential(run: ExponentialMechanism, geometry: Geometry) -> float | None:
     """L / sqrt(m) is attained by two Gaussians. [BSA24, Remark Tightness]"""
     if geometry.bounded or not geometry.strong_convexity > 0:
         return None
-    return geometry.sensitivity / math.sqrt(geometry.strong_convexity) * (1.0 - 2.0**-50)
+    return geometry.sensitivity / math.sqrt(geometry.strong_convexity) * (1.0 - EIGHT_ROUNDINGS)
 
 
 _ATTAINED: dict[type, Callable[[Any, Geometry], float | None]] = {

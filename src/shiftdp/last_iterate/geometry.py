@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from shiftdp._checks import choice, magnitude
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import FOUR_ROUNDINGS, ULP
 
 __all__ = ["Adjacency", "Geometry", "contraction_of"]
 
@@ -133,8 +134,9 @@ def _curvature(name: str, value: Any) -> float:
 
 def _distance_to_one(x: float, side: int) -> float:
     """|1 - x|, moved to one side by the rounding of x and of the difference, unless exact."""
-    if x == 0.0 or abs(x - 2.0) <= 2.0**-51:  # a learning rate of 2/M in floats means just that
+    # a learning rate of 2/M in floats means just that
+    if x == 0.0 or abs(x - 2.0) <= FOUR_ROUNDINGS:
         return 1.0
     value = abs(1.0 - x)
-    moved = max(0.0, value + side * (abs(x) + value) * 2.0**-52)
+    moved = max(0.0, value + side * (abs(x) + value) * ULP)
     return min(moved, 1.0) if 0.0 < x < 2.0 else moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftdp._rounding import NINE_ROUNDINGS
 from shiftdp.fdp import Minimum, TradeoffFunction, WithFailure
 from shiftdp.fdp.composition.composite import Composite
 
@@ -18,6 +19,6 @@ def composed_below(f: TradeoffFunction, delta: float) -> float | None:
         # the largest exact epsilon is at least that of the first, which is mostly the larger
         return composed_below(f.components[0], delta)
     if isinstance(f, WithFailure):
-        left = (delta - f.failure * (1.0 - _CAP_ROUNDING)) * (1.0 + 1e-15)
+        left = (delta - f.failure * (1.0 - _CAP_ROUNDING)) * (1.0 + NINE_ROUNDINGS)
         return composed_below(f.base, min(left, 0.5)) if left > 0.0 else None
     return None

@@ -29,6 +29,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import EIGHT_ROUNDINGS, ROOMY_EXPONENT
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
@@ -48,12 +49,12 @@ __all__ = [
 Pattern = Literal["every", "final", "worst"]
 StepSchedule = Schedule | PeriodicSchedule | ReshuffledSchedule
 
-_UP, _DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
+_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 _POWER_UP = 1.0 + 2.0**-40  # of a power whose logarithm is at most _LARGEST, and rounded
 _LEAST_GROUPS, _MOST_GROUPS = 16, 128
 _MOST_WORK = 4_000_000  # steps times positions that are solved step by step, some seconds
 _MOST_STEPS = 1 << 24  # that are listed, and followed by whoever verifies
-_LARGEST = 600.0  # logarithm of the largest factor by which a visit may have grown
+_LARGEST = ROOMY_EXPONENT  # logarithm of the largest factor by which a visit may have grown
 
 
 class BatchRun(Protocol):

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from shiftdp._rounding import ULP
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 
 __all__ = [
@@ -87,7 +88,7 @@ def residual_error(outputs: int, *, solved: bool) -> float:
         outputs: K.
         solved: whether it is the residual of an envelope of several scores, which is solved for.
     """
-    return (outputs + 16) * 2.0**-52 + (ENVELOPE_ACCURACY if solved else 0.0)
+    return (outputs + 16) * ULP + (ENVELOPE_ACCURACY if solved else 0.0)
 
 
 def largest_batch(run: NoisyGD | NoisyCGD | NoisySGD) -> int:

@@ -43,6 +43,13 @@ import numpy as np
 
 from shiftdp._checks import array_in, choice, count, number_in
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import (
+    EIGHTEEN_ROUNDINGS,
+    LARGEST_EXPONENT,
+    NINE_ROUNDINGS,
+    NOT_ZERO,
+    THREE_ROUNDINGS,
+)
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
@@ -50,8 +57,9 @@ from shiftdp.privacy.ledger.ledger import Ledger
 
 __all__ = ["Accusation", "Risk", "risk"]
 
-_UP = 1 + 4e-16
-_SLOPES = 400
+_UP = 1 + THREE_ROUNDINGS  # of a quotient
+_SLOPES = 400  # epsilons that are tried at first
+_RATES = (1e-3, 1e-2)  # false positive rates that are reported unless told
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ def risk(
     guarantee: Certificate | Ledger | TradeoffFunction,
     *,
     prior: float = 0.5,
-    fpr: Sequence[float] = (1e-3, 1e-2),
+    fpr: Sequence[float] = _RATES,
     candidates: int | None = None,
     blind: float | None = None,
     adjacency: Adjacency | None = None,
@@ -228,11 +236,11 @@ def _accusation(f: TradeoffFunction, rate: float, prior: float) -> Accusation:
     if prior in (0.0, 1.0):
         return Accusation(fpr, tpr, prior)
     # fpr/tpr from below; it is 0 where no false alarm is needed
-    least = math.exp(-f.epsilon(0.0)) * (1 - 1e-15)
+    least = math.exp(-f.epsilon(0.0)) * (1 - NINE_ROUNDINGS)
     share = max(least, fpr / tpr if tpr else 0.0)
-    precision = 1.0 / (1.0 + (1.0 - prior) / prior * share * (1 - 2e-15))
+    precision = 1.0 / (1.0 + (1.0 - prior) / prior * share * (1 - EIGHTEEN_ROUNDINGS))
     # one that is not above the prior's share may have been lost to rounding
-    return Accusation(fpr, tpr, max(prior, min(1.0, precision * (1 + 1e-15))))
+    return Accusation(fpr, tpr, max(prior, min(1.0, precision * (1 + NINE_ROUNDINGS))))
 
 
 def _blind(candidates: int | None, blind: float | None) -> tuple[float, int | None]:
@@ -251,16 +259,16 @@ def _exact_hit(f: TradeoffFunction, kappa: float) -> float:
     if kappa >= 1.0:
         return 1.0
     most = min(1.0, kappa / (1.0 - kappa) * _UP)
-    steepest = min(700.0, max(1.0, -2.0 * math.log(max(kappa, 1e-300))))
+    steepest = min(LARGEST_EXPONENT, max(1.0, -2.0 * math.log(max(kappa, NOT_ZERO))))
     eps = np.linspace(0.0, steepest, _SLOPES)
     best = math.inf
     for _ in range(3):
-        gain = np.asarray(f.delta(eps)) + np.expm1(eps) * most * (1 + 1e-15)
+        gain = np.asarray(f.delta(eps)) + np.expm1(eps) * most * (1 + NINE_ROUNDINGS)
         i = int(np.argmin(gain))
         best = min(best, float(gain[i]))
         low, high = eps[max(0, i - 1)], eps[min(eps.size - 1, i + 1)]
         eps = np.linspace(low, high, 21)
-    hit = (kappa + (1.0 - kappa) * best) * (1 + 1e-15)
+    hit = (kappa + (1.0 - kappa) * best) * (1 + NINE_ROUNDINGS)
     return min(1.0, hit, f.tpr(kappa))
 
 

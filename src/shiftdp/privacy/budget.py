@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from shiftdp._checks import GREATEST_ORDER, LEAST_DELTA, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
 
@@ -70,7 +71,7 @@ class Budget:
             guide = math.log(own) - math.log(allowed)
         else:
             guide = math.inf if own > allowed else -math.inf
-        return min(guide, 0.0) if spent <= self.limit else max(guide, 1e-300)
+        return min(guide, 0.0) if spent <= self.limit else max(guide, NOT_ZERO)
 
     def mu(self, value: float) -> float:
         """The mu of the Gaussian for which this measure has the given value."""

@@ -66,6 +66,10 @@ _FACTORS = 1e-30, 1e30
 """What noise, or a ridge, is multiplied by at the least and at the most."""
 _INSIDE = 1.0 - 1e-15, 1.0 + 1e-15
 """Keep a product of two floats inside a range that it would end at."""
+_NEAREST_RATE, _LEAST_RATE = 1e-6, 1e-8
+"""Learning rates are tried from this part below the largest one down to this part of it."""
+_FIRST_RIDGE = 0.1
+"""The ridge that is tried first, as a part of the largest that makes sense."""
 _LEAST_RIDGE = 1e-12
 """The least ridge that is tried, as a part of the largest that makes sense."""
 _EVERY_SIZE = 256
@@ -218,8 +222,8 @@ def calibrate_learning_rate(
     points = {
         top,
         best,
-        *(top * (1.0 - np.geomspace(1e-6, 0.5, near))).tolist(),
-        *np.geomspace(0.5 * top, 1e-8 * top, far).tolist(),
+        *(top * (1.0 - np.geomspace(_NEAREST_RATE, 0.5, near))).tolist(),
+        *np.geomspace(0.5 * top, _LEAST_RATE * top, far).tolist(),
     }
     low, high = _factors(rates, LEAST, GREATEST)
     allowed = [x for x in sorted(points, reverse=True) if low <= x / largest <= high]
@@ -307,7 +311,7 @@ def calibrate_strong_convexity(
     least = max(_LEAST_RIDGE * top, LEAST)
     if isinstance(run, NoisySGD):
         return with_ridge(search.first_met(np.geomspace(least, top, 20).tolist()))[1]
-    return with_ridge(search.boundary(max(0.1 * top, least), least, top, slope=-0.5))[1]
+    return with_ridge(search.boundary(max(_FIRST_RIDGE * top, least), least, top, slope=-0.5))[1]
 
 
 def calibrate_diameter(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST_FLOAT
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.fdp.composition.grid import MOST_ATOMS, GridTooFine, compose_atoms
 from shiftdp.fdp.composition.grid_law import GridLaw
@@ -138,7 +138,7 @@ class Enclosures:
 
 def range_of(delta: float) -> int:
     """The number of the range in which this delta lies."""
-    return max(0, math.floor(-math.log10(max(delta, LEAST)) / _DECADES))
+    return max(0, math.floor(-math.log10(max(delta, LEAST_FLOAT)) / _DECADES))
 
 
 def least_of(number: int) -> float:

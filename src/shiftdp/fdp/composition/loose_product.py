@@ -24,7 +24,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import NoClosedForm
-from shiftdp._rounding import LEAST, NINE_ROUNDINGS
+from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["LooseProduct"]
@@ -59,7 +59,7 @@ class LooseProduct:
             scaled = np.multiply.outer(epsilon, a - 1.0)
             fixed = moment + (a - 1.0) * np.log1p(-1.0 / a) - np.log(a)
             size = np.abs(moment) + (a - 1.0) + np.log(a) + np.abs(scaled)
-            bounds = np.exp(np.minimum(fixed - scaled + _U * size, 1.0)) + LEAST
+            bounds = np.exp(np.minimum(fixed - scaled + _U * size, 1.0)) + LEAST_FLOAT
         return np.asarray(np.minimum(gaussian, np.nan_to_num(bounds, nan=1.0).min(axis=1)))
 
     def epsilon(self, delta: Array) -> Array:

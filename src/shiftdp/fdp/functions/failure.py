@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array, number_in
-from shiftdp._rounding import LEAST, NINE_ROUNDINGS, NOT_ZERO, UNIT
+from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS, NOT_ZERO, UNIT
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class WithFailure(TradeoffFunction):
         # what lies below the last digit of the failure need not be known
         base = self.base._delta_or(epsilon, np.full(epsilon.shape, 0.5 * UNIT * self.failure))
         delta: Array = self.failure + (1.0 - self.failure) * base
-        return np.where(delta > 0.0, delta * (1 + NINE_ROUNDINGS) + 2 * LEAST, 0.0)
+        return np.where(delta > 0.0, delta * (1 + NINE_ROUNDINGS) + 2 * LEAST_FLOAT, 0.0)
 
     def _epsilon(self, delta: Array) -> Array:
         left = (delta - self.failure) / max(1.0 - self.failure, NOT_ZERO) * (1 - NINE_ROUNDINGS)
@@ -99,7 +99,7 @@ class WithFailure(TradeoffFunction):
         mu, q = self.base._gaussian_below()
         if self.failure == 0.0:
             return mu, q
-        return mu, min(1.0, (q + self.failure) * (1 + NINE_ROUNDINGS) + 2 * LEAST)
+        return mu, min(1.0, (q + self.failure) * (1 + NINE_ROUNDINGS) + 2 * LEAST_FLOAT)
 
     def _log_moment(self, order: float) -> float:
         return self.base._log_moment(order) if self.failure == 0 else math.inf

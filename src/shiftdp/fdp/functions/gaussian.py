@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array, number_in
-from shiftdp._rounding import FAR_TAIL, HUGE, LEAST, NINE_ROUNDINGS, ULP
+from shiftdp._rounding import FAR_TAIL, HUGE, LEAST_FLOAT, NINE_ROUNDINGS, ULP
 from shiftdp.fdp.pairs.gaussian_profile import (
     MILLS_CONDITION,
     RELATIVE_ERROR,
@@ -85,7 +85,7 @@ class GaussianTradeoff(TradeoffFunction):
             condition = (1.0 + np.abs(x)) * np.exp(-0.5 * np.maximum(x, 0.0) ** 2)
             error = 16 * ULP * (1.0 + condition * (1.0 + np.abs(z) + self.mu))
             # and Phi may be denormal, where a relative error says nothing
-            value = scipy.special.ndtr(x) * (1.0 - error) - LEAST
+            value = scipy.special.ndtr(x) * (1.0 - error) - LEAST_FLOAT
         return np.where(alpha <= 0.0, 1.0, np.where(alpha >= 1.0, 0.0, value))
 
     def _delta(self, epsilon: Array) -> Array:
@@ -117,7 +117,7 @@ class GaussianTradeoff(TradeoffFunction):
         reach = max(most - 0.5 * mu, 0.5 * mu)
         loss = (MILLS_CONDITION + most) * min(1.0 / mu, SERIES_CONDITION + most)
         error = 4 * ULP * (6.0 + reach**2 + (1.0 + reach) * (most + 0.5 * mu) + 2.0 * loss)
-        return delta * (1.0 + error) + 2 * LEAST, tail
+        return delta * (1.0 + error) + 2 * LEAST_FLOAT, tail
 
     def _log_moment(self, order: float) -> float:
         if self.mu == 0.0:
@@ -125,7 +125,7 @@ class GaussianTradeoff(TradeoffFunction):
         # a product of two numbers of the same size, which stays in range as long as it can
         return (order * self.mu) * ((order - 1.0) * self.mu) / 2.0 * (
             1 + NINE_ROUNDINGS
-        ) + 2 * LEAST
+        ) + 2 * LEAST_FLOAT
 
     @property
     def gdp_mu(self) -> float:
@@ -153,7 +153,7 @@ def _rounded_up(mu: Array, epsilon: Array, delta: Array) -> Array:
     positive = np.abs(epsilon)
     delta = delta * (1.0 + _log_delta_error(mu, positive))
     # delta > 0 for every finite eps, even where it is denormal or underflows
-    delta = np.where((positive < math.inf) & (mu > 0), delta + 2 * LEAST, delta)
+    delta = np.where((positive < math.inf) & (mu > 0), delta + 2 * LEAST_FLOAT, delta)
     mirrored = (-np.expm1(-positive) + np.exp(-positive) * delta) * (1.0 + 4 * ULP)
     return np.where(epsilon < 0, mirrored, delta)
 

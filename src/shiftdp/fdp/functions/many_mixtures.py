@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._roots import regula_falsi
-from shiftdp._rounding import GENEROUS, LEAST, NOT_ZERO, THREE_ROUNDINGS, scaled_up
+from shiftdp._rounding import GENEROUS, LEAST_FLOAT, NOT_ZERO, THREE_ROUNDINGS, scaled_up
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.functions.mixture import Mixture
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
@@ -59,7 +59,7 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
         reached = profile(epsilon)
         with np.errstate(divide="ignore"):
             value = np.log(reached) - math.log(delta)
-        return np.where(reached <= delta, np.minimum(value, 0.0), np.maximum(value, LEAST))
+        return np.where(reached <= delta, np.minimum(value, 0.0), np.maximum(value, LEAST_FLOAT))
 
     epsilon, found = regula_falsi(excess, low, high, _RELATIVE, _MOST_STEPS)
     for i in np.flatnonzero(~found).tolist():  # too small for the method

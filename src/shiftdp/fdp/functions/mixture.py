@@ -10,7 +10,13 @@ import numpy as np
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
-from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST, NINE_ROUNDINGS, THREE_ROUNDINGS, scaled_up
+from shiftdp._rounding import (
+    EIGHTEEN_ROUNDINGS,
+    LEAST_FLOAT,
+    NINE_ROUNDINGS,
+    THREE_ROUNDINGS,
+    scaled_up,
+)
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
@@ -77,7 +83,7 @@ class Mixture(TradeoffFunction):
             mu, weight = np.array(gaussians[part : part + _AT_ONCE]).T
             total += scaled_up(weight[:, None], gaussian_profiles(mu, epsilon)).sum(axis=0)
         more = (
-            total * (1 + THREE_ROUNDINGS * (4 + len(self.components))) + LEAST
+            total * (1 + THREE_ROUNDINGS * (4 + len(self.components))) + LEAST_FLOAT
         )  # of subnormal numbers
         return np.where(total > 0.0, more, 0.0)
 

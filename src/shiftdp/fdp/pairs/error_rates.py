@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._roots import least
-from shiftdp._rounding import FAR_TAIL, LEAST, THIRTY_SIX_ROUNDINGS, UNIT
+from shiftdp._rounding import FAR_TAIL, LEAST_FLOAT, THIRTY_SIX_ROUNDINGS, UNIT
 
 __all__ = ["Rate", "between", "upper_point"]
 
@@ -35,7 +35,7 @@ class Rate:
 
     def _terms(self, x: Array, signs: tuple[float, float]) -> tuple[Array, Array, Array]:
         """w_i Phi(+-(c_i x - m_i)) for both i, and their rounding error together."""
-        terms, error = [], np.full(x.shape, 4 * LEAST)
+        terms, error = [], np.full(x.shape, 4 * LEAST_FLOAT)
         rows = zip((1.0 - self.p, self.p), self.scales, self.means, signs, strict=True)
         for w, c, m, sign in rows:
             reach = c * x

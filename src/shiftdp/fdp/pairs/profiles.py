@@ -47,7 +47,7 @@ from shiftdp._rounding import (
     GENEROUS,
     HUGE,
     LARGEST_EXPONENT,
-    LEAST,
+    LEAST_FLOAT,
     NINE_ROUNDINGS,
     NOT_ZERO,
     ROOMY_EXPONENT,
@@ -71,7 +71,7 @@ __all__ = [
 Profile = Callable[[Array], tuple[Array, Array]]
 """eps >= 0 -> delta(eps), rounded up, and -d delta/d eps, roughly."""
 
-_TINY = 20 * LEAST  # more than what a sum of a few products can lose to underflow
+_TINY = 20 * LEAST_FLOAT  # more than what a sum of a few products can lose to underflow
 # below: Taylor's series for R(x) - R(y), with more terms from _VERY_SMALL_MU on
 _SMALL_MU, _VERY_SMALL_MU = 0.1, 0.01
 _SOME = 24.0  # roundings of a density, two Mills ratios and their product

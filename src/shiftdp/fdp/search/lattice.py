@@ -15,16 +15,18 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
+from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp.search.sampled_estimates import Pair
 
 __all__ = ["lattice_epsilon"]
 
-_EDGE = 6.0
+_EDGE = 6.0  # of the normal law, in standard deviations
 _STEP = 0.05  # between points x, in standard deviations
 _PART = 4e-3  # of eps that the lattice may add
+_LEAST_GUESS = 1e-3  # an eps that is smaller is not estimated any better
 _WINDOW = 16.0  # in standard deviations of the total
 _FARTHEST = 20.0  # of a + 2s: beyond, exponentials overflow, and a rough estimate does
-_MOST, _MOST_POINTS = 1 << 15, 1 << 13
+_MOST, _MOST_POINTS = 1 << 15, 1 << 13  # points of the lattice, and of the law of one loss
 Groups = Sequence[tuple[float, int]]
 
 
@@ -40,9 +42,9 @@ def lattice_epsilon(
     a, counts = np.array([a for a, _ in groups])[:, None], np.array([n for _, n in groups])
     if float(a.max()) + 2.0 * s > _FARTHEST or (theta + 2.0) * s * s > _STEP * _MOST_POINTS:
         return None
-    mesh = math.sqrt(8.0 * _PART * max(guess, 1e-3) / ((theta + 1.0) * float(counts.sum())))
+    mesh = math.sqrt(8.0 * _PART * max(guess, _LEAST_GUESS) / ((theta + 1.0) * float(counts.sum())))
     loss, up, down = _losses(pair, p, a, s, theta)
-    if theta * float(np.abs(loss).max()) > 600.0:
+    if theta * float(np.abs(loss).max()) > ROOMY_EXPONENT:
         return None
     laws = _Lattice(mesh, theta, loss, up, down)
     mean, variance = float(counts @ laws.mean), float(counts @ laws.variance)
@@ -56,9 +58,9 @@ def lattice_epsilon(
     total = np.roll(scipy.fft.irfft(spectrum, size), -start)
     x = mesh * (start + np.arange(size))
     log_scale = float(counts @ np.log(laws.moment))
-    atoms = np.maximum(total, 0.0) * np.exp(np.minimum(log_scale - theta * x, 600.0))
+    atoms = np.maximum(total, 0.0) * np.exp(np.minimum(log_scale - theta * x, ROOMY_EXPONENT))
     # delta at x_i: the sum over j > i of atoms_j (1 - e^{x_i - x_j})
-    near = np.clip(x - mean, -600.0, 600.0)
+    near = np.clip(x - mean, -ROOMY_EXPONENT, ROOMY_EXPONENT)
     rest, dual = np.cumsum(atoms[::-1])[::-1], np.cumsum((atoms * np.exp(-near))[::-1])[::-1]
     profile = rest - np.exp(near) * dual
     i = int(np.argmax(profile <= delta))

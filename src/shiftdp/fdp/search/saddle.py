@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp.composition.connect_the_dots import Coarsening
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -28,7 +29,7 @@ _HALF, _MIDDLE = 0.5 * np.diff(_EDGES)[:, None], 0.5 * (_EDGES[1:] + _EDGES[:-1]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _UNIT_NODES, _UNIT_WEIGHTS = (_MIDDLE + _HALF * _NODES).ravel(), (_HALF * _WEIGHTS).ravel()
 _LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
-_TILTS = 24  # at which log delta is tabulated
+_TILTS, _LEAST_TILT = 24, 1e-3  # at which log delta is tabulated, and the least, per 1 + reach
 _LEAST_REACH, _FARTHEST = 1e-12, 700.0  # between which the largest loss of a factor is looked for
 _NEARBY = 5.0  # a smooth profile that ends before it needs no closer look at where it ends
 _COARSE_LOOK, _CLOSE_LOOK, _LOOK_NEAR = 80, 10, 14  # points of such a search
@@ -139,15 +140,15 @@ def find_saddle(
         reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
-    s = _spaced(1e-3 / (1.0 + farthest), _LARGEST / farthest, _TILTS)
+    s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
     k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
     for curve, (_f, k) in zip(curves, factors, strict=True):
         part = curve.log_moments(s)
         k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
-    central = 3.0 / math.sqrt(max(float(k2[0]), 1e-300))
+    central = 3.0 / math.sqrt(max(float(k2[0]), NOT_ZERO))
     # log delta at the eps of each saddle
     poles = np.log(s * (s + 1.0))
-    spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, 1e-300))
+    spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, NOT_ZERO))
     log_delta = k0 - s * k1 - poles - np.maximum(spread, -poles)
     smooth = any(f._smooth for f, _ in factors)
     theta, far = (_tilt(s, log_delta, math.log(d), smooth, central) for d in (delta, smallest))
@@ -188,7 +189,7 @@ def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
         low, high, counts = 0.5 * near, min(2.0 * near, _FARTHEST), [_LOOK_NEAR]
     for points in counts:
         e = _spaced(low, high, points)
-        beyond = _profile(f, e) <= max(lost, 1e-300)
+        beyond = _profile(f, e) <= max(lost, NOT_ZERO)
         i = int(np.argmax(beyond))
         if points == _LOOK_NEAR and (i == 0 or not beyond[i]):
             return _reach(f, lost, math.nan)

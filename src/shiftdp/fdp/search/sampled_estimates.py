@@ -19,28 +19,31 @@ from typing import Literal
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import NOT_ZERO, ROOMY_EXPONENT
 
 __all__ = ["Pair", "best_count", "epsilon_estimates", "log_moments", "orders", "polish"]
 
 Pair = Literal["symmetric", "one_sided", "two_sided"]
 
-_MESH, _FINE = 0.8, 0.4
-_EDGE = 8.0
+_MESH, _FINE = 0.8, 0.4  # steps of the trapezoidal rule: far out, and near the kink at ratio 1
+_EDGE = 8.0  # of the normal law, in standard deviations
 _FARTHEST = 60.0  # of (theta + 1) s
 _WIDE = 12.0  # of (theta + 1) a
 _HUGE = 300.0  # of s
-_ORDERS = 24
-_CLOSE = 1.12
-_COUNTS = 13
-_POLISH = 6
+# thetas at first, from _LEAST_ORDER or a part of the largest sensible one, which is below _TOP
+_ORDERS, _LEAST_ORDER, _LEAST_PART, _TOP = 24, 0.02, 0.1, 1e4
+_CLOSE, _CLOSE_ENOUGH = 1.12, 1.2  # quotients of thetas: those around one, and where K'' is seen
+_COUNTS = 13  # numbers of steps that are tried at first
+_POLISH, _POLISH_STEP = 6, 0.4  # rounds, and the first step in either direction
+_STEEPEST = 500.0  # log odds beyond which a share is 0 or 1
 Groups = Sequence[tuple[float, int]]
 
 
 def orders(s: float, around: float | None = None) -> Array:
     """Values of theta to try: a few far apart, or close together around one."""
-    top = min(1e4, max(_FARTHEST / max(s, 1e-300) - 1.0, 1.0))
+    top = min(_TOP, max(_FARTHEST / max(s, NOT_ZERO) - 1.0, 1.0))
     if around is None:
-        return np.geomspace(min(0.02, 0.1 * top), top, _ORDERS)
+        return np.geomspace(min(_LEAST_ORDER, _LEAST_PART * top), top, _ORDERS)
     return np.asarray(around * _CLOSE ** np.arange(-4.0, 5.0))
 
 
@@ -88,7 +91,7 @@ def _symmetric(p: float, a: Array, s: float, theta: Array, top: float) -> Array:
     log_weight = np.log(weight) - 0.5 * np.square(x) - 0.5 * math.log(2.0 * math.pi)
     up = log_r[:, None, :] * (theta + 1.0)[:, None]
     down = log_r[:, None, :] * theta[:, None]
-    size = np.exp(np.minimum(up + log_weight[:, None, :], 600.0))
+    size = np.exp(np.minimum(up + log_weight[:, None, :], ROOMY_EXPONENT))
     return np.asarray(np.log1p((size * np.expm1(-up) * np.expm1(-down)).sum(axis=2)))
 
 
@@ -99,7 +102,7 @@ def _unit_ratio(p: float, a: Array, s: float) -> Array:
     for _ in range(8):
         u = odds + s * x - s * a - 0.5 * s * s
         value = a * x - 0.5 * a * a + math.log1p(-p) + _softplus(u)
-        x = x - value / (a + s / (1.0 + np.exp(-np.clip(u, -500.0, 500.0))))
+        x = x - value / (a + s / (1.0 + np.exp(-np.clip(u, -_STEEPEST, _STEEPEST))))
     return np.asarray(x)
 
 
@@ -139,7 +142,7 @@ def epsilon_estimates(cumulant: Array, theta: Array, delta: float) -> tuple[Arra
     the Gaussian with the same K.
     """
     gauss = 2.0 * cumulant / (theta * (theta + 1.0))
-    if theta[1] < 1.2 * theta[0]:
+    if theta[1] < _CLOSE_ENOUGH * theta[0]:
         rise = np.diff(cumulant, axis=1) / np.diff(theta)
         bend = 2.0 * np.diff(rise, axis=1) / (theta[2:] - theta[:-2])
         gauss[:, 1:-1] = np.maximum(bend, 0.0)
@@ -173,7 +176,7 @@ def best_count(
 
 
 def polish(
-    cost: Callable[[float, float], float], at: tuple[float, float], step: float = 0.4
+    cost: Callable[[float, float], float], at: tuple[float, float], step: float = _POLISH_STEP
 ) -> tuple[tuple[float, float], float]:
     """A better point near this one: steps along both axes, halved when none helps."""
     best, value = at, cost(*at)

@@ -17,6 +17,7 @@ from typing import Any, get_args
 
 from shiftdp._checks import choice, delta_in, finite, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import NINE_ROUNDINGS, ULP
 from shiftdp.fdp import (
     GaussianTradeoff,
     LaplaceTradeoff,
@@ -239,8 +240,8 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
         if isinstance(event, PoissonSampledDpEvent):
             p = number_in("sampling_probability", event.sampling_probability, 0.0, 1.0)
         else:
-            p = event.sample_size / event.source_dataset_size * (1.0 + 2.0**-52)
-            p = number_in("sample_size", min(p, 1.0) if p < 1.0 + 1e-15 else p, 0.0, 1.0)
+            p = event.sample_size / event.source_dataset_size * (1.0 + ULP)
+            p = number_in("sample_size", min(p, 1.0) if p < 1.0 + NINE_ROUNDINGS else p, 0.0, 1.0)
         if shift is None:
             return GaussianTradeoff(0.0) if p == 0.0 else None
         if isinstance(event, SampledWithoutReplacementDpEvent):

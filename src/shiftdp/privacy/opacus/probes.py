@@ -10,7 +10,7 @@ from __future__ import annotations
 
 __all__ = ["Probes"]
 
-_NARROW = 1.0 + 1e-6
+_NARROW = 1.0 + 1e-6  # noises whose quotient is smaller are as good as equal
 
 
 class Probes:

@@ -50,6 +50,9 @@ _WRAPPERS: dict[type, str] = {
     DPOptimizerFastGradientClipping: "keeps no gradients of single records that could be checked",
 }
 _PASSIVE = (nn.Flatten, nn.Identity)
+_GRADIENT_SLACK = 1.0 + 1e-5  # gradients in single precision may be above their bound by this part
+_OPACUS_ADDS = 1e-6  # Opacus scales by C / (norm + 1e-6) where that is below 1
+_CANCELLED = 1e-4  # rows that sum to this part of their sizes sum to 0, in single precision
 
 
 def refuse_collating(loader: Any, declaration: Declaration) -> None:
@@ -260,9 +263,8 @@ def refuse_clipped_softmax(module: Any, optimizer: Any, declaration: Declaration
         return
     whole = _linear_map(module)
     if whole is not None and declaration.feature_bound is not None:
-        longest = math.sqrt(2.0) * declaration.row_bound(whole.bias is not None) * (1.0 + 1e-5)
-        # Opacus scales by C / (norm + 1e-6) where that is below 1
-        never = longest + 1e-6 <= optimizer.max_grad_norm
+        longest = math.sqrt(2.0) * declaration.row_bound(whole.bias is not None) * _GRADIENT_SLACK
+        never = longest + _OPACUS_ADDS <= optimizer.max_grad_norm
         if never and _longest(optimizer.grad_samples) <= longest:
             return
     raise UnmetHypothesis(
@@ -281,7 +283,7 @@ def _sums_to_zero(linear: nn.Linear) -> bool:
         return False
     rows = samples.detach().double()
     total, size = rows.sum(dim=1).abs().sum(dim=1), rows.abs().sum(dim=(1, 2))
-    return bool((size > 0).any() and (total <= 1e-4 * size).all())
+    return bool((size > 0).any() and (total <= _CANCELLED * size).all())
 
 
 def _longest(samples: Any) -> float:
@@ -335,7 +337,7 @@ def check_records(optimizer: Any, declaration: Declaration, intercept: bool) -> 
                 "is that of a ball which the parameters are not in",
                 "project them after each step",
             )
-    most = declaration.row_bound(intercept) * (1.0 + 1e-5)
+    most = declaration.row_bound(intercept) * _GRADIENT_SLACK
     if declaration.loss == "logistic" and declaration.linear and not _longest(samples) <= most:
         raise UnmetHypothesis(
             "loss",

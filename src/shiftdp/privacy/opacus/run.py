@@ -23,6 +23,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, choice, finite, magnitude, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS, Assumption
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
@@ -40,7 +41,7 @@ CURVATURE: dict[str, float] = {"logistic": 0.25, "squared": 2.0, "huber": 1.0}
 FEATURE_SLACK = 1.0 + 1e-6
 """Rows that were scaled to the bound in single precision may be above it by rounding."""
 
-_DOWN, _UP = 1.0 - 2.0**-50, 1.0 + 2.0**-50
+_DOWN, _UP = 1.0 - EIGHT_ROUNDINGS, 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 
 
 @dataclass(frozen=True, kw_only=True)
