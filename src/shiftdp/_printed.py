@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-__all__ = ["column", "down", "percent", "trimmed", "up"]
+__all__ = ["aligned", "column", "down", "percent", "trimmed", "up"]
 
 _LONG = 1e9  # from here on a column is written with exponents
 
@@ -60,6 +60,30 @@ def column(values: Sequence[float | None], side: str = "up") -> list[str]:
         else _rounded(x, 5, rounding)
         for x in values
     ]
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Rows of cells as lines whose columns align, with a rule below the first, the headings.
+
+    Args:
+        rows: the cells, each row with as many.
+        right: which columns are aligned at the right: those of numbers.
+
+    >>> print("\\n".join(aligned([("name", "mu"), ("best", "0.99"), ("paper", "1")], right=[1])))
+    name     mu
+    -----------
+    best   0.99
+    paper     1
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
 
 
 def trimmed(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shiftdp._checks import delta_in
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._kinds import Kind
-from shiftdp._printed import column
+from shiftdp._printed import aligned, column
 from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.last_iterate.attained import attained_mu
@@ -54,18 +54,12 @@ class Table:
         raise KeyError(name)
 
     def __str__(self) -> str:
-        head = ("", f"epsilon (delta={self.delta:g})", "mu", "theorem")
-        body = []
+        rows = [("", f"epsilon (delta={self.delta:g})", "mu", "theorem")]
         for row in self.rows:
-            epsilon, mu = (_number(value, row.name) for value in (row.epsilon, row.mu))
-            body.append((row.name, epsilon, mu, row.bound or row.note))
-        widths = [max(len(line[i]) for line in (head, *body)) for i in range(4)]
-        lines = [
-            f"{name:<{widths[0]}}  {eps:>{widths[1]}}  {mu:>{widths[2]}}  {text}".rstrip()
-            for name, eps, mu, text in (head, *body)
-        ]
-        lines.insert(1, "-" * max(map(len, lines)))
-        return "\n".join(lines)
+            side = "down" if row.name == "lower bound" else "up"
+            epsilon, mu = (column([value], side)[0] for value in (row.epsilon, row.mu))
+            rows.append((row.name, epsilon, mu, row.bound or row.note))
+        return "\n".join(aligned(rows, right=(1, 2)))
 
 
 def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
@@ -165,8 +159,3 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
         )
     s = eta * geometry.sensitivity / run.batch_size
     return renyi_cyclic(c, s, sd, run.batches, run.epochs)
-
-
-def _number(value: float | None, row: str) -> str:
-    """Bounds are rounded up, what is attained is rounded down."""
-    return column([value], "down" if row == "lower bound" else "up")[0]

@@ -16,7 +16,7 @@ from shiftdp._checks import Array, choice, delta_in, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._files import write_file
 from shiftdp._kinds import CERTIFIED
-from shiftdp._printed import column
+from shiftdp._printed import aligned, column
 from shiftdp.fdp import Mixture
 from shiftdp.fdp.functions.many_mixtures import is_gaussian_mixture, mixture_epsilons
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
@@ -159,20 +159,14 @@ class Frontier:
         return text.getvalue()
 
     def __str__(self) -> str:
-        names = [curve.name for curve in self.curves]
-        lines = [[self.parameter, *names]]
+        rows = [[self.parameter, *(curve.name for curve in self.curves)]]
         for i, value in enumerate(self.values.tolist()):
             numbers = [
                 column([_plain(curve.epsilon[i])], "down" if curve.name == "lower bound" else "up")
                 for curve in self.curves
             ]
-            lines.append([f"{value:.6g}", *(number for (number,) in numbers)])
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        shown = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
-        return "\n".join([self.epsilon_label, shown[0], "-" * len(shown[0]), *shown[1:]])
+            rows.append([f"{value:.6g}", *(number for (number,) in numbers)])
+        return "\n".join([self.epsilon_label, *aligned(rows, right=range(len(rows[0])))])
 
 
 def frontier(

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shiftdp._printed import column, down, up
+from shiftdp._printed import aligned, column, down, up
 
 __all__ = [
     "column",
@@ -92,18 +92,8 @@ def print_table(
     if _terminal():
         _print_rich(columns, rows, right, title, strong)
         return
-    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return "  ".join(padded).rstrip()
-
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     head = [title] if title else []
-    click.echo("\n".join([*head, line(columns), rule, *map(line, rows)]))
+    click.echo("\n".join([*head, *aligned([columns, *rows], right)]))
 
 
 def _print_rich(

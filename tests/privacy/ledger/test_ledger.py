@@ -39,7 +39,7 @@ from shiftdp._printed import down, trimmed, up
 from shiftdp.fdp import PoissonZeroOut, WithFailure
 from shiftdp.privacy import AdjacencyMismatch, BudgetExceeded, Entry, Ledger, LedgerUnavailable
 from shiftdp.privacy.ledger.release import declared, digest_of
-from shiftdp.privacy.ledger.spent import Spent, least_root
+from shiftdp.privacy.ledger.running_total import RunningTotal, least_root
 from shiftdp.privacy.ledger.store import columns_of
 from tests.last_iterate.every_kind import CERTIFICATES
 from tests.privacy.ledger_workers import GEOMETRY, certificate
@@ -120,7 +120,9 @@ def test_directions_are_composed_one_by_one(tmp_path: Path) -> None:
     assert ledger.epsilon() == pytest.approx(max(ways), abs=2e-3)
     longer = NoisySGD(**{**vars(run), "steps": 120})
     alone = certify(longer, cert.geometry, bounds="composition")
-    assert Spent().plus(cert.f, 3).epsilon(DELTA) == pytest.approx(alone.epsilon(DELTA), abs=4e-3)
+    assert RunningTotal().plus(cert.f, 3).epsilon(DELTA) == pytest.approx(
+        alone.epsilon(DELTA), abs=4e-3
+    )
     ledger.verify()
     with pytest.raises(InvalidInput, match="PoissonZeroOut"):
         declared(cert.f, "x", "replace_one")
@@ -138,7 +140,7 @@ def test_nothing_costs_nothing(ledger: Ledger) -> None:
     st.lists(st.tuples(st.floats(1e-160, 10.0), st.integers(1, 10**6)), min_size=1, max_size=8),
 )
 def test_sums_of_squares_are_exact_and_rounded_up(parts: list[tuple[float, int]]) -> None:
-    spent = Spent()
+    spent = RunningTotal()
     for mu, times in parts:
         spent = spent.plus(GaussianTradeoff(mu), times)
     square = sum(k * Fraction(mu) ** 2 for mu, k in parts)
@@ -152,7 +154,7 @@ def test_sums_of_squares_are_exact_and_rounded_up(parts: list[tuple[float, int]]
 def test_a_quick_answer_is_never_a_wrong_one(mu: float, k: int, more: float) -> None:
     """What `fits` says from a rounded total agrees with the total itself."""
     f = Mixture([GaussianTradeoff(mu), GaussianTradeoff(mu / 2)], [0.5, 0.5])
-    spent = Spent().plus(f, k).plus(GaussianTradeoff(more))
+    spent = RunningTotal().plus(f, k).plus(GaussianTradeoff(more))
     epsilon = spent.epsilon(DELTA)
     low, high = spent.total().epsilon_interval(DELTA)  # type: ignore[attr-defined]
     assert low <= epsilon <= high

@@ -1,30 +1,35 @@
-"""What the log of a ledger says: its terms, its entries, and the running total in them."""
+"""What the log of a ledger says: its terms, its entries, the running total in them, in print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from shiftdp._printed import aligned, column
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json
 from shiftdp.privacy.ledger.release import Release
-from shiftdp.privacy.ledger.spent import Spent
+from shiftdp.privacy.ledger.running_total import RunningTotal
 from shiftdp.privacy.ledger.store import Record
 
 __all__ = [
+    "COLUMNS",
     "FORMAT",
+    "NUMBERS",
+    "Account",
     "Entry",
     "Terms",
+    "cells_of",
     "first_body",
     "next_body",
-    "read_factor",
-    "spent_of",
+    "print_of",
+    "read_total",
 ]
 
 FORMAT = "shiftdp-ledger/1"
@@ -80,6 +85,17 @@ class Entry:
         return self.f.gdp_mu
 
 
+@runtime_checkable
+class Account(Protocol):
+    """What a training loop asks of a ledger, before a run and after it."""
+
+    def reserve(self, certificate: Certificate, *, label: str = "") -> Entry:
+        """Charge a run before it starts, or refuse it."""
+
+    def complete(self, entry: Entry) -> None:
+        """Note that the run came to its end, which changes nothing about the charge."""
+
+
 def first_body(terms: Terms) -> dict[str, Any]:
     """The entry that opens a log."""
     return {
@@ -107,13 +123,56 @@ def next_body(head: Record, event: str, **fields: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def read_factor(text: str) -> TradeoffFunction:
+def _read(text: str) -> TradeoffFunction:
     return tradeoff_from_json(text)
 
 
-def spent_of(square: str, factors: list[tuple[str, str, int]]) -> Spent:
-    """The running total: the exact sum of mu^2, and the other factors with their counts."""
-    return Spent(Fraction(square), tuple((read_factor(text), k) for _, text, k in factors))
+def read_total(square: str, factors: list[tuple[str, str, int]]) -> RunningTotal:
+    """The running total in a log: the exact sum of mu^2, and other factors with their counts."""
+    return RunningTotal(Fraction(square), tuple((_read(text), k) for _, text, k in factors))
+
+
+COLUMNS = ("#", "label", "release", "times", "mu", "epsilon", "state")
+NUMBERS = (0, 3, 4, 5)
+"""Of the table of entries, and which of them hold numbers."""
+
+
+def cells_of(entries: Sequence[Entry], delta: float) -> list[tuple[str, ...]]:
+    """The rows of that table."""
+    mus = column([entry.mu for entry in entries])
+    epsilons = column([entry.f.epsilon(delta) for entry in entries])
+    return [
+        (
+            str(entry.number),
+            entry.label,
+            entry.release.description + (" (declared)" if entry.source == "declared" else ""),
+            str(entry.times),
+            mu,
+            epsilon,
+            "completed" if entry.completed else "reserved",
+        )
+        for entry, mu, epsilon in zip(entries, mus, epsilons, strict=True)
+    ]
+
+
+def print_of(name: str, terms: Terms, spent: float, entries: Sequence[Entry]) -> str:
+    """What is spent, the entries in columns, and what the total rests on."""
+    given = ["all releases are about one data set, each with noise of its own"]
+    if not terms.adaptive:
+        given.append("their privacy parameters were not chosen by earlier results")
+    if any(entry.source == "declared" for entry in entries):
+        given.append("what is marked as declared is true")
+    given.append("the hypotheses of every certificate hold")
+    lines = [
+        f"{name}: epsilon {column([spent])[0]} of {terms.epsilon:g} is spent at "
+        f"delta={terms.delta:g}, {terms.adjacency}",
+        *aligned([COLUMNS, *cells_of(entries, terms.delta)], right=NUMBERS),
+        "provided that",
+        *(f"  - {line}" for line in given),
+    ]
+    if terms.adaptive:
+        lines.append("parameters may depend on results: the budget is what is guaranteed")
+    return "\n".join(lines)
 
 
 def _now() -> str:

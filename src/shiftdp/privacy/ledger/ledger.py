@@ -35,7 +35,8 @@ from shiftdp.privacy.ledger.entry import (
     Terms,
     first_body,
     next_body,
-    spent_of,
+    print_of,
+    read_total,
 )
 from shiftdp.privacy.ledger.errors import BudgetExceeded
 from shiftdp.privacy.ledger.release import (
@@ -46,9 +47,8 @@ from shiftdp.privacy.ledger.release import (
     read_release,
     text_in,
 )
-from shiftdp.privacy.ledger.spent import Spent, is_simple
+from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
-from shiftdp.privacy.ledger.table import table_of
 from shiftdp.privacy.ledger.verification import verify_log
 
 __all__ = ["Ledger"]
@@ -194,16 +194,16 @@ class Ledger:
         Nothing is written, so nothing is promised either: others may spend in between.
         """
         times = count("times", times, 1)
-        terms, spent = self._state()
+        terms, total = self._state()
         f = (
             certified(release).charged(terms.adjacency)
             if isinstance(release, Certificate)
             else tradeoff("release", release)
         )
         _require_admitted(f, terms)
-        if not _fits(spent, f, times, terms):
-            raise _refusal(spent, f, times, terms)
-        return spent.plus(f, times).epsilon(terms.delta)
+        if not _fits(total, f, times, terms):
+            raise _refusal(total, f, times, terms)
+        return total.plus(f, times).epsilon(terms.delta)
 
     def _append(
         self, release: Release, label: str, times: int, key: str | None, convert: bool
@@ -214,23 +214,23 @@ class Ledger:
             "times": count("times", times, 1),
             "release": digest_of(release.document),
         }
-        if not is_simple(release.f):
+        if not is_gaussian(release.f):
             # what takes long is computed before the file is held, and is known then
-            terms, spent = self._state()
-            _fits(spent, release.charged(terms.adjacency, convert), fields["times"], terms)
+            terms, total = self._state()
+            _fits(total, release.charged(terms.adjacency, convert), fields["times"], terms)
         with self._store.writing() as log:
-            terms, spent = _read_state(log)
+            terms, total = _read_state(log)
             f = release.charged(terms.adjacency, convert)
             _require_admitted(f, terms)
             fields["converted"] = release.adjacency != terms.adjacency
             known = None if key is None else log.keyed(key)
             if known is not None:
                 return _repeated(log, known, fields, release, f)
-            fits = _fits(spent, f, fields["times"], terms)
+            fits = _fits(total, f, fields["times"], terms)
             if fits:
-                record = _charge(log, release, f, spent, fields)
+                record = _charge(log, release, f, total, fields)
         if not fits:
-            raise _refusal(spent, f, fields["times"], terms)
+            raise _refusal(total, f, fields["times"], terms)
         return _entry(record, release, f, completed=False)
 
     # --- questions ---
@@ -249,26 +249,26 @@ class Ledger:
 
     def total(self) -> TradeoffFunction:
         """The composed tradeoff function of everything that is charged."""
-        return self._state()[1].total()
+        return self._state()[1].tradeoff()
 
     def guarantee(self) -> TradeoffFunction:
         """What is proved of all releases so far: the total, or where adaptive, the whole budget."""
-        terms, spent = self._state()
+        terms, total = self._state()
         if not terms.adaptive:
-            return spent.total()
+            return total.tradeoff()
         mu = GaussianTradeoff.from_budget(terms.epsilon, terms.delta).mu
         # that is rounded down, and here the bound has to cover every total that fits
         return GaussianTradeoff(mu * (1.0 + 4.0 * RELATIVE_ERROR))
 
     def epsilon(self, *, delta: float | None = None) -> float:
         """What is spent: epsilon at the delta of the budget, or at another."""
-        terms, spent = self._state()
-        return spent.epsilon(_delta(delta, terms))
+        terms, total = self._state()
+        return total.epsilon(_delta(delta, terms))
 
     def remaining_mu(self) -> float:
         """The largest mu of one more Gaussian release that fits, rounded down."""
-        terms, spent = self._state()
-        return spent.room(terms.epsilon, terms.delta)
+        terms, total = self._state()
+        return total.largest_gaussian(terms.epsilon, terms.delta)
 
     def remaining(self, *, delta: float | None = None) -> float:
         """epsilon, by itself, of the largest Gaussian release that still fits.
@@ -309,13 +309,13 @@ class Ledger:
         An entry is given as the text whose SHA-256 is its `digest`.
         """
         with self._store.reading() as log:
-            records, documents, (terms, spent) = log.records(), log.documents(), _read_state(log)
-        f = spent.total()
+            records, documents, (terms, total) = log.records(), log.documents(), _read_state(log)
+        f = total.tradeoff()
         document = {
             "format": FORMAT,
             "budget": vars(terms),
             "spent": {
-                "epsilon": spent.epsilon(terms.delta),
+                "epsilon": total.epsilon(terms.delta),
                 "delta": terms.delta,
                 "mu": f.gdp_mu,
             },
@@ -339,7 +339,8 @@ class Ledger:
         verify_log(records, documents, head)
 
     def __str__(self) -> str:
-        return table_of(self.path.name, *self._state(), self.entries())
+        terms, total = self._state()
+        return print_of(self.path.name, terms, total.epsilon(terms.delta), self.entries())
 
     # --- the file ---
 
@@ -354,20 +355,20 @@ class Ledger:
         object.__setattr__(self, "path", Path(path).absolute())
         object.__setattr__(self, "timeout", finite("timeout", timeout, 0.0))
 
-    def _state(self) -> tuple[Terms, Spent]:
+    def _state(self) -> tuple[Terms, RunningTotal]:
         with self._store.reading() as log:
             return _read_state(log)
 
 
-def _read_state(log: Transaction) -> tuple[Terms, Spent]:
-    spent = spent_of(log.head().body["square"], log.factors())
-    return Terms.of(log.first().body), spent
+def _read_state(log: Transaction) -> tuple[Terms, RunningTotal]:
+    total = read_total(log.head().body["square"], log.factors())
+    return Terms.of(log.first().body), total
 
 
-def _fits(spent: Spent, f: TradeoffFunction, times: int, terms: Terms) -> bool:
+def _fits(total: RunningTotal, f: TradeoffFunction, times: int, terms: Terms) -> bool:
     # infinite where f gives everything away, which has no place in a sum
     alone = _alone(f, terms.delta)
-    return alone <= terms.epsilon and spent.plus(f, times).fits(terms.epsilon, terms.delta)
+    return alone <= terms.epsilon and total.plus(f, times).fits(terms.epsilon, terms.delta)
 
 
 @lru_cache(maxsize=256)
@@ -375,17 +376,17 @@ def _alone(f: TradeoffFunction, delta: float) -> float:
     return f.epsilon(delta)
 
 
-def _refusal(spent: Spent, f: TradeoffFunction, times: int, terms: Terms) -> BudgetExceeded:
+def _refusal(total: RunningTotal, f: TradeoffFunction, times: int, terms: Terms) -> BudgetExceeded:
     delta = terms.delta
-    asked = total = _alone(f, delta)
+    asked = both = _alone(f, delta)
     if math.isfinite(asked):
-        asked = Spent().plus(f, times).epsilon_or_infinity(delta)
-        total = spent.plus(f, times).epsilon_or_infinity(delta)
-    room = spent.room(terms.epsilon, delta)
+        asked = RunningTotal().plus(f, times).epsilon_or_infinity(delta)
+        both = total.plus(f, times).epsilon_or_infinity(delta)
+    room = total.largest_gaussian(terms.epsilon, delta)
     return BudgetExceeded(
         asked=asked,
-        spent=spent.epsilon(delta),
-        total=total,
+        spent=total.epsilon(delta),
+        total=both,
         budget=terms.epsilon,
         remaining=GaussianTradeoff(room).epsilon(delta),
         remaining_mu=room,
@@ -394,14 +395,18 @@ def _refusal(spent: Spent, f: TradeoffFunction, times: int, terms: Terms) -> Bud
 
 
 def _charge(
-    log: Transaction, release: Release, f: TradeoffFunction, spent: Spent, fields: dict[str, Any]
+    log: Transaction,
+    release: Release,
+    f: TradeoffFunction,
+    total: RunningTotal,
+    fields: dict[str, Any],
 ) -> Record:
     log.add_document(release.document)
     factor = nth = None
-    if not is_simple(f):
+    if not is_gaussian(f):
         factor = log.add_document(tradeoff_to_json(f))
         nth = fields["times"] + sum(k for digest, _, k in log.factors() if digest == factor)
-    square = str(spent.plus(f, fields["times"]).square)
+    square = str(total.plus(f, fields["times"]).square)
     body = next_body(log.head(), "reserved", **fields, factor=factor, nth=nth)
     return log.add({**body, "square": square})
 
@@ -440,7 +445,7 @@ def _entry(record: Record, release: Release, f: TradeoffFunction, completed: boo
 
 
 def _require_admitted(f: TradeoffFunction, terms: Terms) -> None:
-    if terms.adaptive and not is_simple(f):
+    if terms.adaptive and not is_gaussian(f):
         raise UnmetHypothesis(
             "release",
             f,

@@ -10,7 +10,7 @@ from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.last_iterate.serialisation import tradeoff_to_json
 from shiftdp.privacy.ledger.entry import FORMAT, Terms
 from shiftdp.privacy.ledger.release import Release, digest_of, read_release
-from shiftdp.privacy.ledger.spent import Spent, is_simple
+from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, columns_of
 
 __all__ = ["verify_log"]
@@ -44,7 +44,7 @@ def _releases(records: Sequence[Record], documents: Mapping[str, str]) -> set[tu
 
 
 def _replay(records: Sequence[Record], releases: Mapping[str, Release]) -> None:
-    terms, spent = Terms.of(records[0].body), Spent()
+    terms, total = Terms.of(records[0].body), RunningTotal()
     _require(records[0].body["format"] == FORMAT, 0, "the format is another")
     charged: set[int] = set()
     counts: dict[str, int] = {}
@@ -56,15 +56,15 @@ def _replay(records: Sequence[Record], releases: Mapping[str, Release]) -> None:
         copies = not record.columns or record.columns == columns_of(body)
         _require(copies, number, "its columns are not what it says")
         if body["event"] == "reserved":
-            spent = _charge(number, body, releases[body["release"]], terms, spent, counts)
+            total = _charge(number, body, releases[body["release"]], terms, total, counts)
             charged.add(number)
         elif body["event"] == "completed":
             _require(body["of"] in charged, number, "what it completes was not reserved")
         else:
             _require(body["event"] == "opened" and number == 0, number, "the event is not known")
-        _require(Fraction(body["square"]) == spent.square, number, "the sum of mu^2 is wrong")
+        _require(Fraction(body["square"]) == total.square, number, "the sum of mu^2 is wrong")
         previous = record.digest
-    _require(spent.fits(terms.epsilon, terms.delta), len(records) - 1, "the budget is exceeded")
+    _require(total.fits(terms.epsilon, terms.delta), len(records) - 1, "the budget is exceeded")
 
 
 def _charge(
@@ -72,19 +72,19 @@ def _charge(
     body: Mapping[str, Any],
     release: Release,
     terms: Terms,
-    spent: Spent,
+    total: RunningTotal,
     counts: dict[str, int],
-) -> Spent:
+) -> RunningTotal:
     f = release.charged(terms.adjacency, body["converted"])
     times = body["times"]
     _require(type(times) is int and times >= 1, number, "it is not charged")
-    _require(is_simple(f) or not terms.adaptive, number, "it is not Gaussian")
-    factor = None if is_simple(f) else digest_of(tradeoff_to_json(f))
+    _require(is_gaussian(f) or not terms.adaptive, number, "it is not Gaussian")
+    factor = None if is_gaussian(f) else digest_of(tradeoff_to_json(f))
     _require(body["factor"] == factor, number, "another tradeoff function is charged")
     if factor is not None:
         counts[factor] = counts.get(factor, 0) + times
         _require(body["nth"] == counts[factor], number, "the count is wrong")
-    return spent.plus(f, times)
+    return total.plus(f, times)
 
 
 def _require(condition: bool, number: int, problem: str) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.sum_rounding import CHUNK
-from shiftdp.privacy.ledger.account import Account
+from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.descent.loop import certified_records, descend_on

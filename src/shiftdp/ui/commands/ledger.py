@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from shiftdp._files import write_file
 from shiftdp.ui.group import Group
 from shiftdp.ui.options import answer_options, option
 from shiftdp.ui.output import (
-    column,
     down,
     plain,
     print_json,
@@ -86,6 +84,7 @@ def create(ctx: click.Context, /, file: str, json: bool, **terms: Any) -> None:
 def show(file: str, json: bool) -> None:
     """What is spent, by which releases, and what is left."""
     from shiftdp.privacy import Ledger
+    from shiftdp.privacy.ledger.entry import COLUMNS, NUMBERS, cells_of
 
     ledger = Ledger(file)
     summary, entries = _summary(ledger), ledger.entries()
@@ -102,11 +101,7 @@ def show(file: str, json: bool) -> None:
     ]
     print_pairs(f"{Path(file).name}, at delta = {plain(delta)}", pairs)
     print_text()
-    print_table(
-        ("#", "label", "release", "times", "mu", "epsilon", "state"),
-        _cells(entries, delta),
-        right=(0, 3, 4, 5),
-    )
+    print_table(COLUMNS, cells_of(entries, delta), right=NUMBERS)
 
 
 @command.command(
@@ -260,23 +255,6 @@ def _entry(entry: Entry, delta: float) -> dict[str, Any]:
         "completed": entry.completed,
         "digest": entry.digest,
     }
-
-
-def _cells(entries: Sequence[Entry], delta: float) -> list[tuple[str, ...]]:
-    mus = column([entry.mu for entry in entries])
-    epsilons = column([entry.f.epsilon(delta) for entry in entries])
-    return [
-        (
-            str(entry.number),
-            entry.label,
-            entry.release.description + (" (declared)" if entry.source == "declared" else ""),
-            str(entry.times),
-            mu,
-            epsilon,
-            "completed" if entry.completed else "reserved",
-        )
-        for entry, mu, epsilon in zip(entries, mus, epsilons, strict=True)
-    ]
 
 
 def _print_check(ledger: Ledger, total: float, json: bool) -> None:

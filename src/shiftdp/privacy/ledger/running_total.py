@@ -18,36 +18,39 @@ from functools import lru_cache
 from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 
-__all__ = ["Spent", "is_simple", "least_root"]
+__all__ = ["RunningTotal", "is_gaussian", "least_root"]
 
 _HALVINGS = 14
-_HOPELESS = 1e3
-_BITS = 3  # of a count that are kept when it is rounded up
+"""The largest release that fits is found to a part of 2^-14 of the budget's mu."""
+_NO_GRID = 1e3
+"""From this epsilon on nothing is composed: a grid of such losses would be too large."""
+_COUNT_BITS = 3
+"""How many leading bits of a count are kept when it is rounded up: at most an eighth is added."""
 
 
 @dataclass(frozen=True)
-class Spent:
+class RunningTotal:
     """The product of releases: G(mu) with mu^2 = `square`, and other factors with their counts.
 
-    >>> spent = Spent().plus(GaussianTradeoff(3.0)).plus(GaussianTradeoff(2.0), 4)
-    >>> spent.total()
+    >>> total = RunningTotal().plus(GaussianTradeoff(3.0)).plus(GaussianTradeoff(2.0), 4)
+    >>> total.tradeoff()
     GaussianTradeoff(mu=5.0)
     """
 
     square: Fraction = Fraction(0)
     others: tuple[tuple[TradeoffFunction, int], ...] = ()
 
-    def plus(self, f: TradeoffFunction, times: int = 1) -> Spent:
-        """What is spent after `times` more releases of f."""
+    def plus(self, f: TradeoffFunction, times: int = 1) -> RunningTotal:
+        """The total after `times` more releases of f."""
         if times == 0:
             return self
-        if is_simple(f):
+        if is_gaussian(f):
             return replace(self, square=self.square + times * Fraction(f.gdp_mu or 0.0) ** 2)
         counts = dict(self.others)
         counts[f] = counts.get(f, 0) + times
         return replace(self, others=tuple(counts.items()))
 
-    def total(self) -> TradeoffFunction:
+    def tradeoff(self) -> TradeoffFunction:
         """The composed tradeoff function. [BSA24, Lemma various (c); DRS22, Thm 4]"""
         parts = [f.directions[1].power(k) for f, k in self.others]
         if self.square:
@@ -57,30 +60,31 @@ class Spent:
     def epsilon(self, delta: float) -> float:
         """A proved upper bound on epsilon of the total."""
         if not self.others:
-            return self.total().epsilon(delta)
+            return self.tradeoff().epsilon(delta)
         return min(_composed(self._rounded_up(), delta), _composed(self, delta))
 
     def epsilon_or_infinity(self, delta: float) -> float:
         """The same, and infinity, which is a bound too, where it cannot be composed."""
         if not self.others:
             return self.epsilon(delta)
-        # no grid is made for losses without measure
-        hopeless = Spent(self.square).epsilon(delta) > _HOPELESS
-        return math.inf if hopeless else _composed(self, delta)
+        too_large = RunningTotal(self.square).epsilon(delta) > _NO_GRID
+        return math.inf if too_large else _composed(self, delta)
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Whether the total is proved to be (epsilon, delta)-DP.
 
-        First for a little more than was spent, which leaks at least as much: the answer serves
-        many calls, so that a composition is rarely run. What cannot be composed does not fit.
+        The total rounded up is asked first: it leaks at least as much, and neighbouring totals
+        share it, so that few compositions are run. What cannot be composed does not fit.
         """
         if not self.others:
             return self.epsilon(delta) <= epsilon
-        if Spent(self.square).epsilon(delta) > epsilon:  # a part is not less private than all
+        if (
+            RunningTotal(self.square).epsilon(delta) > epsilon
+        ):  # a part is not less private than all
             return False
         return _composed(self._rounded_up(), delta) <= epsilon or _composed(self, delta) <= epsilon
 
-    def room(self, epsilon: float, delta: float) -> float:
+    def largest_gaussian(self, epsilon: float, delta: float) -> float:
         """The largest mu, rounded down, of one more Gaussian release that fits."""
         budget = GaussianTradeoff.from_budget(epsilon, delta).mu
         if not self.others:
@@ -101,17 +105,17 @@ class Spent:
     def _admits(self, mu: float, epsilon: float, delta: float) -> bool:
         return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)
 
-    def _rounded_up(self) -> Spent:
+    def _rounded_up(self) -> RunningTotal:
         """At most an eighth more of everything, so that neighbouring totals share it."""
         square = self.square
         if square:
             mantissa, exponent = math.frexp(least_root(square))
             square = Fraction(math.ldexp(math.ceil(mantissa * 16) / 16, exponent)) ** 2
-        return Spent(square, tuple((f, _count_up(k)) for f, k in self.others))
+        return RunningTotal(square, tuple((f, _count_up(k)) for f, k in self.others))
 
 
-def is_simple(f: TradeoffFunction) -> bool:
-    """Whether a release is covered by the exact sum of mu^2.
+def is_gaussian(f: TradeoffFunction) -> bool:
+    """Whether a release is counted in the exact sum of mu^2.
 
     By its type: logs say how each release was counted, also of steps that happen to be Gaussian.
     """
@@ -141,10 +145,10 @@ def _root_below(square: Fraction) -> float:
 
 
 def _count_up(k: int) -> int:
-    unit = 1 << max(0, k.bit_length() - _BITS)
+    unit = 1 << max(0, k.bit_length() - _COUNT_BITS)
     return -(-k // unit) * unit
 
 
 @lru_cache(maxsize=256)
-def _composed(spent: Spent, delta: float) -> float:
-    return spent.total().epsilon(delta)
+def _composed(total: RunningTotal, delta: float) -> float:
+    return total.tradeoff().epsilon(delta)
