@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from shiftdp._checks import delta_in
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._kinds import Kind
+from shiftdp._kinds import CERTIFIED, Kind
 from shiftdp._printed import aligned, column
-from shiftdp.fdp import GaussianTradeoff, zcdp_epsilon
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.last_iterate.attained import attained_mu
 from shiftdp.last_iterate.certificate import Certificate
@@ -20,9 +22,21 @@ from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.theorems.theorem import Bound
 
-__all__ = ["Row", "Table", "best_certificate", "compare", "prior_rho"]
+__all__ = [
+    "ATTAINED_DOWN",
+    "CURVES",
+    "Compared",
+    "Point",
+    "Row",
+    "Table",
+    "best_certificate",
+    "compare",
+    "kind_of",
+    "prior_rho",
+]
 
-_KNOWN = ("composition", "paper")
+ATTAINED_DOWN = 1.0 - 1e-12
+"""What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,89 @@ class Table:
         return "\n".join(aligned(rows, right=(1, 2)))
 
 
+class Point(NamedTuple):
+    """What one accountant proves of a run: a tradeoff function, or rho-zCDP, or nothing."""
+
+    theorem: str = ""
+    f: TradeoffFunction | None = None
+    mu: float | None = None
+    rho: float | None = None
+    note: str = ""  # why it proves nothing
+
+    def epsilon(self, delta: float) -> float | None:
+        if self.rho is not None:
+            return zcdp_epsilon(self.rho, delta).epsilon
+        return None if self.f is None else self.f.epsilon(delta)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A run and its losses under every accountant, each of which is asked once."""
+
+    run: Run
+    geometry: Geometry
+    delta: float
+
+    def point(self, name: str) -> Point:
+        """What the accountant of this name proves."""
+        try:
+            return _ACCOUNTANTS[name](self)
+        except UnmetHypothesis as unmet:
+            return Point(note=str(unmet))
+
+    @cached_property
+    def best(self) -> Certificate:
+        """The tightest certificate there is; composition where no other theorem admits the run."""
+        return best_certificate(self.run, self.geometry, self.delta)
+
+    @cached_property
+    def _known(self) -> tuple[Bound, ...]:
+        return evaluate(self.run, self.geometry, "paper", delta=self.delta).found
+
+    def _tightest(self, family: str) -> Point:
+        found = [bound for bound in self._known if bound.family == family]
+        if not found:
+            return Point(note="no theorem applies")
+        if isinstance(self.run, NoisySGD):
+            best = tightest(found, self.run, self.geometry, self.delta)
+        elif all(bound.mu is not None for bound in found):
+            best = min(found, key=lambda bound: bound.mu or 0.0)
+        else:
+            best = min(found, key=lambda bound: bound.f.epsilon(self.delta))
+        return Point(best.name, best.f, best.mu)
+
+    def _prior(self) -> Point:
+        """[YS22], converted by all four formulas."""
+        theorem = "[YS22, Thm D.6]" if isinstance(self.run, NoisyGD) else "[YS22, Thm 3.3]"
+        return Point(theorem, rho=prior_rho(self.run, self.geometry))
+
+    def _best(self) -> Point:
+        return Point(self.best.bound, self.best.f, self.best.mu)
+
+    def _lower(self) -> Point:
+        lower = attained_mu(self.run, self.geometry)
+        if lower is None:
+            return Point(note="not known for this class")
+        exact = isinstance(self.run, ExponentialMechanism)
+        return Point("two Gaussians" if exact else "Theorem B5", GaussianTradeoff(lower), lower)
+
+
+_ACCOUNTANTS: dict[str, Callable[[Compared], Point]] = {
+    "composition": lambda compared: compared._tightest("composition"),
+    "prior Renyi": Compared._prior,
+    "paper": lambda compared: compared._tightest("paper"),
+    "best": Compared._best,
+    "lower bound": Compared._lower,
+}
+CURVES = tuple(_ACCOUNTANTS)
+"""The names of the accountants, from the loosest idea to the best bound, and of the lower bound."""
+
+
+def kind_of(name: str) -> str:
+    """`attained` for the lower bound, `certified` for all others."""
+    return "attained" if name == "lower bound" else CERTIFIED
+
+
 def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
     """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
 
@@ -75,35 +172,23 @@ def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
     [30.51, 5.82, 4.34, 4.34, 4.34]
     """
     delta = delta_in(delta)
-    best = best_certificate(run, geometry, delta)
-    warn_of_last_batch(best, delta)
-    known = evaluate(run, geometry, "paper", delta=delta).found
-    if isinstance(run, NoisySGD):
-        # one of each family, composed to an accuracy that can be had
-        kinds = [[bound for bound in known if bound.family == kind] for kind in _KNOWN]
-        known = tuple(tightest(kind, run, geometry, delta) for kind in kinds if kind)
-    rows = [
-        _family("composition", known, delta),
-        _prior(run, geometry, delta),
-        _family("paper", known, delta),
-        Row("best", best.bound, best.epsilon(delta), best.mu, best.kind),
-    ]
-    lower = attained_mu(run, geometry)
-    if lower is None:
-        rows.append(Row("lower bound", "", None, None, "attained", "not known for this class"))
-    else:
-        # rounded down: no bound of this class can be below it
-        epsilon = GaussianTradeoff(lower).epsilon(delta) * (1.0 - 1e-12)
-        name = "two Gaussians" if isinstance(run, ExponentialMechanism) else "Theorem B5"
-        rows.append(Row("lower bound", name, epsilon, lower, "attained"))
+    compared = Compared(run, geometry, delta)
+    warn_of_last_batch(compared.best, delta)
+    rows = []
+    for name in CURVES:
+        point = compared.point(name)
+        epsilon = point.epsilon(delta)
+        if name == "lower bound" and epsilon is not None:
+            epsilon *= ATTAINED_DOWN
+        rows.append(Row(name, point.theorem, epsilon, point.mu, kind_of(name), point.note))
     return Table(delta, tuple(rows))
 
 
 def best_certificate(run: Run, geometry: Geometry, delta: float) -> Certificate:
-    """The tightest certificate there is; composition where no other theorem admits the run.
+    """`certify`, or `certify(..., bounds="composition")` where nothing else admits the run.
 
-    `certify` refuses a learning rate above 2/smoothness unless it is asked for composition. Here
-    all bounds are asked for, and composition is one of them.
+    That is a learning rate above 2/smoothness, which `certify` refuses unless it is asked for
+    composition.
     """
     try:
         return certify(run, geometry, delta=delta)
@@ -113,25 +198,6 @@ def best_certificate(run: Run, geometry: Geometry, delta: float) -> Certificate:
         return certify(run, geometry, bounds="composition", delta=delta)
     except UnmetHypothesis:
         raise refused from None
-
-
-def _family(family: str, known: tuple[Bound, ...], delta: float) -> Row:
-    """The best bound of one family alone."""
-    found = [bound for bound in known if bound.family == family]
-    if not found:
-        return Row(family, "", None, None, "certified", "no theorem applies")
-    best = min(found, key=lambda bound: bound.f.epsilon(delta))
-    return Row(family, best.name, best.f.epsilon(delta), best.mu, "certified")
-
-
-def _prior(run: Run, geometry: Geometry, delta: float) -> Row:
-    """[YS22], converted by all four formulas."""
-    try:
-        rho = prior_rho(run, geometry)
-    except UnmetHypothesis as unmet:
-        return Row("prior Renyi", "", None, None, "certified", str(unmet))
-    name = "[YS22, Thm D.6]" if isinstance(run, NoisyGD) else "[YS22, Thm 3.3]"
-    return Row("prior Renyi", name, zcdp_epsilon(rho, delta).epsilon, None, "certified")
 
 
 def prior_rho(run: Run, geometry: Geometry) -> float:

@@ -6,32 +6,25 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shiftdp._checks import Array, choice, delta_in, number_in
-from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
-from shiftdp._kinds import CERTIFIED
 from shiftdp._printed import aligned, column
-from shiftdp.fdp import Mixture
 from shiftdp.fdp.functions.many_mixtures import is_gaussian_mixture, mixture_epsilons
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
 from shiftdp.fdp.renyi.conversions import zcdp_epsilons
-from shiftdp.last_iterate.attained import attained_mu
-from shiftdp.last_iterate.certification import certify, evaluate
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyGD, NoisySGD, Run
-from shiftdp.privacy.comparison import compare, prior_rho
+from shiftdp.last_iterate.runs import Run
+from shiftdp.privacy.comparison import ATTAINED_DOWN, CURVES, Compared, Point, kind_of
 from shiftdp.privacy.parameters import parameters_of, with_parameter
 
 __all__ = ["CURVES", "Curve", "Frontier", "frontier"]
-
-CURVES = ("composition", "prior Renyi", "paper", "best", "lower bound")
-"""The names of the curves, as in `compare`."""
 
 _LABELS = {
     "epochs": "epochs",
@@ -48,7 +41,6 @@ _LABELS = {
     "diameter": "diameter D",
 }
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
-_LOWERED = 1.0 - 1e-12  # as `compare` rounds what is attained
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,176 +200,39 @@ def frontier(
     if not points:
         raise InvalidInput("values", points, "is empty", f"give some values of {parameter}")
     settings = [with_parameter(run, geometry, parameter, value) for value in points]
-    made = _stochastic if isinstance(run, NoisySGD) else _closed
-    found = made(settings, delta, wanted)
-    return Frontier(
-        parameter,
-        _LABELS[parameter],
-        np.array(points, dtype=np.float64),
-        delta,
-        run,
-        geometry,
-        found,
-    )
+    compared = [Compared(*setting, delta) for setting in settings]
+    found = tuple(_curve(name, [one.point(name) for one in compared], delta) for name in wanted)
+    values = np.array(points, dtype=np.float64)
+    return Frontier(parameter, _LABELS[parameter], values, delta, run, geometry, found)
 
 
-@dataclass
-class _Draft:
-    """A curve in the making: conversions to epsilon wait, to be computed all together."""
-
-    name: str
-    kind: str
-    epsilon: list[float]
-    mu: list[float]
-    theorems: list[str]
-    notes: list[str]
-    # what waits as well, by position
-    rho: dict[int, float] = field(default_factory=dict)
-    mixtures: dict[int, Mixture] = field(default_factory=dict)
-
-    def add(
-        self, theorem: str = "", epsilon: float = math.nan, mu: float = math.nan, note: str = ""
-    ) -> None:
-        self.epsilon.append(epsilon)
-        self.mu.append(mu)
-        self.theorems.append(theorem)
-        self.notes.append(note)
-
-    def finished(self, delta: float) -> Curve:
-        epsilon, mu = np.array(self.epsilon), np.array(self.mu)
-        waiting = np.isnan(epsilon) & ~np.isnan(mu)
-        if waiting.any():
-            side = _LOWERED if self.kind == "attained" else 1.0
-            deltas = np.full(int(waiting.sum()), delta)
-            exact = gaussian_epsilon_array(mu[waiting], deltas)
-            epsilon[waiting] = exact * (1.0 + RELATIVE_ERROR) * side
-        if self.rho:
-            epsilon[[*self.rho]] = zcdp_epsilons(np.array([*self.rho.values()]), delta)
-        if self.mixtures:
-            epsilon[[*self.mixtures]] = mixture_epsilons([*self.mixtures.values()], delta)
-        for array in (epsilon, mu):
-            array.flags.writeable = False
-        return Curve(self.name, self.kind, epsilon, mu, tuple(self.theorems), tuple(self.notes))
+def _curve(name: str, points: Sequence[Point], delta: float) -> Curve:
+    epsilon = _epsilons(points, delta) * (ATTAINED_DOWN if name == "lower bound" else 1.0)
+    mu = np.array([math.nan if point.mu is None else point.mu for point in points])
+    for array in (epsilon, mu):
+        array.flags.writeable = False
+    theorems, notes = zip(*((point.theorem, point.note) for point in points), strict=True)
+    return Curve(name, kind_of(name), epsilon, mu, theorems, notes)
 
 
-def _closed(
-    settings: Sequence[tuple[Run, Geometry]], delta: float, wanted: tuple[str, ...]
-) -> tuple[Curve, ...]:
-    """Runs with closed forms: bounds one by one, conversions to epsilon all at once."""
-    drafts = {name: _draft(name) for name in wanted}
-    for run, geometry in settings:
-        if {"composition", "paper"} & drafts.keys():
-            _families(drafts, run, geometry, delta)
-        if "prior Renyi" in drafts:
-            _prior(drafts["prior Renyi"], run, geometry)
-        if "best" in drafts:
-            _best(drafts["best"], run, geometry, delta)
-        if "lower bound" in drafts:
-            _lower(drafts["lower bound"], run, geometry)
-    return tuple(draft.finished(delta) for draft in drafts.values())
-
-
-def _draft(name: str) -> _Draft:
-    return _Draft(name, "attained" if name == "lower bound" else CERTIFIED, [], [], [], [])
-
-
-def _families(drafts: dict[str, _Draft], run: Run, geometry: Geometry, delta: float) -> None:
-    try:
-        known = evaluate(run, geometry, "paper", delta=delta).found
-        problem = "no theorem applies"
-    except UnmetHypothesis as unmet:
-        known, problem = (), str(unmet)
-    for family in {"composition", "paper"} & drafts.keys():
-        bounds = [bound for bound in known if bound.family == family]
-        if not bounds:
-            drafts[family].add(note=problem)
-            continue
-        if all(bound.mu is not None for bound in bounds):
-            best = min(bounds, key=lambda bound: bound.mu or 0.0)
-            drafts[family].add(best.name, mu=math.nan if best.mu is None else best.mu)
-            continue
-        epsilons = [bound.f.epsilon(delta) for bound in bounds]
-        i = int(np.argmin(epsilons))
-        mu = bounds[i].mu
-        drafts[family].add(bounds[i].name, epsilons[i], math.nan if mu is None else mu)
-
-
-def _prior(draft: _Draft, run: Run, geometry: Geometry) -> None:
-    try:
-        rho = prior_rho(run, geometry)
-    except UnmetHypothesis as unmet:
-        draft.add(note=str(unmet))
-        return
-    name = "[YS22, Thm D.6]" if isinstance(run, NoisyGD) else "[YS22, Thm 3.3]"
-    draft.add(name)
-    draft.rho[len(draft.epsilon) - 1] = rho
-
-
-def _best(draft: _Draft, run: Run, geometry: Geometry, delta: float) -> None:
-    """The certificate."""
-    try:
-        certificate = certify(run, geometry, delta=delta)
-    except UnmetHypothesis as unmet:
-        draft.add(note=str(unmet))
-        return
-    f = certificate.f
-    if certificate.mu is not None:
-        draft.add(certificate.bound, mu=certificate.mu)
-    elif is_gaussian_mixture(f):
-        draft.add(certificate.bound)
-        draft.mixtures[len(draft.epsilon) - 1] = f
-    else:
-        draft.add(certificate.bound, f.epsilon(delta))
-
-
-def _lower(draft: _Draft, run: Run, geometry: Geometry) -> None:
-    try:
-        lower = attained_mu(run, geometry)
-    except UnmetHypothesis as unmet:
-        draft.add(note=str(unmet))
-        return
-    if lower is None:
-        draft.add(note="not known for this class")
-    else:
-        draft.add("two Gaussians" if not hasattr(run, "steps") else "Theorem B5", mu=lower)
-
-
-def _stochastic(
-    settings: Sequence[tuple[Run, Geometry]], delta: float, wanted: tuple[str, ...]
-) -> tuple[Curve, ...]:
-    """NoisySGD: what is not asked for is not searched."""
-    drafts = {name: _draft(name) for name in wanted}
-    for run, geometry in settings:
-        if "paper" in drafts:
-            _table(drafts, run, geometry, delta)
-            continue
-        for name, draft in drafts.items():
-            if name in ("prior Renyi", "lower bound"):
-                note = "is not covered by [YS22]" if name == "prior Renyi" else "not known"
-                draft.add(note=note)
-                continue
-            try:
-                bounds: Any = "composition" if name == "composition" else "best"
-                certificate = certify(run, geometry, bounds=bounds, delta=delta)
-            except UnmetHypothesis as unmet:
-                draft.add(note=str(unmet))
-                continue
-            mu = math.nan if certificate.mu is None else certificate.mu
-            draft.add(certificate.bound, certificate.epsilon(delta), mu)
-    return tuple(draft.finished(delta) for draft in drafts.values())
-
-
-def _table(drafts: dict[str, _Draft], run: Run, geometry: Geometry, delta: float) -> None:
-    try:
-        table = compare(run, geometry, delta=delta)
-    except UnmetHypothesis as unmet:
-        for draft in drafts.values():
-            draft.add(note=str(unmet))
-        return
-    for name, draft in drafts.items():
-        row = table[name]
-        epsilon, mu = (math.nan if x is None else x for x in (row.epsilon, row.mu))
-        draft.add(row.bound, epsilon, mu, row.note)
+def _epsilons(points: Sequence[Point], delta: float) -> Array:
+    """The epsilon of each point; those of one kind are converted all at once, which is quicker."""
+    epsilon = np.full(len(points), math.nan)
+    mu = {i: point.mu for i, point in enumerate(points) if point.mu is not None}
+    rho = {i: point.rho for i, point in enumerate(points) if point.rho is not None}
+    others = {i: point.f for i, point in enumerate(points) if point.f is not None and i not in mu}
+    mixtures = {i: f for i, f in others.items() if is_gaussian_mixture(f)}
+    if mu:
+        deltas = np.full(len(mu), delta)
+        exact = gaussian_epsilon_array(np.array([*mu.values()]), deltas)
+        epsilon[[*mu]] = exact * (1.0 + RELATIVE_ERROR)
+    if rho:
+        epsilon[[*rho]] = zcdp_epsilons(np.array([*rho.values()]), delta)
+    if mixtures:
+        epsilon[[*mixtures]] = mixture_epsilons([*mixtures.values()], delta)
+    for i in others.keys() - mixtures.keys():
+        epsilon[i] = others[i].epsilon(delta)
+    return epsilon
 
 
 def _value(parameter: str, value: Any) -> float:
