@@ -129,7 +129,9 @@ def calibrate_noise(
     >>> round(calibrate_noise(run, geometry, epsilon=1.0, delta=1e-5).noise, 6)
     0.037026
     """
-    noise = _own(run, "noise", "has no noise of its own", "calibrate the learning rate")
+    noise = _own(
+        run, "noise", "has no noise of its own", "calibrate the learning rate, or the geometry"
+    )
     if geometry.sensitivity == 0.0:
         raise InvalidInput(
             "sensitivity", 0.0, "leaks nothing: any noise meets any budget", "keep the noise"
