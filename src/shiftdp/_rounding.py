@@ -9,8 +9,8 @@ only (the two verifiers, for instance) is named and explained there.
 most `UNIT = 2^-53`: one rounding. A function of the C library (`exp`, `log`, `expm1`, `log1p`,
 `erf`) is off by at most one unit in the last place, `ULP`, which counts as two. Terms of one sign
 are added without amplifying the errors of the terms. So a value that took k roundings is a bound
-once it is multiplied by 1 + (k + 1) UNIT, the last one paying for that product. The margins below
-are named by how many roundings they pay for.
+once it is multiplied by 1 + (k + 2) UNIT: one more pays for that product, and one for the products
+of errors. The margins below are named by their sizes in roundings.
 """
 
 from __future__ import annotations
