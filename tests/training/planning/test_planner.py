@@ -4,17 +4,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
 from shiftdp.training import Huber, Logistic, SmoothedHinge, Softmax
-from shiftdp.training.planning.overrides import Overrides
 from shiftdp.training.planning.planner import plan_for
-from shiftdp.training.planning.problem import Problem
-from shiftdp.training.planning.utility import Reference
+from shiftdp.training.planning.problem import Overrides, Problem
 from tests.effort import effort
 
 DIGITS = Problem(
@@ -215,31 +212,6 @@ def test_the_plan_says_what_and_why() -> None:
     for word in ("algorithm", "noise", "learning_rate", "clip", "foretold", "optimisation"):
         assert word in text
     assert "epsilon=1 at delta=1e-05" in text
-
-
-def test_equal_steps_in_closed_form_are_those_of_the_recursion() -> None:
-    reference = Reference(directions=20, norm_bound=2.0, slope=0.5, reach=12.0, outputs=3)
-    rates = np.array([0.01, 1.0, 5.0])
-    noise, l2 = np.array([0.1, 0.2, 0.3]), np.array([0.0, 0.01, 0.1])
-    sampling = np.array([0.0, 0.01, 0.02])
-    quick = reference.predict(rates[:, None], 50, noise, l2, sampling)
-    slow = reference.predict(np.tile(rates[:, None], 50), 50, noise, l2, sampling)
-    for one, two in zip(quick, slow, strict=True):
-        assert vars(one) == pytest.approx(vars(two), rel=1e-9, abs=1e-12)
-
-
-def test_the_prediction_is_the_error_of_a_simulated_descent() -> None:
-    """One direction: the squared score error of many simulated runs, in three parts."""
-    reference = Reference(directions=1, norm_bound=1.0, slope=1.0, reach=2.0)
-    eta, sigma, m, t = 0.3, 0.4, 0.1, 25
-    (foretold,) = reference.predict(np.array([[eta]]), t, np.array([sigma]), np.array([m]))
-    rng = np.random.default_rng(0)
-    best, w = 2.0, np.zeros(200_000)
-    for _ in range(t):
-        w -= eta * (0.5 * (w - best) + m * w + sigma * rng.standard_normal(w.size))
-    # the share of the error of w = 0; sampling error is below 1 % of it
-    assert foretold.total == pytest.approx(np.mean((w - best) ** 2) / best**2, rel=0.02)
-    assert foretold.regularisation == pytest.approx((0.1 / 0.6) ** 2)
 
 
 @pytest.mark.parametrize("algorithm", ["gd", "cgd", "sgd", None])

@@ -1,4 +1,4 @@
-"""The data of a run, checked before any work, with what a step needs of each record."""
+"""The data of a run, checked before the first step: features, targets, and clipping limits."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Records", "prepare"]
 
-_UNIT = 2.0**-53
+_UNIT = 2.0**-53  # the relative error of one rounding in float64
 
 
 @dataclass(frozen=True, repr=False)
 class Records:
-    """Feature vectors within their bound; targets; the longest residual each record may have."""
+    """The records of a run.
+
+    Args:
+        rows: the feature vectors, none longer than the plan's bound.
+        targets: the labels or numbers, in the form that the loss wants.
+        limits: the norm that the residual of each record is clipped to; None without clipping.
+    """
 
     rows: BoundedRows
     targets: NDArray[Any]
@@ -30,7 +36,7 @@ class Records:
 
 
 def prepare(plan: Plan, X: Any, y: Any) -> Records:
-    """The records of a plan, or one error that tells nothing of their values."""
+    """Check the data that a plan is to run on; an error names shapes and types, never a value."""
     rows = bounded_rows(X, plan.feature_bound)
     n, d = rows.shape
     if n != plan.run.n:
@@ -57,7 +63,11 @@ def prepare(plan: Plan, X: Any, y: Any) -> Records:
 
 
 def _limits(plan: Plan, norms: NDArray[np.float64]) -> Floats | None:
-    """kappa = clip/|x| for each record, less what rounding may add to the norm of a residual."""
+    """The limit clip/|x| for the residual of each record: its gradient has the norm |g| |x|.
+
+    It is made smaller by what rounding may add to the norm of a computed residual, so that no
+    computed gradient is longer than the clip.
+    """
     if plan.residual_clip is None:
         return None
     if plan.intercept:

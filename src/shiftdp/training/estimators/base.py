@@ -32,10 +32,9 @@ from shiftdp.training.estimators.inputs import (
     table_type,
 )
 from shiftdp.training.losses.base import Loss, described
-from shiftdp.training.planning.overrides import Overrides
 from shiftdp.training.planning.planned import Planned
 from shiftdp.training.planning.planner import plan_for
-from shiftdp.training.planning.problem import Problem
+from shiftdp.training.planning.problem import Overrides, Problem
 
 try:
     from sklearn.base import BaseEstimator

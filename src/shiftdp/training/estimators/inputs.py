@@ -55,7 +55,7 @@ _KNOWN = [
 
 
 def quietly(check: Callable[[], Answer], X: Any, y: Any = None) -> Answer:
-    """What a check of other software returns; what it refuses is told without any entry.
+    """What a check of other software returns; its errors are raised anew without any entry.
 
     Sums and conversions in it may overflow, which is no fault of finite data: nothing warns.
     """
@@ -65,12 +65,12 @@ def quietly(check: Callable[[], Answer], X: Any, y: Any = None) -> Answer:
     except (ShiftdpError, Warning):
         raise
     except Exception as error:
-        problem = _retold(error, X, y)
+        problem = _without_entries(error, X, y)
     # outside of the handler, so that the new exception does not lead to the old one
     raise problem
 
 
-def _retold(error: Exception, X: Any, y: Any) -> Exception:
+def _without_entries(error: Exception, X: Any, y: Any) -> Exception:
     text = str(error)
     for pattern in _KNOWN:
         found = pattern.match(text)
@@ -143,7 +143,7 @@ def _not_numbers(name: str, given: Any) -> InvalidInput:
 
 
 def labels_of(y: Any, *, numbers: bool = False) -> Any:
-    """Labels with one type for all, which no single one of them decides.
+    """Labels of one type, which no single label decides.
 
     Args:
         y: an array, a column of a data frame, or a list.

@@ -21,8 +21,7 @@ from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Oversized
-from shiftdp.training.planning.overrides import Algorithm
-from shiftdp.training.planning.problem import COMPUTE
+from shiftdp.training.planning.problem import COMPUTE, Algorithm
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
 from sklearn.metrics import r2_score  # isort: skip

@@ -22,6 +22,8 @@ __all__ = ["Floats", "Loss", "described", "real_numbers", "real_vector", "scale_
 Floats = NDArray[Any]
 """An array of float64."""
 
+_GOOD_LOGIT = 12.0
+
 
 class Loss(ABC):
     """A loss of a linear model. Frozen; only arrays that are passed in are written to."""
@@ -45,6 +47,17 @@ class Loss(ABC):
     def least_limit(self) -> float:
         """The least limit that a residual can be clipped to with the accuracy that is certified."""
         return 0.0
+
+    @property
+    def initial_residual(self) -> float:
+        """The norm of the gradient at scores of 0, where every record begins; `slope` if that is
+        as long as any. The planner clips below it."""
+        return self.slope
+
+    @property
+    def good_score(self) -> float:
+        """How large the scores of a good model are: logits that tell classes apart for good."""
+        return _GOOD_LOGIT
 
     @abstractmethod
     def targets(self, y: Any) -> NDArray[Any]:

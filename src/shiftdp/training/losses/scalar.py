@@ -40,6 +40,10 @@ class Logistic(Loss):
     def curvature(self) -> float:
         return 0.25
 
+    @property
+    def initial_residual(self) -> float:
+        return 0.5
+
     def targets(self, y: Any) -> NDArray[Any]:
         return np.asarray(np.maximum(signs(y), 0.0))
 
@@ -118,6 +122,10 @@ class Huber(Loss):
     def curvature(self) -> float:
         return 1.0
 
+    @property
+    def good_score(self) -> float:
+        return self.slope
+
     def targets(self, y: Any) -> NDArray[Any]:
         return real_numbers("y", y)
 
@@ -157,6 +165,10 @@ class ClippedSquared(Loss):
     @property
     def curvature(self) -> float:
         return 1.0
+
+    @property
+    def good_score(self) -> float:
+        return self.slope
 
     def targets(self, y: Any) -> NDArray[Any]:
         return real_numbers("y", y)

@@ -49,6 +49,10 @@ class Softmax(Loss):
         return 0.5
 
     @property
+    def initial_residual(self) -> float:
+        return math.sqrt(1.0 - 1.0 / self.classes)
+
+    @property
     def least_limit(self) -> float:
         return LEAST
 

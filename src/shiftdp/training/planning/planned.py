@@ -8,8 +8,7 @@ from typing import Any
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.plan import Plan
-from shiftdp.training.planning.overrides import Overrides
-from shiftdp.training.planning.problem import Problem
+from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.utility import Prediction
 
 __all__ = ["Planned", "reasons_for"]
@@ -114,7 +113,7 @@ def reasons_for(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, st
             "plain": "scales long gradients down, which composition covers",
         }.get(plan.clipping, ""),
         "clip": (
-            f"half of what a record pulls with at the start, {problem.residual:.3g} R"
+            f"half of what a record pulls with at the start, {problem.loss.initial_residual:.3g} R"
             if plan.clip is not None
             else "the loss has bounded gradients"
         ),

@@ -1,14 +1,16 @@
-"""What a planner may know: public numbers about a training problem, and the privacy asked for."""
+"""What a planner is given: public numbers about a training problem, the privacy asked for, and what
+the user has chosen of the run already."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from shiftdp._checks import (
     DATA_GREATEST,
     DATA_LEAST,
+    RIDGE_GREATEST,
     choice,
     count,
     finite,
@@ -16,17 +18,17 @@ from shiftdp._checks import (
     number_in,
 )
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 from shiftdp.training.losses.base import Loss
-from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic
-from shiftdp.training.losses.softmax import Softmax
 
-__all__ = ["COMPUTE", "Problem"]
+__all__ = ["COMPUTE", "Algorithm", "Overrides", "Problem"]
 
 COMPUTE = 1e11
-"""Multiplications of a run unless told: seconds on one core, a minute at most."""
+"""Multiplications that a run takes unless the user says otherwise: seconds on one core, a minute at
+most."""
 
-_REACH = 12.0  # logits that tell classes apart for good
 _LONGEST = 200  # passes over the data; more gain nothing that benchmarks/utility.py could see
 
 
@@ -95,18 +97,92 @@ class Problem:
         """R, with the constant."""
         return math.hypot(self.feature_bound, 1.0) if self.intercept else self.feature_bound
 
-    @property
-    def residual(self) -> float:
-        """The derivative of the loss at scores of 0: what every record pulls with at the start."""
-        if isinstance(self.loss, Logistic):
-            return 0.5
-        if isinstance(self.loss, Softmax):
-            return math.sqrt(1.0 - 1.0 / self.loss.classes)
-        return self.loss.slope
+
+Algorithm = Literal["gd", "cgd", "sgd"]
+
+_ALGORITHM_OF = {"order": "cgd", "last_batch": "cgd", "sampling": "sgd"}
+"""Choices that only one algorithm has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """What the user has chosen; None leaves it to the planner.
+
+    Args:
+        algorithm: `gd` (full batches), `cgd` (batches in turn) or `sgd` (random batches).
+        order: of cyclic batches.
+        last_batch: what cyclic batches do with records that do not fill one. The planner takes
+            `divide_by_b`, so that a record weighs the same wherever it is.
+        sampling: of random batches.
+        batch_size: how many records a batch has.
+        epochs: passes over the data.
+        learning_rate: the same at every step.
+        l2: the ridge.
+        noise: on the mean gradient; refused if it does not meet the budget.
+        clip: the norm that gradients are clipped to; `math.inf` for none.
+        bounds: which theorems the certificate may use.
+    """
+
+    algorithm: Algorithm | None = None
+    order: Order | None = None
+    last_batch: LastBatch | None = None
+    sampling: Sampling | None = None
+    batch_size: int | None = None
+    epochs: float | None = None
+    learning_rate: float | None = None
+    l2: float | None = None
+    noise: float | None = None
+    clip: float | None = None
+    bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        words = {
+            "algorithm": Algorithm,
+            "order": Order,
+            "last_batch": LastBatch,
+            "sampling": Sampling,
+            "bounds": Bounds,
+        }
+        for name, known in words.items():
+            if getattr(self, name) is not None:
+                choice(name, getattr(self, name), get_args(known))
+        if self.epochs is not None:
+            object.__setattr__(self, "epochs", finite("epochs", self.epochs, 0.0, open_low=True))
+        for name in ("learning_rate", "noise"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, magnitude(name, getattr(self, name)))
+        if self.l2 is not None:
+            object.__setattr__(
+                self, "l2", magnitude("l2", self.l2, greatest=RIDGE_GREATEST, zero=True)
+            )
+        if self.batch_size is not None:
+            object.__setattr__(self, "batch_size", count("batch_size", self.batch_size, 1))
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        """Refuse choices that belong to another algorithm than the one that is chosen."""
+        given = {
+            name: algorithm
+            for name, algorithm in _ALGORITHM_OF.items()
+            if getattr(self, name) is not None
+        }
+        for name, algorithm in given.items():
+            if self.algorithm not in (None, algorithm):
+                raise InvalidInput(
+                    name,
+                    getattr(self, name),
+                    f"is no choice of algorithm={self.algorithm!r}",
+                    "leave one of the two out",
+                )
+        if len(self.named) > 1:
+            values = tuple(getattr(self, name) for name in given)
+            raise InvalidInput(", ".join(given), values, "exclude each other", "give one")
 
     @property
-    def reach(self) -> float:
-        """The scores of a good model: logits for classes, the width of the loss for numbers."""
-        if isinstance(self.loss, (Huber, ClippedSquared)):
-            return self.loss.slope
-        return _REACH
+    def named(self) -> set[str]:
+        """The algorithms that the other choices belong to."""
+        return {
+            algorithm
+            for name, algorithm in _ALGORITHM_OF.items()
+            if getattr(self, name) is not None
+        }

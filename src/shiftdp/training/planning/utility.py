@@ -1,4 +1,4 @@
-"""How good a private run will be, foretold from public numbers: its error on a reference problem.
+"""How good a private run will be, predicted from public numbers: its error on a reference problem.
 
 The reference is a linear model whose features spread over directions j = 1, 2, ... with shares
 lambda_j ~ 1/j of their squared norm R^2, and whose best scores have the energy q_j ~ j^-1.5 in
@@ -28,14 +28,14 @@ from shiftdp._checks import Array
 
 __all__ = ["Prediction", "Reference"]
 
-_SHARES = 1.0
-_ENERGIES = 1.5
-_MOST = 64  # directions; more are joined to groups
+_SHARES = 1.0  # the power of 1/j in lambda_j
+_ENERGIES = 1.5  # the power of 1/j in q_j
+_MOST_GROUPS = 64  # of directions that are treated alike
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The parts of the error that is foretold, as shares of what a model of zeros has.
+    """The parts of the predicted error, as shares of what a model of zeros has.
 
     >>> Prediction(noise=0.1, optimisation=0.2, regularisation=0.0).total
     0.30000000000000004
@@ -72,7 +72,9 @@ class Reference:
     def _groups(self) -> tuple[Array, Array, Array]:
         """lambda, its weight, and q of groups of directions."""
         d = self.directions
-        edges = np.unique(np.round(np.geomspace(1, d + 1, min(_MOST, d) + 1)).astype(np.int64))
+        edges = np.unique(
+            np.round(np.geomspace(1, d + 1, min(_MOST_GROUPS, d) + 1)).astype(np.int64)
+        )
         counts = np.diff(edges).astype(np.float64)
         middle = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
         shares, energies = middle**-_SHARES, middle**-_ENERGIES
@@ -118,7 +120,7 @@ class Reference:
         if sampling is not None:
             drawn = (self.slope * self.norm_bound) ** 2 / self.outputs * sampling
             variance = variance + drawn[:, None] * shares
-        with np.errstate(all="ignore"):  # a run that diverges is foretold to err without end
+        with np.errstate(all="ignore"):  # a run that diverges has an infinite error
             kept, squares = (
                 _equal(rates, rate, steps) if rates.shape[1] == 1 else _each(rates, rate)
             )
