@@ -16,7 +16,7 @@ __all__ = ["Comparison", "dominates"]
 _ROUNDING = 1e-12  # more than any value of f is rounded down by
 _START = 128  # points of the first grid towards each end
 _ROUNDS = 40  # halvings of cells: 2^-40 is below the tolerance
-_MOST_CELLS = 200_000  # cells at once, beyond which nothing is shown
+_MOST_CELLS = 200_000  # at once; with more the comparison gives up
 _TOLERANCE = 1e-9  # by how much f may be below g if nothing else is asked for
 _NEAREST, _NEAR = 1e-300, 1e-12  # alpha at which two grids towards 0 begin, very fine and fine
 
@@ -78,7 +78,7 @@ def dominates(
 
 
 def _grid() -> Array:
-    """Points that crowd towards 0 and 1, where tradeoff curves bend."""
+    """A grid on [0, 1] that is finest near the ends, where tradeoff functions bend most."""
     tiny, small = np.geomspace(_NEAREST, _NEAR, 2 * _START), np.geomspace(_NEAR, 0.5, _START)
     return np.unique(np.concatenate([[0.0], tiny, small, 1.0 - small, [1.0]]))
 
@@ -86,10 +86,10 @@ def _grid() -> Array:
 def _proved(
     f: TradeoffFunction, g: TradeoffFunction, left: Array, right: Array, tolerance: float
 ) -> NDArray[np.bool_]:
-    """Cells where a supporting line of f clears the chord of g at both ends."""
+    """Cells where f >= g - tolerance is proved: a supporting line of f lies above a chord of g."""
     high_left, high_right = g._beta(left) + _ROUNDING, g._beta(right) + _ROUNDING
     f_left, f_right = f._beta(left), f._beta(right)
-    # f decreases: its value at the right end is a bound on the whole cell, enough near kinks
+    # near kinks: f decreases, so on the whole cell it is at least its value at the right end
     flat = f_right + tolerance >= high_left
     with np.errstate(divide="ignore"):
         slope = np.maximum((f_left - f_right) / (right - left), NOT_ZERO)

@@ -71,11 +71,12 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
 
 
 def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
-    """The same for many alpha at once, where profiles have no kinks but at eps = 0.
+    """The same for many alpha at once, where profiles are smooth everywhere but at eps = 0.
 
-    The line of eps touches f where alpha = P(loss > eps), and the line of -eps, by the inverse's
-    loss, where 1 - alpha = Q(loss > eps). Both are known from the differences between the points of
-    a table, so the eps for an alpha is; what it is off by counts by its square.
+    The line of eps touches f at alpha = P(loss > eps), and the line of -eps at
+    1 - alpha = Q(loss > eps) of the loss of the inverse. Both probabilities are tabulated by
+    differences of the profile, so the best eps for an alpha is interpolated. Near the maximum an
+    error in eps costs f only its square.
 
     >>> from shiftdp.fdp.pairs.gaussian_profile import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
@@ -96,7 +97,7 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
 
 
 def smooth_tradeoff(f: TradeoffFunction, alpha: Array) -> Array:
-    """The same for a tradeoff function that knows its profile and its inverse."""
+    """The same for a tradeoff function, whose profile is not computed where it is negligible."""
     rarer = np.minimum(alpha, 1.0 - alpha)
     floor = max(_LEAST_FLOOR, _FLOOR_PART * float(rarer.min(where=rarer > 0.0, initial=1.0)))
     floor = min(floor, _LARGEST_FLOOR)
@@ -113,7 +114,7 @@ def smooth_tradeoff(f: TradeoffFunction, alpha: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """A profile at points from 0 to where it ends, and between them P and Q(loss > eps)."""
+    """A profile at points from 0 to where it ends, and P and Q(loss > eps) between them."""
 
     delta: Array
     middle: Array
@@ -134,14 +135,14 @@ class _Table:
         return cls(delta, middle, p_tail, q_tail, end)
 
     def where(self, tail: Array, goal: Array) -> Array:
-        """The eps at which a tail, which falls, passes the goal."""
+        """The eps at which a tail probability, which decreases in eps, equals the goal."""
         with np.errstate(divide="ignore"):
             level = np.maximum.accumulate(np.log(np.maximum(tail, NOT_ZERO))[::-1])
             found: Array = np.interp(np.log(goal), level, self.middle[::-1], self.end, 0.0)
         return found
 
 
-# --- lines below f; what is subtracted makes up for the roundings before it ---
+# --- lines below f, lowered by more than their rounding errors ---
 
 
 def _steep(e: Array, delta: Array, alpha: Array) -> Array:
@@ -155,7 +156,7 @@ def _flat(e: Array, inverse_delta: Array, alpha: Array) -> Array:
 
 
 def _finished(best: Array, delta: Profile, alpha: Array) -> Array:
-    """eps -> infinity decides at alpha = 0."""
+    """The supremum over eps: at alpha = 0 it is the limit for eps -> infinity, 1 - delta(inf)."""
     last = np.minimum(delta(np.full(alpha.shape, math.inf)), 1.0)
     best = np.where(alpha == 0.0, complement_down(last), best)
     return np.clip(best, 0.0, complement_down(alpha))

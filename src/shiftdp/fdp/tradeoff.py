@@ -60,7 +60,7 @@ class TradeoffFunction(ABC):
     def _beta(self, alpha: Array) -> Array:
         """f(alpha), never too large. By duality, unless a subclass knows better."""
         back = self.inverse()
-        # what is too small to be subtracted from 1 need not be known
+        # 1 - delta is the same float for all smaller deltas
         return tradeoff_from_profile(
             lambda e: self._delta_or(e, np.full(e.shape, _NOTHING)),
             lambda e: back._delta_or(e, np.full(e.shape, _NOTHING)),
@@ -74,7 +74,7 @@ class TradeoffFunction(ABC):
             return self._delta(epsilon) <= delta
 
         high = bracket_up(enough, np.ones(delta.shape))
-        # bisect where there is something to find; delta(inf) > delta has no answer but infinity
+        # where delta(inf) > delta, no eps is enough: the answer is infinity, without a search
         finite = np.isfinite(high)
         found = least(
             lambda e: enough(np.where(finite, e, math.inf)) | ~finite,
@@ -84,11 +84,11 @@ class TradeoffFunction(ABC):
         return np.where(finite, found, math.inf)
 
     def _delta_or(self, epsilon: Array, floor: Array) -> Array:
-        """The larger of delta(eps) and the floor: a subclass may save what lies below it."""
+        """max(delta(eps), floor). A subclass may save work where delta is clearly the smaller."""
         return np.maximum(self._delta(epsilon), floor)
 
     def _epsilon_or(self, delta: Array, floor: Array) -> Array:
-        """The larger of eps(delta) and the floor, likewise."""
+        """max(eps(delta), floor), likewise."""
         return np.maximum(self._epsilon(delta), floor)
 
     @property
@@ -104,23 +104,23 @@ class TradeoffFunction(ABC):
 
     @property
     def _smooth(self) -> bool:
-        """Whether a subclass knows its `_tangents`."""
+        """Whether `_tangents` can be asked; then no loss is infinite."""
         return False
 
     @property
     def _curved(self) -> bool:
-        """Whether the profile has no kinks but at eps = 0."""
+        """Whether the profile is smooth everywhere but at eps = 0."""
         return self._smooth
 
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
-        """delta(eps) and the slope P(loss > eps) = -d delta / d e^eps, for eps >= 0.
+        """delta(eps) and P(loss > eps) = -d delta / d e^eps, for eps >= 0.
 
-        The first too large by at most a relative 1e-11, the second right to that.
+        Both with a relative error of at most 1e-11, and delta never too small.
         """
         raise NoClosedForm(f"{self} does not know the slope of its profile")
 
     def _largest_loss(self) -> float:
-        """The largest finite privacy loss, where there is one and it has an atom; else infinity."""
+        """The largest finite privacy loss if it has positive probability, else infinity."""
         return math.inf
 
     def _log_moment(self, order: float) -> float:
@@ -155,7 +155,7 @@ class TradeoffFunction(ABC):
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def _join(self, product: Product, k: int) -> None:
-        """Enter a product k times: what this function is made of, or itself."""
+        """Enter a product k times: by the factors that f is a product of, or as a factor."""
         product.factor(self, k)
 
     # --- what users ask ---

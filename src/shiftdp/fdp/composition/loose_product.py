@@ -1,16 +1,16 @@
-"""Bounds on a product that need no grid: loose, but there are always some.
+"""Bounds on a product that need no grid: loose, but always available.
 
-Two of them, of which the smaller counts at each question.
+There are two, and each answer is the smaller of them.
 
-*Gaussians.* Every factor says by which Gaussian and failure it is bounded, f_i >= G(mu_i) (x)
-h_{q_i}, so the product is bounded by G(sqrt(sum k_i mu_i^2)) (x) h_q, 1 - q = prod (1 - q_i)^k_i.
+*Gaussians.* Every factor is bounded by a Gaussian and a failure, f_i >= G(mu_i) (x) h_{q_i}, so
+the product is bounded by G(sqrt(sum k_i mu_i^2)) (x) h_q, 1 - q = prod (1 - q_i)^k_i.
 
 *Moments.* Losses add up, so K(a) = log E_P[(dQ/dP)^a] of the product is the sum of those of its
 factors, and for every order a > 1 [BBG20, Thm 20]
 
     delta(eps) <= exp(K(a) - (a - 1) eps) (1 - 1/a)^(a-1) / a.
 
-Any orders give a bound; a fixed table of them is tried.
+Every order gives a bound; the best of a fixed table is taken.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LooseProduct:
         a, moment = self._moments
         if a.size == 0:
             return gaussian
-        # inf - inf is no number, and no bound
+        # an order at which inf - inf comes up gives no bound
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             scaled = np.multiply.outer(epsilon, a - 1.0)
             fixed = moment + (a - 1.0) * np.log1p(-1.0 / a) - np.log(a)

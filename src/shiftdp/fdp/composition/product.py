@@ -24,7 +24,7 @@ __all__ = ["Product", "compose", "power"]
 
 
 class Product:
-    """The normal form of a product, while it is being collected."""
+    """A product in normal form, to which factors are added one by one (see `_join`)."""
 
     def __init__(self) -> None:
         self.gaussians: list[tuple[float, int]] = []

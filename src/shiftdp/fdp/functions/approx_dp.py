@@ -58,7 +58,7 @@ class ApproxDPTradeoff(TradeoffFunction):
         rest = complement_down(np.asarray(self.budget_delta))
         shrink = math.exp(-self.budget_epsilon) if self.budget_epsilon < NORMAL_EXPONENT else 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            # e^eps alpha, which at alpha = 0 is 0 whatever eps
+            # e^eps alpha; 0 at alpha = 0 even where e^eps overflows
             cost = np.where(alpha > 0.0, alpha / shrink * _UP, 0.0)
         steep = np.where(cost > 0.0, (rest - cost) * _DOWN, rest)
         flat = shrink * (rest - alpha) * _DOWN
@@ -81,7 +81,7 @@ class ApproxDPTradeoff(TradeoffFunction):
         share = np.maximum(delta - d, 0.0) / (1.0 - d) * (1.0 + math.exp(-e))
         with np.errstate(divide="ignore"):
             epsilon = e + np.log1p(-np.minimum(share * _DOWN, 1.0)) * _DOWN
-        # the sum cancels
+        # the two terms may cancel: an error relative to e, not to the sum
         epsilon = np.minimum(epsilon + THREE_ROUNDINGS * e, e)
         epsilon = np.where(delta >= self._delta(np.zeros(1)), 0.0, np.maximum(epsilon, 0.0))
         return np.where(delta < d, math.inf, epsilon)

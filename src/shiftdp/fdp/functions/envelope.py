@@ -26,7 +26,7 @@ _ROUNDS, _PARTS = 10, 8  # refinements of the grid where a bridge of the envelop
 
 @dataclass(frozen=True)
 class Minimum(TradeoffFunction):
-    """min{f_1, f_2, ...}**, the largest tradeoff function below all: it is not known which holds.
+    """min{f_1, f_2, ...}**, the largest tradeoff function below all: any one of them may hold.
 
     Its profile is the largest of the profiles. [BSA24, Def cp]
 
@@ -73,7 +73,7 @@ class Minimum(TradeoffFunction):
 
     @cached_property
     def _known(self) -> dict[float, float]:
-        """What was answered: products are costly, and asked more than once."""
+        """Answers by delta: those of products are costly, and asked for more than once."""
         return {}
 
     @property
@@ -149,8 +149,12 @@ class Maximum(TradeoffFunction):
 
     @cached_property
     def _hull(self) -> tuple[Array, Array]:
-        """Points of the envelope, close together where it touches the smallest profile."""
-        # from where on no profile changes any more
+        """Points (eps, height) of the envelope, densest where it leaves the smallest profile.
+
+        A grid is refined where one profile takes over from another as the smallest, and where the
+        envelope begins or ends to bridge a gap between them.
+        """
+        # the eps beyond which all profiles are constant
         reach = 1.0
         for f in self.components:
             floor = f._delta(np.array([np.inf]))
@@ -164,10 +168,10 @@ class Maximum(TradeoffFunction):
                 break
             profiles = self._profiles(eps)
             which, height = profiles.argmin(axis=0), profiles.min(axis=0)
-            # whether the smallest is so by more than rounding
+            # where the smallest profile is smaller by more than rounding
             clear = np.partition(profiles, 1, axis=0)[1] > height * (1 + _TIED) + _TIED_BY
             kept = _lower_hull(eps, height)
-            # the hull skips points at random where rounding is all that bends it
+            # not by membership in the hull, which along a line is a matter of rounding
             touches = height <= _chord(eps[kept], height[kept], eps) * (1 + _TIED) + _TIED_BY
             ends = (which[1:] != which[:-1]) & (clear[1:] | clear[:-1])
             ends |= touches[1:] != touches[:-1]
@@ -185,7 +189,7 @@ class Maximum(TradeoffFunction):
         return any(f.composed for f in self.components)
 
     def _gaussian_below(self) -> tuple[float, float]:
-        # f >= one of them, which may be any: the one with the least chance of a failure
+        # f is above each component: take the bound with the least probability of failure
         return min((f._gaussian_below() for f in self.components), key=lambda part: part[::-1])
 
     def _log_moment(self, order: float) -> float:

@@ -56,7 +56,7 @@ class WithFailure(TradeoffFunction):
         return rest * self.base._beta(inner) * (1 - NINE_ROUNDINGS)
 
     def _delta(self, epsilon: Array) -> Array:
-        # what lies below the last digit of the failure need not be known
+        # a smaller delta of the base would not change the sum
         base = self.base._delta_or(epsilon, np.full(epsilon.shape, 0.5 * UNIT * self.failure))
         delta: Array = self.failure + (1.0 - self.failure) * base
         return np.where(delta > 0.0, delta * (1 + NINE_ROUNDINGS) + 2 * LEAST_FLOAT, 0.0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianTradeoff", "gaussian_profiles"]
 
-_BLIND = 80.0  # no alpha > 0 has a quantile beyond 38.5
+_BLIND = 80.0  # mu beyond which Phi(z - mu) is 0 for every float alpha, as |z| < 38.5
 _NARROW = 1e-100  # mu below which eps/mu may overflow
 _WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0
 
@@ -112,7 +112,7 @@ class GaussianTradeoff(TradeoffFunction):
         mu = self.mu
         u = np.minimum(epsilon / mu, FAR_TAIL + 0.5 * mu)
         delta, tail = gaussian_tangent_array(mu, u)
-        # the error at the largest eps, for all
+        # one error bound for all points: that of the largest eps
         most = float(u.max(initial=0.0))
         reach = max(most - 0.5 * mu, 0.5 * mu)
         loss = (MILLS_CONDITION + most) * min(1.0 / mu, SERIES_CONDITION + most)
@@ -122,7 +122,7 @@ class GaussianTradeoff(TradeoffFunction):
     def _log_moment(self, order: float) -> float:
         if self.mu == 0.0:
             return 0.0
-        # a product of two numbers of the same size, which stays in range as long as it can
+        # multiplied in this order the product overflows only if the result does
         return (order * self.mu) * ((order - 1.0) * self.mu) / 2.0 * (
             1 + NINE_ROUNDINGS
         ) + 2 * LEAST_FLOAT
@@ -171,6 +171,6 @@ def _log_delta_error(mu: Array, epsilon: Array) -> Array:
         loss = (MILLS_CONDITION + u) * np.minimum(1.0 / m, SERIES_CONDITION + u)
     x = np.clip(u - 0.5 * m, -FAR_TAIL, FAR_TAIL)
     error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * m) + 2.0 * loss
-    # left of 0, where delta is close to 1, only phi(x) of it counts
+    # left of 0 delta is close to 1, and an error of x moves it by only phi(x) of that
     error = 4 * ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
     return np.where(proper, error, 4 * ULP)

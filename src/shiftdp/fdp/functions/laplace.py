@@ -60,7 +60,7 @@ class LaplaceTradeoff(TradeoffFunction):
     def _epsilon(self, delta: Array) -> Array:
         with np.errstate(divide="ignore"):
             epsilon = self.mu + 2.0 * np.log1p(-delta)
-        # the sum cancels
+        # the two terms may cancel: an error relative to mu, not to the sum
         above = np.where(delta > 0.0, epsilon + SEVEN_ROUNDINGS * self.mu, self.mu)
         above = np.clip(above, 0.0, self.mu)
         return np.where(delta >= self._delta(np.zeros(1)), 0.0, above)

@@ -55,7 +55,7 @@ def mixture_epsilons(mixtures: Sequence[Mixture], delta: float) -> Array:
     high = gaussian_epsilon_array(worst, np.full(low.shape, delta)) * (1.0 + GENEROUS) + NOT_ZERO
 
     def excess(epsilon: Array) -> Array:
-        """log of delta(eps) over delta; its sign is exact, which the logarithm's is not."""
+        """log(delta(eps) / delta), with the exact sign even where the logarithm rounds to 0."""
         reached = profile(epsilon)
         with np.errstate(divide="ignore"):
             value = np.log(reached) - math.log(delta)

@@ -78,7 +78,7 @@ class Mixture(TradeoffFunction):
                 gaussians.append((f.mu, w))
             else:
                 total += scaled_up(w, f._delta(epsilon))
-        # hundreds of them, for a random order of batches: all at once
+        # a random order of batches has hundreds of Gaussians, which are evaluated together
         for part in range(0, len(gaussians), _AT_ONCE):
             mu, weight = np.array(gaussians[part : part + _AT_ONCE]).T
             total += scaled_up(weight[:, None], gaussian_profiles(mu, epsilon)).sum(axis=0)
@@ -103,7 +103,7 @@ class Mixture(TradeoffFunction):
 
 
 def worst_gaussian(components: Iterable[TradeoffFunction]) -> tuple[float, float]:
-    """What bounds all of these functions, as `_gaussian_below`."""
+    """mu and q with f >= G(mu) (x) h_q for each of these functions."""
     parts = [f._gaussian_below() for f in components]
     return max(mu for mu, _ in parts), max(q for _, q in parts)
 

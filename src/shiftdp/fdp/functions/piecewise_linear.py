@@ -24,7 +24,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 __all__ = ["PiecewiseLinear"]
 
 _SLACK = 1e-12  # how far from convex the rounding of knots may leave them
-_MOST = 1_000_000  # numbers in memory at once
+_MOST = 1_000_000  # entries of a table of deltas and knots that is held in memory at once
 _COMPLEMENT = 2.5e-16  # two roundings of 1 - beta, which may be close to 1
 
 
@@ -113,7 +113,7 @@ class PiecewiseLinear(TradeoffFunction):
         """
         eps = array_in("epsilon", epsilon, -LARGEST_EXPONENT, LARGEST_EXPONENT).ravel()
         gamma = np.exp(eps)
-        # for eps < 0 as the inverse sees them: those lines are low, and 1 - delta has no digits
+        # lines of eps < 0 from the profile of the inverse: delta is near 1, and 1 - delta inexact
         forward = complement_down(np.minimum(f._delta(np.maximum(eps, 0.0)), 1.0))
         backward = complement_down(np.minimum(f.inverse()._delta(np.maximum(-eps, 0.0)), 1.0))
         height = np.where(eps < 0, gamma * backward * (1 - NINE_ROUNDINGS), forward)
@@ -142,7 +142,7 @@ class PiecewiseLinear(TradeoffFunction):
         return PiecewiseLinear(a, b)
 
     def _beta(self, alpha: Array) -> Array:
-        # from the right end of each piece, the lower one: nothing cancels
+        # from the right end of each piece, which is the lower one, so that terms are added
         i = np.clip(np.searchsorted(self.alpha, alpha), 1, self.alpha.size - 1)
         value = (self.beta[i] - self._slopes[i - 1] * (self.alpha[i] - alpha)) * (
             1 - NINE_ROUNDINGS

@@ -10,7 +10,7 @@ replace-one: the record is exchanged. The pair is
 R(s, 1, p) of the paper, which conjectured that it is the worst case; it is [BSA24, Lemma cpgdpinf,
 footnote].
 
-All likelihood ratios are monotone: see `gaussian_mixture`.
+All likelihood ratios are monotone: see `pairs.profiles`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 __all__ = ["PoissonReplaceOne", "PoissonZeroOut"]
 
 _NORMAL = Rate(0.0, (0.0, 0.0))
-_WIDE = 10.0  # up to here a Gaussian knows its tangents
+_WIDE = 10.0  # the largest mu for which a Gaussian gives its tangents
 
 
 @dataclass(frozen=True)

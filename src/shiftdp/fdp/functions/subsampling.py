@@ -115,7 +115,7 @@ class Subsampled(TradeoffFunction):
         inner = self.base._epsilon(np.minimum(delta / self.p * _DOWN, 1.0))
         epsilon = np.log1p(self.p * np.expm1(np.minimum(inner, _LARGEST_INNER))) * _UP
         epsilon = np.where(inner > _LARGEST_INNER, inner * _UP + math.log(self.p) * _DOWN, epsilon)
-        # delta/p was rounded down: perhaps below the delta that is left at infinity
+        # delta/p was rounded down, perhaps to below delta_f(inf), where no eps would be enough
         at_floor = np.isinf(epsilon) & (delta >= self._delta(np.full(1, math.inf)))
         if at_floor.any():
             epsilon[at_floor] = super()._epsilon(delta[at_floor])

@@ -1,9 +1,10 @@
-"""What a schedule of random steps costs, closely: losses collected on a lattice and composed.
+"""A close estimate of epsilon of a schedule of sampled steps: losses on a lattice, composed by FFT.
 
-A saddle-point estimate is off by a tenth where a record takes part only a few times. Here the loss
-of each step is taken at points x of the line, where it is known in closed form, its mass is split
-between the two nearest points of a lattice, and the tilted laws are composed by FFT. What comes out
-is good to some thousandths, in about a millisecond. Nothing here is a bound.
+The saddle-point estimate (`sampled_estimates`) is off by a tenth where a record takes part only a
+few times. Here the privacy loss of each step is evaluated at points x of the line, where it has a
+closed form; its mass is split between the two nearest points of a lattice; and the tilted laws are
+composed by FFT. The result is good to a few thousandths, in about a millisecond. It steers
+searches, and is no bound.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from shiftdp.fdp.search.sampled_estimates import Pair
 
 __all__ = ["lattice_epsilon"]
 
-_EDGE = 6.0  # of the normal law, in standard deviations
+_EDGE = 6.0  # standard deviations of the noise that the points x extend beyond the tilted means
 _STEP = 0.05  # between points x, in standard deviations
-_PART = 4e-3  # of eps that the lattice may add
-_LEAST_GUESS = 1e-3  # an eps that is smaller is not estimated any better
-_WINDOW = 16.0  # in standard deviations of the total
-_FARTHEST = 20.0  # of a + 2s: beyond, exponentials overflow, and a rough estimate does
-_MOST, _MOST_POINTS = 1 << 15, 1 << 13  # points of the lattice, and of the law of one loss
+_PART = 4e-3  # the part of epsilon that splitting masses on the lattice may add
+_WINDOW, _MARGIN = 16.0, 64  # standard deviations of the total loss on the lattice, and more points
+_FARTHEST = 20.0  # the largest a + 2s: beyond, exponentials overflow; the rough estimate is enough
+_MOST, _MOST_POINTS = 1 << 15, 1 << 13  # of the lattice, and points x
+_LEAST_GUESS = 1e-3  # a smaller epsilon is estimated with the mesh for this one
 Groups = Sequence[tuple[float, int]]
 
 
@@ -48,7 +49,7 @@ def lattice_epsilon(
         return None
     laws = _Lattice(mesh, theta, loss, up, down)
     mean, variance = float(counts @ laws.mean), float(counts @ laws.variance)
-    needed = math.ceil(_WINDOW * math.sqrt(variance) / mesh) + 64
+    needed = math.ceil(_WINDOW * math.sqrt(variance) / mesh) + _MARGIN
     size = scipy.fft.next_fast_len(needed, real=True)
     if size > _MOST:
         return None
@@ -71,7 +72,11 @@ def lattice_epsilon(
 
 
 class _Lattice:
-    """Tilted laws, a row each: every mass split between its neighbours, what is missing at 0."""
+    """Tilted laws on multiples of the mesh, a row each.
+
+    Each mass is split between the two nearest points so that its mean is kept; what is missing to 1
+    is put at 0.
+    """
 
     def __init__(self, mesh: float, theta: float, loss: Array, up: Array, down: Array) -> None:
         place = loss / mesh
@@ -90,7 +95,7 @@ class _Lattice:
         self.variance = mesh**2 * (self.mass * self.place**2).sum(axis=1) - first * first
 
     def masses(self, size: int) -> Array:
-        """On a circle of this size."""
+        """The masses on 0, ..., size - 1, places being counted modulo size as an FFT does."""
         rows = self.place.shape[0]
         where = self.place.astype(np.int64) % size + size * np.arange(rows)[:, None]
         total = np.bincount(where.ravel(), self.mass.ravel(), rows * size)
@@ -98,7 +103,7 @@ class _Lattice:
 
 
 def _losses(pair: Pair, p: float, a: Array, s: float, theta: float) -> tuple[Array, Array, Array]:
-    """Losses L at points of the line, a row for each a, and the Q-mass at L and at -L."""
+    """Losses L at the points x, a row for each a, and the Q-masses of the losses L and -L."""
     top = (theta + 1.0) * (s + float(a.max())) + _EDGE
     x = np.arange(-_EDGE, top, min(_STEP, _STEP / s))
     density = np.exp(-0.5 * x * x) * ((x[1] - x[0]) / math.sqrt(2.0 * math.pi))

@@ -1,4 +1,4 @@
-"""What a schedule of random steps costs, roughly and quickly: estimates that steer searches.
+"""Rough, quick estimates of epsilon of a schedule of sampled steps, which only steer searches.
 
 With r = dP/dQ and x ~ Q = N(0, 1), the moment generating function M(theta) of the privacy loss is
 
@@ -25,25 +25,27 @@ __all__ = ["Pair", "best_count", "epsilon_estimates", "log_moments", "orders", "
 
 Pair = Literal["symmetric", "one_sided", "two_sided"]
 
-_MESH, _FINE = 0.8, 0.4  # steps of the trapezoidal rule: far out, and near the kink at ratio 1
-_EDGE = 8.0  # of the normal law, in standard deviations
-_FARTHEST = 60.0  # of (theta + 1) s
-_WIDE = 12.0  # of (theta + 1) a
-_HUGE = 300.0  # of s
-# thetas at first, from _LEAST_ORDER or a part of the largest sensible one, which is below _TOP
-_ORDERS, _LEAST_ORDER, _LEAST_PART, _TOP = 24, 0.02, 0.1, 1e4
-_CLOSE, _CLOSE_ENOUGH = 1.12, 1.2  # quotients of thetas: those around one, and where K'' is seen
-_COUNTS = 13  # numbers of steps that are tried at first
-_POLISH, _POLISH_STEP = 6, 0.4  # rounds, and the first step in either direction
-_STEEPEST = 500.0  # log odds beyond which a share is 0 or 1
+_MESH, _FINE = 0.8, 0.4  # between points of the line, in standard deviations; near r = 1
+_EDGE = 8.0  # standard deviations beyond which the integrands are negligible
+_FARTHEST = 60.0  # the largest (theta + 1) s: integrals further out would take many points
+_WIDE = 12.0  # the largest (theta + 1) a for which the grid of the symmetric law reaches far enough
+_HUGE = 300.0  # the s beyond which two components do not overlap at all
+# a first look at theta: how many, from where or from which part of the largest, and up to where
+_ORDERS, _LEAST_ORDER, _FIRST, _LARGEST_ORDER = 24, 0.02, 0.1, 1e4
+_CLOSE = 1.12  # the ratio of thetas in a closer look
+_SPACED_CLOSELY = 1.2  # a ratio below which differences of K give its second derivative
+_COUNTS, _COUNTS_AROUND = 13, 7  # numbers of steps in a first look, and in each closer one
+_POLISH, _POLISH_STEP = 6, 0.4  # rounds of a coordinate search, and its first step
+_NEWTON = 8  # steps of Newton's method, which converges from the first on
+_CLIPPED = 500.0  # exponents of a logistic function that is 0 or 1 to the last digit
 Groups = Sequence[tuple[float, int]]
 
 
 def orders(s: float, around: float | None = None) -> Array:
     """Values of theta to try: a few far apart, or close together around one."""
-    top = min(_TOP, max(_FARTHEST / max(s, NOT_ZERO) - 1.0, 1.0))
+    top = min(_LARGEST_ORDER, max(_FARTHEST / max(s, NOT_ZERO) - 1.0, 1.0))
     if around is None:
-        return np.geomspace(min(_LEAST_ORDER, _LEAST_PART * top), top, _ORDERS)
+        return np.geomspace(min(_LEAST_ORDER, _FIRST * top), top, _ORDERS)
     return np.asarray(around * _CLOSE ** np.arange(-4.0, 5.0))
 
 
@@ -56,7 +58,7 @@ def log_moments(pair: Pair, p: float, a: Array, s: float, theta: Array) -> Array
     if p == 1.0 or s == 0.0:
         far = a + (0.0 if s == 0.0 else 2.0 * s if pair == "two_sided" else s)
         return np.asarray(0.5 * theta * (theta + 1.0) * np.square(far)[:, None])
-    if s > _HUGE:  # whoever takes part is seen: the component of those is all that counts
+    if s > _HUGE:  # who took part is certain: the larger of the moments of the two components
         far = a + (2.0 * s if pair == "two_sided" else s)
         plain = 0.5 * theta * (theta + 1.0) * np.square(a)[:, None]
         seen = 0.5 * theta * (theta + 1.0) * np.square(far)[:, None] + (theta + 1.0) * math.log(p)
@@ -67,7 +69,7 @@ def log_moments(pair: Pair, p: float, a: Array, s: float, theta: Array) -> Array
     wide = np.multiply.outer(a, theta + 1.0) > _WIDE
     found = _symmetric(p, a, s, theta, top + _WIDE)
     rows = wide.any(axis=1)
-    if rows.any():  # the part of r < 1 is nothing there, and the grid would not reach
+    if rows.any():  # there r < 1 contributes nothing, and the grid does not reach far enough
         found[rows] = np.where(
             wide[rows], _mixture_moments(p, a[rows], s, theta, top, two_sided=False), found[rows]
         )
@@ -75,7 +77,7 @@ def log_moments(pair: Pair, p: float, a: Array, s: float, theta: Array) -> Array
 
 
 def _symmetric(p: float, a: Array, s: float, theta: Array, top: float) -> Array:
-    """S_p(a, s), but for the small losses where it is a little worse than this."""
+    """Moments of S_p(a, s), but for small losses, where its profile is a little larger."""
     near = np.arange(0.0, min(_EDGE + 2.0, top), _FINE)
     far = np.arange(near[-1] + _FINE, top, _MESH)
     x = np.concatenate([near, far])
@@ -99,10 +101,10 @@ def _unit_ratio(p: float, a: Array, s: float) -> Array:
     """x with r(x) = 1, by Newton's method on log r, which is convex: from the right."""
     x = 0.5 * (a + s)
     odds = math.log(p) - math.log1p(-p)
-    for _ in range(8):
+    for _ in range(_NEWTON):
         u = odds + s * x - s * a - 0.5 * s * s
         value = a * x - 0.5 * a * a + math.log1p(-p) + _softplus(u)
-        x = x - value / (a + s / (1.0 + np.exp(-np.clip(u, -_STEEPEST, _STEEPEST))))
+        x = x - value / (a + s / (1.0 + np.exp(-np.clip(u, -_CLIPPED, _CLIPPED))))
     return np.asarray(x)
 
 
@@ -111,7 +113,7 @@ def _mixture_moments(
 ) -> Array:
     """((1-p) N(a) + p N(a+s), N(0)), or ((1-p) N(-a) + p N(-a-s), (1-p) N(0) + p N(s)).
 
-    Completing the square leaves a to shift the odds.
+    Completing the square in the exponent leaves an integral in which a only shifts the odds.
     """
     x = np.arange(-top if two_sided else -_EDGE, top + _MESH, _MESH)
     log_weight = -0.5 * x * x + math.log(_MESH / math.sqrt(2.0 * math.pi))
@@ -142,7 +144,7 @@ def epsilon_estimates(cumulant: Array, theta: Array, delta: float) -> tuple[Arra
     the Gaussian with the same K.
     """
     gauss = 2.0 * cumulant / (theta * (theta + 1.0))
-    if theta[1] < _CLOSE_ENOUGH * theta[0]:
+    if theta[1] < _SPACED_CLOSELY * theta[0]:
         rise = np.diff(cumulant, axis=1) / np.diff(theta)
         bend = 2.0 * np.diff(rise, axis=1) / (theta[2:] - theta[:-2])
         gauss[:, 1:-1] = np.maximum(bend, 0.0)
@@ -151,7 +153,7 @@ def epsilon_estimates(cumulant: Array, theta: Array, delta: float) -> tuple[Arra
     bound, value = peak / theta, (peak - 0.5 * np.log(2.0 * math.pi * width)) / theta
     rows = np.arange(cumulant.shape[0])
     best = np.clip(np.argmin(bound, axis=1), 1, theta.size - 2)
-    # no interpolation between thetas: K may climb a wall there
+    # the best of the thetas as they are: K may rise too steeply to interpolate between them
     return np.maximum(value[rows, best], 0.0), theta[best]
 
 
@@ -165,7 +167,7 @@ def best_count(
     """
     theta, counts = orders(s), _between(1, longest, _COUNTS)
     best, value = 1, math.inf
-    for points in (7, 7, 0):
+    for points in (_COUNTS_AROUND, _COUNTS_AROUND, 0):
         eps, at = epsilon_estimates(cumulants(counts, theta), theta, delta)
         i = int(np.argmin(eps))
         best, value = counts[i], float(eps[i])
@@ -178,7 +180,7 @@ def best_count(
 def polish(
     cost: Callable[[float, float], float], at: tuple[float, float], step: float = _POLISH_STEP
 ) -> tuple[tuple[float, float], float]:
-    """A better point near this one: steps along both axes, halved when none helps."""
+    """A better point near this one, by coordinate search: steps along both axes, then halved."""
     best, value = at, cost(*at)
     for _ in range(_POLISH):
         x, y = best
