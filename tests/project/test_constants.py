@@ -19,7 +19,7 @@ CLEAN = (
     "fdp/pairs",
     "fdp/search",
     "interpolation",
-    "privacy/opacus",
+    "privacy",
 )
 """Where it is so. The rest follows."""
 

@@ -33,7 +33,7 @@ _TUNED_DELTA = 1e-7
 """Below it a certificate is made for the delta of the budget. One that is made for the usual delta
 may allow a larger batch to occur (Poisson sampling) with a probability above the one asked for.
 """
-_SECOND_POINT = {"best": 1.02, "composition": 1.001}
+_SECOND_POINT = {"best": 1.02, "paper": 1.02, "composition": 1.001}
 """The slope of the estimates is taken between x and this many times x. Those of `best` have small
 jumps, where the shifts begin at another step: there the two points are farther apart.
 """
@@ -192,7 +192,7 @@ class BudgetSearch:
         if found.meets is None or (found.misses is None and not smooth):
             return (found.meets or found.misses or start), slope
         x = found.meets
-        other = min(max(x * _SECOND_POINT.get(self.bounds, 1.02), low), high)
+        other = min(max(x * _SECOND_POINT[self.bounds], low), high)
         if whole:
             other = float(max(round(other), x + 1.0))
         rise = estimate(other) - estimate(x)

@@ -40,6 +40,7 @@ _LABELS = {
     "gradient_bound": "gradient bound G",
     "diameter": "diameter D",
 }
+_WIDE = 30.0  # values that span this factor are shown by magnitude
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
 
 
@@ -90,7 +91,7 @@ class Frontier:
     def logarithmic(self) -> bool:
         """Whether the values are better shown by magnitude."""
         finite = self.values[np.isfinite(self.values)]
-        return bool(finite.size and finite.min() > 0.0 and finite.max() >= 30.0 * finite.min())
+        return bool(finite.size and finite.min() > 0.0 and finite.max() >= _WIDE * finite.min())
 
     def __iter__(self) -> Iterator[Curve]:
         return iter(self.curves)

@@ -10,11 +10,15 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from shiftdp._checks import finite, number_in
 from shiftdp._errors import InvalidInput, NoClosedForm
+from shiftdp._rounding import THREE_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.last_iterate.certificate import Certificate
 
 __all__ = ["dominating_event", "to_pld"]
+
+_MESH, _FINEST_MESH = 1e-4, 1e-7  # of losses: what dp_accounting takes, and what memory allows
+_CUT, _CUTS = 1e-12, (1e-18, 0.1)  # mass put at infinity: unless told, and what may be asked for
 
 
 def dominating_event(cert: Certificate) -> DpEvent:
@@ -41,8 +45,8 @@ def dominating_event(cert: Certificate) -> DpEvent:
 
 def to_pld(
     source: Certificate | TradeoffFunction,
-    value_discretization_interval: float = 1e-4,
-    infinity_mass: float = 1e-12,
+    value_discretization_interval: float = _MESH,
+    infinity_mass: float = _CUT,
 ) -> PrivacyLossDistribution:
     """A privacy loss distribution of theirs that dominates, for any bound.
 
@@ -64,8 +68,8 @@ def to_pld(
         raise InvalidInput(
             "source", source, "is neither certificate nor tradeoff function", "give one"
         )
-    mesh = finite("value_discretization_interval", value_discretization_interval, 1e-7)
-    cut = number_in("infinity_mass", infinity_mass, 1e-18, 0.1)
+    mesh = finite("value_discretization_interval", value_discretization_interval, _FINEST_MESH)
+    cut = number_in("infinity_mass", infinity_mass, *_CUTS)
     _, f = f.directions  # T(with, without) the record, where the two are told apart
     # f.delta is H(without || with), their ADD; REMOVE is the other direction
     if f.symmetric:
@@ -86,7 +90,7 @@ def _rounded_up(dots: LossAtoms) -> dict[int, float]:
     """The atoms, each at least its exact value: a larger measure has larger products."""
     right = dots.right + dots.right_error
     left = dots.left + dots.left_error
-    spread = float(dots.right_error.sum() + dots.left_error.sum()) + 4e-16 * (
+    spread = float(dots.right_error.sum() + dots.left_error.sum()) + THREE_ROUNDINGS * (
         2 + right.size + left.size
     )
     centre = max(0.0, dots.centre) + spread

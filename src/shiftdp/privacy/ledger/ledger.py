@@ -53,6 +53,8 @@ from shiftdp.privacy.ledger.verification import verify_log
 
 __all__ = ["Ledger"]
 
+_TIMEOUT = 60.0  # seconds to wait for another process that writes
+
 
 @dataclass(frozen=True, init=False)
 class Ledger:
@@ -80,7 +82,7 @@ class Ledger:
     path: Path
     timeout: float
 
-    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = _TIMEOUT) -> None:
         self._set(path, timeout)
         self.terms  # noqa: B018 - refuses what is not a ledger
 
@@ -93,7 +95,7 @@ class Ledger:
         delta: float,
         adjacency: Adjacency = "replace_one",
         adaptive: bool = False,
-        timeout: float = 60.0,
+        timeout: float = _TIMEOUT,
     ) -> Ledger:
         """A new ledger with a budget, which never changes.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 
@@ -22,6 +23,8 @@ __all__ = ["RunningTotal", "is_gaussian", "least_root"]
 
 _HALVINGS = 14
 """The largest release that fits is found to a part of 2^-14 of the budget's mu."""
+_FAINTEST = 1e-150
+"""A release with a smaller mu is none: the square of it is no normal float."""
 _NO_GRID = 1e3
 """From this epsilon on nothing is composed: a grid of such losses would be too large."""
 _COUNT_BITS = 3
@@ -91,7 +94,7 @@ class RunningTotal:
             left = Fraction(budget) ** 2 - self.square
             most = _root_below(left) if left > 0 else 0.0
             while most > 0.0 and not self._admits(most, epsilon, delta):
-                most = most * (1.0 - 1e-12) if most > 1e-150 else 0.0
+                most = most * (1.0 - AMPLE) if most > _FAINTEST else 0.0
             return most
         low, high = 0.0, budget
         for _ in range(_HALVINGS):
