@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
 from shiftdp.ui.data_files import Rules, Table, read, shape_of
-from shiftdp.ui.labels import label, labels
+from shiftdp.ui.labels import label
 
 many = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -229,14 +229,6 @@ def test_a_file_without_names_is_refused_without_its_first_record(tmp_path: Path
 def test_a_quoted_line_is_read(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "data.csv", '"4"," 5","1"')
     assert read(str(path), RULES["classes"]).X[2].tolist() == [4.0, 5.0]
-
-
-def test_labels_without_classes_keep_who_has_the_same() -> None:
-    assert labels(["0", "01", "1.0"]).tolist() == [0, 1, 1]
-    assert labels(["0", "01", "1.5"]).tolist() == [0.0, 1.0, 1.5]
-    assert labels(["0", "01", "x"]).tolist() == ["0", "1", "x"]
-    big = 2**53 + 1
-    assert labels([str(big), str(big - 1), "1.5"]).tolist() == [str(big), str(big - 1), "1.5"]
 
 
 def test_a_column_of_the_folder_is_no_column_of_the_file(tmp_path: Path) -> None:

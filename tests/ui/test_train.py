@@ -17,7 +17,7 @@ from shiftdp.privacy import Ledger
 from shiftdp.sklearn import PrivacyLeakWarning, PrivateHuberRegressor, load_model, save_model
 from shiftdp.training.model_file import read_model
 from shiftdp.training.model_file.archive import digest_of, pack, unpack
-from tests.ui.shell import process, prose, refused, said, shiftdp, table
+from tests.ui.shell import prose, refused, said, shiftdp, table
 
 COMMON = ("--epsilon", "1", "--delta", "1e-5", "--feature-bound", "1")
 TRAIN = (*COMMON, "--target", "y", "--classes", "0,1", "--epochs", "20")
@@ -178,13 +178,6 @@ def test_what_is_no_seed_is_refused_by_its_name(folder: Path, seed: str) -> None
     assert not (folder / "m.shiftdp").exists()
 
 
-@pytest.mark.parametrize("output", ["data.csv", "data.csv/inside"])
-def test_the_demonstration_is_not_written_into_a_file(folder: Path, output: str) -> None:
-    line = refused("demo", "-o", output)
-    assert line.startswith(f"--output {output}: ")
-    assert "is no folder" in line
-
-
 def test_seeds_are_stamped(folder: Path) -> None:
     seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.shiftdp")
     assert "NOT PRIVATE" in prose(*seeded)
@@ -306,17 +299,3 @@ def test_files_that_cannot_be(folder: Path) -> None:
     assert "cannot be read" in refused("train", "data.parquet", *TRAIN, "-o", "m.shiftdp")
     assert "one of .shiftdp, .skops" in refused("train", "data.csv", *TRAIN, "-o", "model.pkl")
     assert "-o" in refused("train", "data.csv", *TRAIN)
-
-
-def test_the_demonstration(folder: Path) -> None:
-    result = process("demo", "--epsilon", "1", "--json", cwd=folder)
-    assert result.returncode == 0, result.stderr
-    document = json.loads(result.stdout)
-    rows = {row["name"]: row["epsilon"] for row in document["rows"]}
-    assert rows["best"] <= 1.0 < rows["prior Renyi"] < rows["composition"]
-    assert rows["Poisson"] > rows["best"]
-    # the noise is fresh: the test set and the noise move it by a few points
-    assert document["accuracy"]["planner"] > 0.8
-    assert document["accuracy"]["not private"] > 0.94
-    for name in ("demo.png", "demo.svg"):
-        assert (folder / "out" / name).stat().st_size > 10_000

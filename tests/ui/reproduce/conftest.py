@@ -1,5 +1,5 @@
-"""The figures, drawn once; the folder that `shiftdp reproduce --no-training` writes of them; and
-where MNIST may be."""
+"""The tables and figures, made once; the folder that `shiftdp reproduce --no-training` writes of
+them; and where MNIST may be."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ from tests.ui.shell import said
 
 if TYPE_CHECKING:
     from shiftdp.ui.reproduce.figures.picture import Picture
+    from shiftdp.ui.reproduce.grid import Table
 
 ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def tables() -> dict[int, Table]:
+    """Those that need no data, by their numbers in the paper."""
+    from shiftdp.ui.reproduce.contents import all_tables
+
+    return {table.number: table for table in all_tables() if table.number is not None}
 
 
 @pytest.fixture(scope="session")

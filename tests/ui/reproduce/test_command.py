@@ -2,46 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pytest
 
 from shiftdp.ui.reproduce import contents, published
-from tests.ui.shell import prose, refused, said, shiftdp
-
-
-def test_the_folder(folder: Path) -> None:
-    tables = {path.name for path in (folder / "tables").iterdir()}
-    for label in ("lr-ep", "lr-mu-long", "lr-ep-long", "ngd-fdp-sc", "ngd-fdp-proj-40"):
-        assert {f"{label}.csv", f"{label}.tex", f"{label}-comparison.csv"} <= tables
-        assert {f"{label}-beside.csv", f"{label}-beside.tex"} <= tables
-    figures = list((folder / "figures").iterdir())
-    assert len(figures) == 3 * 12
-    for path in figures:
-        start = path.read_bytes()[:8]
-        if path.suffix == ".png":
-            assert start == b"\x89PNG\r\n\x1a\n"
-        if path.suffix == ".svg":
-            assert start.startswith(b"<?xml")
-    results = json.loads((folder / "results.json").read_text())
-    assert results["verdicts"].keys() == {"agrees", "corrected"}
-    assert results["verdicts"]["corrected"] == 27
-
-
-def test_the_page_needs_nothing_from_elsewhere(folder: Path) -> None:
-    text = (folder / "index.html").read_text()
-    assert "<script" not in text
-    assert not re.search(r"(src|href)=\"(https?:)?//|url\(|@import", text)
-    linked = re.findall(r"(?:src|href)=\"([^\"#]+)\"", text)
-    assert len([name for name in linked if name.endswith(".svg")]) == 2 * 12
-    for name in linked:
-        assert (folder / name).is_file(), name
-    for anchor in re.findall(r"href=\"#([^\"]+)\"", text):
-        assert f'id="{anchor}"' in text
-    for word in ("published", "here", "difference", "verdict", "corrected"):
-        assert word in text
+from tests.ui.shell import prose, refused, shiftdp
 
 
 def only_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,12 +55,3 @@ def test_what_cannot_be_is_refused_before_any_work(
 
 def no_work(*_: object) -> None:
     raise AssertionError("work was begun")
-
-
-@pytest.mark.slow
-def test_the_quick_rehearsal(tmp_path: Path) -> None:
-    document = said("reproduce", "--quick", "--out", str(tmp_path), "--json")
-    assert document["tables"] == 13
-    assert document["runs"] == 2
-    assert document["verdicts"]["not compared"] == 30
-    assert "differs" not in document["verdicts"]

@@ -12,11 +12,9 @@ from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax, descend, descend_stacked
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.plan import Clipping
-from shiftdp.ui.reproduce.contents import tables_of
 from shiftdp.ui.reproduce.experiment import (
     PUBLISHED,
     RIGOROUS,
-    Results,
     Variant,
     experiment,
     trajectories,
@@ -101,20 +99,6 @@ def test_accuracies_for_every_setting(images: Images, variant: Variant) -> None:
     assert last[0] != last[1]
     again = experiment(images, variant, 2, 3)
     assert again == found
-
-
-def test_the_accuracy_tables(images: Images) -> None:
-    short = replace(images, setting=replace(images.setting, epochs=(1, 2, 3)))
-    found: dict[str, Results] = {
-        variant.name: experiment(short, variant, 2, 1) for variant in (*PUBLISHED, *RIGOROUS)
-    }
-    tables = tables_of(short, found)
-    assert [table.number for table in tables] == [2, 5, 6, None]
-    assert {e.verdict for table in tables for e in table.entries} == {"not compared"}
-    assert len(tables[3].grid.rows) == 6
-    # as if they were the paper's: digits after three epochs are not
-    posing = tables_of(replace(short, published=True), found)
-    assert {e.verdict for table in posing for e in table.entries} == {"differs"}
 
 
 @pytest.mark.slow

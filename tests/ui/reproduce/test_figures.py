@@ -16,12 +16,6 @@ from shiftdp.ui.reproduce.figures.sgd_panels import paper_mu
 from shiftdp.ui.reproduce.figures.shifted_process import simulated
 
 
-def test_all_ten_and_two_more(pictures: list[Picture]) -> None:
-    numbers = [picture.number for picture in pictures]
-    assert numbers == [*range(1, 11), None, None]
-    assert len({picture.label for picture in pictures}) == 12
-
-
 def test_captions_hold(pictures: list[Picture]) -> None:
     entries = [entry for picture in pictures for entry in picture.entries]
     assert len(entries) >= 30
