@@ -112,7 +112,7 @@ def test_the_formulas_by_hand(order: float, divergence: float, delta: float) -> 
 
 @given(log_uniform(1e-8, 100.0), deltas)
 def test_bun_steinke_solves_its_equation(rho: float, delta: float) -> None:
-    epsilon = epsilon_bun_steinke(rho, delta)
+    epsilon = float(epsilon_bun_steinke(np.array([rho]), delta)[0])
     assert epsilon >= rho
     x = 1 + (epsilon - rho) / (2 * rho)
     tail = 2 / (x + math.sqrt(x * x + 4 / (math.pi * rho)))

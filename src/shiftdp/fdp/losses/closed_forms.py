@@ -14,15 +14,10 @@ from shiftdp.fdp.functions.laplace import laplace_log_moment
 from shiftdp.fdp.losses.analytic import AnalyticLoss, Stretch
 from shiftdp.fdp.losses.law import Atoms, Side, log_complement, log_normal
 
-__all__ = ["GaussianLoss", "LaplaceLoss", "in_deviations"]
+__all__ = ["GaussianLoss", "LaplaceLoss"]
 
 _LOG_HALF = -math.log(2.0)
 _PANEL = 6.0  # standard deviations on which 32 nodes integrate a Gaussian to all digits
-
-
-def in_deviations(x: Array, mu: float, side: Side) -> Array:
-    """The loss x of G(mu), from its mean, in units of its standard deviation."""
-    return np.asarray(x / mu + (-0.5 * mu if side == "Q" else 0.5 * mu))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +26,17 @@ class GaussianLoss(AnalyticLoss):
 
     mu: float
 
+    def _standard(self, x: Array, side: Side) -> Array:
+        """The loss, from its mean, in units of its standard deviation."""
+        half = 0.5 * self.mu
+        return np.asarray(x / self.mu + (-half if side == "Q" else half))
+
     def _log_tails(self, x: Array, side: Side) -> tuple[Array, Array]:
-        v = in_deviations(x, self.mu, side)
+        v = self._standard(x, side)
         return scipy.special.log_ndtr(v), scipy.special.log_ndtr(-v)
 
     def _log_density(self, x: Array, side: Side) -> Array:
-        return log_normal(in_deviations(x, self.mu, side)) - math.log(self.mu)
+        return log_normal(self._standard(x, side)) - math.log(self.mu)
 
     def _log_moment(self, s: float) -> float:
         return 0.5 * (s * self.mu) * ((s + 1.0) * self.mu)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp.fdp.losses.analytic import AnalyticLoss, Stretch
-from shiftdp.fdp.losses.closed_forms import in_deviations
+from shiftdp.fdp.losses.closed_forms import GaussianLoss
 from shiftdp.fdp.losses.law import Atoms, Side, log_normal, log_sum
 from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
 
@@ -119,57 +119,44 @@ class ShiftedSubsampledLoss(AnalyticLoss):
     d: float
 
     @property
-    def _ratio(self) -> OneSidedRatio:
-        return OneSidedRatio(self.p, self.a, self.d)
+    def _pair(self) -> PairLoss:
+        mixture = ((1.0 - self.p, self.a), (self.p, self.d))
+        return PairLoss(NORMAL, mixture, OneSidedRatio(self.p, self.a, self.d))
 
     @property
-    def _knot(self) -> float:
-        return 0.5 * self.a * self.d
+    def _gaussians(self) -> list[tuple[float, GaussianLoss]]:
+        """With their log weights."""
+        return [
+            (math.log1p(-self.p), GaussianLoss(self.a)),
+            (math.log(self.p), GaussianLoss(self.d)),
+        ]
 
-    @property
-    def _shares(self) -> Components:
-        return ((1.0 - self.p, self.a), (self.p, self.d))
+    def _in_the_middle(self, x: Array) -> NDArray[np.bool_]:
+        return np.asarray((np.abs(x) <= 0.5 * self.a * self.d) & (self.a > 0.0))
 
     def _log_tails(self, x: Array, side: Side) -> tuple[Array, Array]:
-        left, right = np.empty(x.shape), np.empty(x.shape)
-        mirrored, middle = self._parts(x)
-        outer = ~(mirrored | middle)
-        other: Side = "P" if side == "Q" else "Q"
-        if mirrored.any():
-            right[mirrored], left[mirrored] = self._outer_tails(-x[mirrored], other)
+        size, pair = np.abs(x), self._pair
+        left, right = pair._log_tails(size, side)
+        mirrored = pair._log_tails(size, "P" if side == "Q" else "Q")
+        left, right = np.where(x < 0.0, mirrored[::-1], (left, right))
+        middle = self._in_the_middle(x)
         if middle.any():
-            parts = [(math.log(w), in_deviations(x[middle], m, side)) for w, m in self._shares]
-            left[middle] = log_sum([w + scipy.special.log_ndtr(v) for w, v in parts])
-            right[middle] = log_sum([w + scipy.special.log_ndtr(-v) for w, v in parts])
-        if outer.any():
-            left[outer], right[outer] = self._outer_tails(x[outer], side)
+            parts = [(w, g._log_tails(x[middle], side)) for w, g in self._gaussians]
+            left[middle] = log_sum([w + tails[0] for w, tails in parts])
+            right[middle] = log_sum([w + tails[1] for w, tails in parts])
         return left, right
 
-    def _parts(self, x: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where x is below -K, and where it is between -K and K."""
-        return x < -self._knot, (np.abs(x) <= self._knot) & (self.a > 0.0)
-
-    def _outer_tails(self, x: Array, side: Side) -> tuple[Array, Array]:
-        return _mixture_tails(self._shares if side == "Q" else NORMAL, self._ratio.at(x))
-
     def _log_density(self, x: Array, side: Side) -> Array:
-        value = np.empty(x.shape)
-        mirrored, middle = self._parts(x)
-        outer = ~middle
+        size, pair = np.abs(x), self._pair
+        mirrored = pair._log_density(size, "P" if side == "Q" else "Q")
+        value = np.where(x < 0.0, mirrored, pair._log_density(size, side))
+        middle = self._in_the_middle(x)
         if middle.any():
             value[middle] = self._middle_density(x[middle], side)
-        if outer.any():
-            z = self._ratio.at(np.abs(x[outer]))
-            # right of 0 Q has the density of the mixture; left of it, what P has on the right
-            heavy = mirrored[outer] == (side == "P")
-            normal, mixture = (_mixture_density(c, z) for c in (NORMAL, self._shares))
-            value[outer] = np.where(heavy, mixture, normal) - self._ratio.log_slope(z)
-        return np.asarray(value)
+        return value
 
     def _middle_density(self, x: Array, side: Side) -> Array:
-        return log_sum(
-            [math.log(w / m) + log_normal(in_deviations(x, m, side)) for w, m in self._shares]
-        )
+        return log_sum([w + g._log_density(x, side) for w, g in self._gaussians])
 
     def _atoms(self, side: Side) -> Atoms:
         if self.a > 0.0:
@@ -179,7 +166,8 @@ class ShiftedSubsampledLoss(AnalyticLoss):
 
     def _stretches(self, orders: Sequence[float], tail: float) -> list[Stretch]:
         """Along the line right of (a + d)/2, and over the losses up to K."""
-        a, d, ratio, start = self.a, self.d, self._ratio, 0.5 * (self.a + self.d)
+        a, d, start = self.a, self.d, 0.5 * (self.a + self.d)
+        ratio = OneSidedRatio(self.p, a, d)
         steepest = max(max(t + 1.0, -t) for t in orders)
         # where it is not stationary, at the start, the slope of the integrand is at most `start`
         widest = min(_PANEL, _PANEL / (d - a), _DECAY / (1.0 + start))

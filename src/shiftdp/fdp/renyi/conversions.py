@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._roots import least
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
 
 __all__ = [
     "RenyiConversion",
@@ -31,9 +32,13 @@ __all__ = [
 
 Curve = Callable[[float], float]
 
-_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)
+Numbers = float | Array
+Formula = Callable[[Numbers, Numbers, float], Array]
+
+_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)  # scanned; the best is between two neighbours
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_SECTIONS = 36
+_SECTIONS = 36  # golden sections leave 3e-8 of an interval, and epsilon feels the square of that
+_WINDOW = 3.0  # log of 20: how far from its approximation the best order is looked for
 
 
 @dataclass(frozen=True)
@@ -51,65 +56,54 @@ class RenyiConversion:
         return min(value for value in values if value is not None)
 
 
-def epsilon_mironov(order: float, divergence: float, delta: float) -> float:
+def epsilon_mironov(order: Numbers, divergence: Numbers, delta: float) -> Array:
     """rho + log(1/delta)/(order - 1). [Mir17, Prop 3]"""
-    return (divergence - math.log(delta) / (order - 1.0)) * (1 + 1e-15)
+    return np.asarray((divergence - math.log(delta) / (order - 1.0)) * (1.0 + NINE_ROUNDINGS))
 
 
-def epsilon_balle(order: float, divergence: float, delta: float) -> float:
+def epsilon_balle(order: Numbers, divergence: Numbers, delta: float) -> Array:
     """rho + log((order-1)/order) - (log delta + log order)/(order - 1). [BBG20, Thm 20]"""
-    loss, gain = math.log((order - 1.0) / order), -math.log(delta) / (order - 1.0)
-    last = math.log(order) / (order - 1.0)
+    loss, gain = np.log((order - 1.0) / order), -math.log(delta) / (order - 1.0)
+    last = np.log(order) / (order - 1.0)
     # the terms cancel
-    rounding = 1e-15 * (divergence - loss + gain + last)
-    return max(0.0, divergence + loss + gain - last + rounding)
+    rounding = EIGHTEEN_ROUNDINGS * (divergence - loss + gain + last)
+    return np.asarray(np.maximum(0.0, divergence + loss + gain - last + rounding))
 
 
-def epsilon_asoodeh(order: float, divergence: float, delta: float) -> float:
+def epsilon_asoodeh(order: Numbers, divergence: Numbers, delta: float) -> Array:
     """log(1 + (e^{(order-1) rho} - 1)/(order delta)) / (order - 1). [ALCKS21, Lemma 1]
 
     With r = dQ/dP: r^a - 1 - a(r - 1) >= a (g^{a-1} - 1)(r - g)_+ for g = e^eps, by convexity;
     taking expectations bounds delta by (e^{(a-1) rho} - 1) / (a (e^{(a-1) eps} - 1)).
     """
-    exponent = (order - 1.0) * divergence
-    if exponent == 0.0 or exponent == math.inf:
-        return exponent
-    # log((e^x - 1)/(order delta)), then log(1 + its exponential), which never overflows
-    log_ratio = exponent + math.log(-math.expm1(-exponent)) - math.log(order) - math.log(delta)
-    if log_ratio > 0.0:
-        excess = log_ratio + math.log1p(math.exp(-log_ratio))
-    else:
-        excess = math.log1p(math.exp(log_ratio))
-    rounding = 2e-15 * (3.0 + exponent + math.log(order) - math.log(delta))
-    return (excess + rounding * min(1.0, excess)) / (order - 1.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        exponent, log_order = np.multiply(order - 1.0, divergence), np.log(order)
+        # log((e^x - 1)/(order delta)), then log(1 + its exponential), which never overflows
+        log_ratio = exponent + np.log(-np.expm1(-exponent)) - log_order - math.log(delta)
+    excess = np.logaddexp(0.0, log_ratio)
+    rounding = THIRTY_SIX_ROUNDINGS * (3.0 + exponent + log_order - math.log(delta))
+    return np.asarray((excess + rounding * np.minimum(1.0, excess)) / (order - 1.0))
 
 
-def epsilon_bun_steinke(rho: float, delta: float) -> float:
+def epsilon_bun_steinke(rho: Array, delta: float) -> Array:
     """For rho-zCDP: delta = exp(-(eps-rho)^2/(4 rho)) min{1, sqrt(pi rho), 1/x, 2/(x + ...)}.
 
     [BS16, Lemma 3.5], with x = 1 + (eps-rho)/(2 rho): the tail bound, integrated, and the usual
-    bounds on the Mills ratio of the integral.
+    bounds on the Mills ratio of the integral. For rho > 0.
     """
-    if rho == 0.0:
-        return 0.0
+    # less than log(delta) by more than the rounding of its two sides
+    goal = math.log(delta) * (1.0 + THIRTY_SIX_ROUNDINGS) - THIRTY_SIX_ROUNDINGS
 
-    def log_delta(epsilon: float) -> float:
+    def enough(epsilon: Array) -> NDArray[np.bool_]:
         x = 1.0 + (epsilon - rho) / (2.0 * rho)
-        factor = min(
-            1.0,
-            math.sqrt(math.pi * rho),
-            1.0 / x,
-            2.0 / (x + math.sqrt(x * x + 4 / (math.pi * rho))),
-        )
-        return -(((epsilon - rho) / (2.0 * math.sqrt(rho))) ** 2) + math.log(max(factor, 5e-324))
+        root = 2.0 / (x + np.sqrt(x * x + 4.0 / (math.pi * rho)))
+        factor = np.minimum(np.minimum(1.0, np.sqrt(math.pi * rho)), np.minimum(1.0 / x, root))
+        tail = ((epsilon - rho) / (2.0 * np.sqrt(rho))) ** 2
+        return np.asarray(np.log(np.maximum(factor, LEAST)) - tail <= goal)
 
-    # less than log(delta) by more than the rounding of log_delta
-    goal = math.log(delta) * (1 + 2e-15) - 2e-15
-    high = rho + 2.0 * math.sqrt(rho) * math.sqrt(-goal) * (1 + 1e-14)
-    found = least(
-        lambda e: np.array([log_delta(float(e[0])) <= goal]), np.array([rho]), np.array([high])
-    )
-    return float(found[0])
+    with np.errstate(over="ignore"):
+        high = rho + 2.0 * np.sqrt(rho) * math.sqrt(-goal) * (1.0 + THIRTY_SIX_ROUNDINGS)
+        return least(enough, rho, high)
 
 
 def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
@@ -119,12 +113,12 @@ def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
     4.7284
     """
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
-    return RenyiConversion(
-        mironov=_best(epsilon_mironov, curve, delta),
-        balle=_best(epsilon_balle, curve, delta),
-        asoodeh=_best(epsilon_asoodeh, curve, delta),
-        bun_steinke=None,
+    divergences = _divergences(curve, _ORDERS)
+    mironov, balle, asoodeh = (
+        _best(formula, curve, divergences, delta)
+        for formula in (epsilon_mironov, epsilon_balle, epsilon_asoodeh)
     )
+    return RenyiConversion(mironov, balle, asoodeh, bun_steinke=None)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
@@ -135,9 +129,8 @@ def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
     """
     rho = finite("rho", rho, 0.0)
     by_order = renyi_epsilon(lambda order: rho * order, delta)
-    return RenyiConversion(
-        by_order.mironov, by_order.balle, by_order.asoodeh, epsilon_bun_steinke(rho, delta)
-    )
+    last = float(epsilon_bun_steinke(np.array([rho]), delta)[0]) if rho > 0.0 else 0.0
+    return replace(by_order, bun_steinke=last)
 
 
 def zcdp_epsilons(rho: Array, delta: float) -> Array:
@@ -151,75 +144,47 @@ def zcdp_epsilons(rho: Array, delta: float) -> Array:
     """
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
     safe = np.where((rho > 0.0) & np.isfinite(rho), rho, 1.0)
-    best = _bun_steinke(safe, delta)
+    best = epsilon_bun_steinke(safe, delta)
     centre = 0.5 * (math.log(-math.log(delta)) - np.log(safe))
-    for formula in (_balle, _asoodeh):
-        low, high = centre - 3.0, centre + 3.0
-        for _ in range(_SECTIONS):
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            orders = 1.0 + np.exp(left), 1.0 + np.exp(right)
-            one, two = (formula(order, safe * order, delta) for order in orders)
-            best = np.minimum(best, np.minimum(one, two))
-            low, high = np.where(one < two, low, left), np.where(one < two, right, high)
+    for formula in (epsilon_balle, epsilon_asoodeh):
+
+        def at(order: Array, formula: Formula = formula) -> Array:
+            return formula(order, safe * order, delta)
+
+        best = np.minimum(best, _golden(at, centre - _WINDOW, centre + _WINDOW))
     return np.where(rho == 0.0, 0.0, np.where(np.isfinite(rho), np.maximum(best, 0.0), math.inf))
 
 
-def _balle(order: Array, divergence: Array, delta: float) -> Array:
-    """`epsilon_balle`."""
-    loss, gain = np.log((order - 1.0) / order), -math.log(delta) / (order - 1.0)
-    last = np.log(order) / (order - 1.0)
-    rounding = 2e-15 * (divergence - loss + gain + last)
-    return np.asarray(np.maximum(0.0, divergence + loss + gain - last + rounding))
-
-
-def _asoodeh(order: Array, divergence: Array, delta: float) -> Array:
-    """`epsilon_asoodeh`, for divergences > 0."""
-    exponent = (order - 1.0) * divergence
-    log_order = np.log(order)
-    log_ratio = exponent + np.log(-np.expm1(-exponent)) - log_order - math.log(delta)
-    excess = np.maximum(log_ratio, 0.0) + np.log1p(np.exp(-np.abs(log_ratio)))
-    excess = np.where(log_ratio > 0.0, excess, np.log1p(np.exp(np.minimum(log_ratio, 0.0))))
-    rounding = 4e-15 * (3.0 + exponent + log_order - math.log(delta))
-    return np.asarray((excess + rounding * np.minimum(1.0, excess)) / (order - 1.0))
-
-
-def _bun_steinke(rho: Array, delta: float) -> Array:
-    """`epsilon_bun_steinke`."""
-    goal = math.log(delta) * (1 + 4e-15) - 4e-15
-
-    def enough(epsilon: Array) -> NDArray[np.bool_]:
-        x = 1.0 + (epsilon - rho) / (2.0 * rho)
-        root = 2.0 / (x + np.sqrt(x * x + 4 / (math.pi * rho)))
-        factor = np.minimum(np.minimum(1.0, np.sqrt(math.pi * rho)), np.minimum(1.0 / x, root))
-        tail = ((epsilon - rho) / (2.0 * np.sqrt(rho))) ** 2
-        return np.asarray(np.log(np.maximum(factor, 5e-324)) - tail <= goal)
-
-    return least(enough, rho, rho + 2.0 * np.sqrt(rho) * math.sqrt(-goal) * (1 + 1e-14))
-
-
-def _best(formula: Callable[[float, float, float], float], curve: Curve, delta: float) -> float:
-    """The least value over orders: a scan, then golden section around its best point."""
-
-    def at(order: float) -> float:
-        divergence = curve(order)
+def _divergences(curve: Curve, orders: Array) -> Array:
+    """The curve at each order; an order without a bound says nothing."""
+    values = [curve(order) for order in orders.tolist()]
+    for order, divergence in zip(orders.tolist(), values, strict=True):
         if divergence < 0:
             raise InvalidInput(
                 "curve", (order, divergence), "is negative", "give an upper bound on a divergence"
             )
-        # an order without a bound says nothing
-        return math.inf if math.isnan(divergence) else formula(order, divergence, delta)
+    return np.array([math.inf if math.isnan(value) else value for value in values])
 
-    values = [at(float(order)) for order in _ORDERS]
+
+def _best(formula: Formula, curve: Curve, divergences: Array, delta: float) -> float:
+    """The least value over orders: a scan, then golden sections around its best point."""
+    values = formula(_ORDERS, divergences, delta)
     i = int(np.argmin(values))
-    low = math.log(_ORDERS[max(i - 1, 0)] - 1.0)
-    high = math.log(_ORDERS[min(i + 1, _ORDERS.size - 1)] - 1.0)
-    best = values[i]
-    for _ in range(60):
+    low, high = np.log(_ORDERS[[max(i - 1, 0), min(i + 1, _ORDERS.size - 1)]] - 1.0)
+
+    def at(order: Array) -> Array:
+        return formula(order, _divergences(curve, order.ravel()).reshape(order.shape), delta)
+
+    found = _golden(at, np.array([low]), np.array([high]))
+    return max(0.0, min(float(values[i]), float(found[0])))
+
+
+def _golden(at: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """The least value that is met on the way to a minimum over log(order - 1)."""
+    best = np.full(low.shape, math.inf)
+    for _ in range(_SECTIONS):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_left, at_right = at(1.0 + math.exp(left)), at(1.0 + math.exp(right))
-        best = min(best, at_left, at_right)
-        if at_left < at_right:
-            high = right
-        else:
-            low = left
-    return max(0.0, best)
+        one, two = at(1.0 + np.exp(np.stack([left, right])))
+        best = np.minimum(best, np.minimum(one, two))
+        low, high = np.where(one < two, low, left), np.where(one < two, right, high)
+    return best
