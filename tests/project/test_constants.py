@@ -13,11 +13,7 @@ import shiftdp
 SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
     "*.py",
-    "fdp/*.py",
-    "fdp/composition",
-    "fdp/functions",
-    "fdp/pairs",
-    "fdp/search",
+    "fdp",
     "interpolation",
     "privacy",
 )

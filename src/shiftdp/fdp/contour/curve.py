@@ -29,7 +29,9 @@ __all__ = ["estimate_tradeoff"]
 
 _DEGREE = 72  # for one side of a symmetric law, twice that for both sides
 _DEVIATIONS = 8.0  # on either side of the means under P and Q, if the loss were Gaussian
-_LOG_FLOOR, _MARGIN = math.log(1e-14), 2.0
+_LOG_FLOOR = math.log(1e-14)  # of the mass of all tails that are left out
+_MARGIN = 2.0  # and of the part of it that one quadrature may take, with the opposite sign
+_NO_TAIL = 1e-13  # probabilities that are all rounding error, which no probit can be taken of
 _ACCEPTED = 1e-9  # of f, and of what lies outside the interval
 
 
@@ -78,7 +80,7 @@ def _curve(estimate: ContourEstimate, symmetric: bool, alpha: Array) -> Array:
         touched, signed = np.append(p_tail[::-1], q_rest), np.append(eps[::-1], -eps)
     else:
         touched, signed = p_tail[::-1], eps[::-1]
-    known = (touched > 1e-13) & (touched < 1.0 - 1e-13)
+    known = (touched > _NO_TAIL) & (touched < 1.0 - _NO_TAIL)
     with np.errstate(divide="ignore"):
         goal = scipy.special.ndtri(alpha)
     probits = np.maximum.accumulate(scipy.special.ndtri(touched[known]))

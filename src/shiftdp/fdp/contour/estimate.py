@@ -38,14 +38,17 @@ __all__ = ["ContourEstimate", "ContourRefusal", "estimate_delta", "estimate_epsi
 Result = TypeVar("Result")
 
 _SOURCE = "contour integral"
-_MARGINS = (
-    37.0,
-    27.0,
-)  # minus the log of the part of delta that may be left out, at first and last
+_MARGINS = (37.0, 27.0)  # minus the log of the part of delta left out, at first and last
 _FIRST_FLOOR, _LAST_FLOOR = -12.0, -1e4  # log delta, as it is first and last guessed
-_ROUNDS = 6
-_NEWTON = 60
-_MOST_LINES = 60
+_ROUNDS = 6  # guesses of log delta
+_NEWTON = 60  # steps
+_NEWTON_STILL = 1e-8  # change of log delta: the next step would change its square, which is nothing
+_ABOVE_ONE = 1e-9  # by how much log delta may exceed 0 through errors
+# The range of tilts in units of 1/sigma. A Gaussian loss with tail delta has its saddle point at
+# sqrt(-2 log delta), or at (eps - mean)/sigma; other losses have it not much farther out.
+_FARTHER, _FARTHER_STILL = (1.3, 8.0), (1.5, 12.0)  # factors and additions, for delta and for eps
+_BELOW = 1.1  # a floor that was too high is lowered to this multiple of the log delta found
+_MOST_LINES = 60  # for one curve
 _SHARED_WIDTH = 5.0  # how far from its own eps a line is tried, in standard deviations
 _SHARED = 1e-12  # relative error above which a point of a curve is given a line of its own
 
@@ -131,7 +134,7 @@ class ContourEstimate:
         if part <= 0.0:
             return math.inf
         goal = math.log(part)
-        tilts = survey.tilts(right, 1.3 * math.sqrt(-2.0 * math.log(target)) + 8.0)
+        tilts = survey.tilts(right, _FARTHER[0] * math.sqrt(-2.0 * math.log(target)) + _FARTHER[1])
         c, epsilon = tilts.for_delta(goal)
         if epsilon < 0.5 * survey.sigma:
             if float(self._log_inner(np.zeros(1))[0]) <= math.log(target):
@@ -198,7 +201,7 @@ class ContourEstimate:
                 value = np.logaddexp(value, math.log(survey.lost))
             # the tail beyond the last node of each law was left out
             error = error + np.exp(survey.log_left_out - value)
-        fine = (value <= 1e-9) & np.isfinite(value)
+        fine = (value <= _ABOVE_ONE) & np.isfinite(value)
         return value, np.where(fine, error, math.inf)
 
     def _line_at(self, epsilon: float, margin: float) -> tuple[Line, Survey]:
@@ -208,10 +211,12 @@ class ContourEstimate:
             survey = Survey.of(self.laws, self.mu, floor, margin)
             sigma, above = survey.sigma, epsilon - survey.mean
             right = above > 0.0 or sigma < 1.0 or survey.lost > 0.0
-            tilts = survey.tilts(right, 1.5 * max(above, 0.0) / sigma + 12.0)
+            tilts = survey.tilts(
+                right, _FARTHER_STILL[0] * max(above, 0.0) / sigma + _FARTHER_STILL[1]
+            )
             c, value = tilts.for_epsilon(epsilon)
             if right and value < floor - 0.5:
-                floor = 1.1 * value - 1.0
+                floor = _BELOW * value - 1.0
                 if floor > _LAST_FLOOR:
                     continue
                 break
@@ -253,7 +258,7 @@ def _newton(line: Line, goal: float, epsilon: float) -> tuple[float, float]:
             raise ContourRefusal("the sum on the contour is not positive")
         step = (line.log_scale - c * epsilon + math.log(total) - goal) * total / slope
         epsilon += step
-        if abs(step) * slope / total * math.copysign(1.0, c) < 1e-8:
+        if abs(step) * slope / total * math.copysign(1.0, c) < _NEWTON_STILL:
             return epsilon, total
     raise ContourRefusal("Newton's method did not settle")
 

@@ -16,6 +16,14 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
+from shiftdp._rounding import (
+    INVERTIBLE_EXPONENT,
+    LARGEST_EXPONENT,
+    NINE_ROUNDINGS,
+    NOT_ZERO,
+    THREE_ROUNDINGS,
+    ULP,
+)
 from shiftdp.fdp.losses import LossLaw
 from shiftdp.fdp.losses.quadrature import Quadrature
 
@@ -26,11 +34,19 @@ ACCEPTED = 1e-10
 
 _TARGET = 36.0  # minus the log of the part of delta that each approximation may take
 _CUT = 1e-14  # what may be cut off, as a part of delta
-_FRACTIONS = np.linspace(0.0, 1.0, 20)
+_FRACTIONS = np.linspace(0.0, 1.0, 20)  # of an interval of tilts, in log c
 _SLOW = 256  # nodes from which on what is cut off need only be small enough to be accepted
-_MOST_NODES = 1 << 13
-_MOST_TERMS = 2_000_000
-_MOMENT_ERROR = 1e-15  # relative rounding error of M - 1
+_MOST_NODES = 1 << 13  # of the trapezoid rule
+_MOST_TERMS = 2_000_000  # nodes of the rule times those of all laws
+_MOMENT_ERROR = NINE_ROUNDINGS  # relative, of M - 1
+_LONG_ENOUGH = 30.0  # standard deviations of 1/tau beyond which the bulk of the loss is integrated
+_ENOUGH_IF_SLOW = 0.01  # part of the accepted error that may be cut off from a long line
+# Tilts right of the pole, in units of 1/sigma: from _NEAREST on, and finer between the K at which a
+# wall begins and the K at which it is one.
+_NEAREST, _FOOT, _WALL = 0.1, 30.0, 100.0
+# Tilts in (-1, 0): from the smaller of these, the second in units of 1/sigma, and a few near -1.
+_NEAREST_LEFT, _NEAREST_LEFT_SIGMA = 0.02, 0.05
+_NEAR_MINUS_ONE = (-1.0, -0.9, -0.75, -0.6)  # where K is flat
 
 
 class ContourRefusal(ShiftdpError):
@@ -66,7 +82,7 @@ class Line:
     @cached_property
     def _lost(self) -> float:
         """What was cut off, or rounded in the sum."""
-        return self.tail + 4e-16 * float(np.abs(self.terms).sum())
+        return self.tail + THREE_ROUNDINGS * float(np.abs(self.terms).sum())
 
     @cached_property
     def _alias(self) -> tuple[Array, Array, int]:
@@ -79,10 +95,10 @@ class Line:
         """The relative error of the sum at one eps, as far as it is known."""
         away, rise, split = self._alias
         bound = rise - epsilon * away
-        aliases = math.exp(min(float(bound[:split].min()), 700.0))
-        aliases += math.exp(min(float(bound[split:].min()), 700.0))
+        aliases = math.exp(min(float(bound[:split].min()), LARGEST_EXPONENT))
+        aliases += math.exp(min(float(bound[split:].min()), LARGEST_EXPONENT))
         error = (self._lost + aliases) / abs(total) + self.rounding
-        error += 2e-16 * abs(self.c * epsilon)
+        error += ULP * abs(self.c * epsilon)
         return error if math.isfinite(error) else math.inf
 
     def error(self, epsilon: Array, total: Array) -> Array:
@@ -91,7 +107,7 @@ class Line:
         away, rise, split = self._alias
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             error = self._lost / size + self.rounding
-            error = error + 2e-16 * np.abs(self.c * epsilon)
+            error = error + ULP * np.abs(self.c * epsilon)
             bound = rise - np.multiply.outer(epsilon, away)
             aliases = np.exp(bound[:, :split].min(axis=1)) + np.exp(bound[:, split:].min(axis=1))
             error = error + aliases / size
@@ -165,12 +181,12 @@ class Survey:
         """K on points around the saddle: c in units of 1/sigma up to `spread`, or in (-1, 0)."""
         unit = 1.0 / self.sigma
         if right:
-            c = np.append(0.0, 0.1 * unit * (10.0 * spread) ** _FRACTIONS)
+            c = np.append(0.0, _NEAREST * unit * (spread / _NEAREST) ** _FRACTIONS)
             height = self.cumulant(c)
             # where a rare, large loss takes over, K climbs a wall, and the saddle is at its foot
             for _ in range(3):
-                foot = int(np.searchsorted(height, 30.0)) - 1
-                if foot < 1 or foot + 1 == c.size or height[foot + 1] < 100.0:
+                foot = int(np.searchsorted(height, _FOOT)) - 1
+                if foot < 1 or foot + 1 == c.size or height[foot + 1] < _WALL:
                     break
                 more = c[foot] * (c[foot + 1] / c[foot]) ** _FRACTIONS[1:-1]
                 c = np.concatenate([c[: foot + 1], more, c[foot + 1 :]])
@@ -178,9 +194,9 @@ class Survey:
                     [height[: foot + 1], self.cumulant(more), height[foot + 1 :]]
                 )
             return Tilts(c, height, True)
-        nearest = min(0.02, 0.05 * unit)
+        nearest = min(_NEAREST_LEFT, _NEAREST_LEFT_SIGMA * unit)
         inner = -nearest * (0.5 / nearest) ** _FRACTIONS[::-1]
-        c = np.concatenate([[-1.0, -0.9, -0.75, -0.6], inner, [0.0]])
+        c = np.concatenate([_NEAR_MINUS_ONE, inner, [0.0]])
         return Tilts(c, self.cumulant(c), False)
 
     def draw(
@@ -210,11 +226,11 @@ class Survey:
             )
             still = log_atoms - log_scale
         log_known = goal + c * epsilon - log_scale  # of the sum
-        known = math.exp(min(max(log_known, -690.0), 690.0))
+        known = math.exp(min(max(log_known, -INVERTIBLE_EXPONENT), INVERTIBLE_EXPONENT))
         width = tilts.width(c)
         first, last = 0, math.ceil(min(9.0 / (width * step), _MOST_NODES)) + 4
         pieces: list[NDArray[np.complex128]] = []
-        before, bulk = math.inf, 30.0 / self.sigma
+        before, bulk = math.inf, _LONG_ENOUGH / self.sigma
         while True:
             tau: Array = step * np.arange(first, last, dtype=np.float64)
             rules = self.fine(math.hypot(c + 1.0, float(tau[-1])))
@@ -243,7 +259,7 @@ class Survey:
             pieces.append(values * (step / math.pi) / (s * (s + 1.0)))
             tail = left * abs(1.0 / (s[-1] * (s[-1] + 1.0))) * (step / math.pi) * last
             slow = last >= _SLOW
-            enough = 0.01 * ACCEPTED if slow else _CUT
+            enough = _ENOUGH_IF_SLOW * ACCEPTED if slow else _CUT
             if tail < enough * known or last >= _MOST_NODES:
                 break
             # the next doublings will not gain more than the last one did, by much
@@ -256,7 +272,7 @@ class Survey:
         terms[0] *= 0.5
         if c < 0.0:
             terms = -terms
-        rounding = 4e-16 * (4.0 + abs(log_scale)) + self.error(excess, rules)
+        rounding = THREE_ROUNDINGS * (4.0 + abs(log_scale)) + self.error(excess, rules)
         every: Array = step * np.arange(terms.size, dtype=np.float64)
         return Line(
             c, log_scale, every, terms, period, width, tail, rounding, tilts.c, tilts.height
@@ -314,7 +330,7 @@ class Tilts:
     def period(self, c: float, epsilon: float, goal: float) -> float:
         """The least T for which the neighbours of delta(eps) are e^-_TARGET of it."""
         away = np.abs(self.c - c)
-        need = (self.height - self.c * epsilon + (_TARGET - goal)) / np.maximum(away, 1e-300)
+        need = (self.height - self.c * epsilon + (_TARGET - goal)) / np.maximum(away, NOT_ZERO)
         split = int(np.searchsorted(self.c, c))
         if not 0 < split < self.c.size:
             raise ContourRefusal("the saddle point is out of reach")

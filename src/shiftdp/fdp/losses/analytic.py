@@ -24,6 +24,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import HUGE
 from shiftdp.fdp._quadrature import on_panels
 from shiftdp.fdp.losses.law import PrivacyLoss
 from shiftdp.fdp.losses.quadrature import MOST_PANELS, TURN, Quadrature
@@ -88,7 +89,7 @@ class Stretch:
         """
         low, high = self.low, self.high
         width = min(2.0 / math.sqrt(self.curvature), self.widest)
-        count = math.ceil(min((high - low) / width, 1e300))
+        count = math.ceil(min((high - low) / width, HUGE))
         if count <= _COARSE:
             edges = low + (high - low) / max(count, 1) * np.arange(max(count, 1) + 1.0)
             return self._at(*on_panels(edges))

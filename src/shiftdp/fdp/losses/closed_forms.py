@@ -46,7 +46,7 @@ class GaussianLoss(AnalyticLoss):
         mu, farthest = self.mu, max(abs(t + 0.5) for t in orders)
 
         def points(y: Array) -> tuple[Array, Array]:
-            return mu * y, log_normal(y) - 0.125 * mu * mu
+            return mu * y, log_normal(y) - 0.5 * (0.5 * mu) ** 2
 
         return [
             Stretch(0.0, farthest * mu + tail, points, lambda y: np.full(y.shape, mu), _PANEL)

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._roots import most
+from shiftdp._rounding import INVERTIBLE_EXPONENT
 from shiftdp.fdp._quadrature import legendre, on_panels
 from shiftdp.fdp.losses.law import LossLaw
 from shiftdp.fdp.losses.quadrature import MOST_PANELS, TURN, Quadrature
@@ -20,11 +21,19 @@ __all__ = ["ProfileLaw"]
 Profile = Callable[[Array], Array]
 
 _FARTHEST = 1e4  # losses beyond are not followed
-_LEAST_LOG = -690.0  # of a floor that is a float
 _SMALLEST_PANEL = 36  # halvings of the support towards 0, where profiles bend most
 _MOST_HALVINGS = 60
 _STEP = 1e-5  # of differences on either side of a kink, relative to its place
 _KINK = 1e-4  # jump of the slope, relative to delta over eps, from which on there is an atom
+_BEFORE = 0.7  # the part of eps at which that delta is read, well before the kink
+_ROUNDING = 1e-12  # profiles below are all rounding, and show kinks everywhere
+_AT_ZERO = 1e-7  # the step of the difference at 0, relative to the support
+_LOST_IN_ROUNDING = 1e-16  # relative to what is lost at infinity: no difference shows less
+_QUARTERINGS = 40  # of _FARTHEST, among which the end of the support is looked for
+_SETTLED = 1e-12  # difference of two integrals of a panel, relative to the larger
+_SETTLED_OF_ALL = 1e-15  # the same relative to the whole integral: needed in any case
+_UNFELT_OF_ALL = 1e-22  # the same below which nothing further is asked
+_NARROWEST = 1e-12  # width of a panel, relative to its place, that is not halved
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,8 @@ class ProfileLaw(LossLaw):
     def quadrature(self, log_floor: float, reach: float) -> Quadrature:
         delta, back = self.f._delta, self.f.inverse()._delta
         lost, lost_back = (_at(side, math.inf) for side in (delta, back))
-        # no difference of floats is as small as 1e-16 of what is lost
-        floor = max(math.exp(max(log_floor, _LEAST_LOG)), 1e-16 * max(lost, lost_back))
+        unseen = _LOST_IN_ROUNDING * max(lost, lost_back)
+        floor = max(math.exp(max(log_floor, -INVERTIBLE_EXPONENT)), unseen)
         end = max(_support(delta, lost + floor), _support(back, lost_back + floor))
         cut, cut_back = max(_at(delta, end), lost), max(_at(back, end), lost_back)
 
@@ -80,12 +89,12 @@ class ProfileLaw(LossLaw):
         for side, sign in ((delta, 1.0), (back, -1.0)):
             after = side(where + 2.0 * step) - side(where + step)
             jump = (after - side(where - step) + side(where - 2.0 * step)) / step
-            kinks = jump > _KINK * np.maximum(side(0.7 * where), 1e-12) / where
+            kinks = jump > _KINK * np.maximum(side(_BEFORE * where), _ROUNDING) / where
             mass = np.where(kinks, (1.0 + _KINK) * jump * np.exp(min(sign, 0.0) * where), 0.0)
             heaviest = np.maximum.reduceat(mass, groups)
             positions.append(sign * where[groups][heaviest > 0.0])
             masses.append(heaviest[heaviest > 0.0])
-        tiny = 1e-7 * end
+        tiny = _AT_ZERO * end
         ends = np.array([0.0, tiny])
         (d0, d1), (_, b1) = delta(ends), back(ends)
         at_zero = (d1 - d0) / tiny + 1.0 - d0 + (b1 - d0) / tiny
@@ -99,7 +108,7 @@ def _at(profile: Profile, epsilon: float) -> float:
 
 def _support(delta: Profile, floor: float) -> float:
     """The greatest e with delta(e) > floor."""
-    points = _FARTHEST * 4.0 ** np.arange(-40.0, 1.0)
+    points = _FARTHEST * 4.0 ** np.arange(-float(_QUARTERINGS), 1.0)
     beyond = np.flatnonzero(delta(points) <= floor)
     if beyond.size == 0:
         return _FARTHEST
@@ -133,8 +142,9 @@ def _settled(profile: Profile, end: float) -> tuple[Array, float]:
         second = _panel_integrals(profile, middle, right)
         off = np.abs(first + second - value)
         # the far tail counts only when tilted, so it is held to its own size, less strictly
-        bad = (off > 1e-12 * value) & (off > 1e-22 * total) | (off > 1e-15 * total)
-        stuck = bad & ((right - left) < 1e-12 * right)
+        bad = (off > _SETTLED * value) & (off > _UNFELT_OF_ALL * total)
+        bad |= off > _SETTLED_OF_ALL * total
+        stuck = bad & ((right - left) < _NARROWEST * right)
         error += float(off[~bad | stuck].sum())
         done.append(left[~bad | stuck])
         count += int((~bad).sum())

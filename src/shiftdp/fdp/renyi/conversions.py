@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._roots import least
-from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
+from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST_FLOAT, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
 
 __all__ = [
     "RenyiConversion",
@@ -99,7 +99,7 @@ def epsilon_bun_steinke(rho: Array, delta: float) -> Array:
         root = 2.0 / (x + np.sqrt(x * x + 4.0 / (math.pi * rho)))
         factor = np.minimum(np.minimum(1.0, np.sqrt(math.pi * rho)), np.minimum(1.0 / x, root))
         tail = ((epsilon - rho) / (2.0 * np.sqrt(rho))) ** 2
-        return np.asarray(np.log(np.maximum(factor, LEAST)) - tail <= goal)
+        return np.asarray(np.log(np.maximum(factor, LEAST_FLOAT)) - tail <= goal)
 
     with np.errstate(over="ignore"):
         high = rho + 2.0 * np.sqrt(rho) * math.sqrt(-goal) * (1.0 + THIRTY_SIX_ROUNDINGS)

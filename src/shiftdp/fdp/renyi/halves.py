@@ -31,12 +31,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO, ROOMY_EXPONENT, UNIT
 from shiftdp.fdp._quadrature import legendre
 from shiftdp.fdp.renyi.line import log_one_more, participating
 
 __all__ = ["halves_log_moment"]
 
-_U = 2.0**-53
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 34.0  # minus the log of the part of M - 1 that all panels together may miss
 _RHO = 5.0
@@ -46,6 +46,11 @@ _HALVINGS = 30
 _WEIGHTS = 1024.0  # roundings by which the weights may be off
 _MOST_PANELS = 8_000
 _LARGEST = 1e100  # means whose squares, times orders, are numbers
+_PANEL_SUM_ERROR = 1e-14  # of the logarithm of a sum of positive terms, with all its roundings
+_SUM_ERROR = 1e-13  # the same for the logarithm of the total, which may be some hundred
+_ROOM = 0.9  # of the height at which A has its first zero
+_AT_LEAST = 0.1  # M - 1 is at least this part of order (order - 1) mean^2, if that is small
+_NOT_ZERO_SQUARED = 1e-150  # its square is still a float
 
 
 def halves_log_moment(p: float, a: float, d: float, order: float) -> float:
@@ -58,7 +63,8 @@ def halves_log_moment(p: float, a: float, d: float, order: float) -> float:
     if not known < math.inf or d * order > _LARGEST:
         return known
     s, mean = order - 1.0, (1.0 - p) * a + p * d
-    likely = math.log(max(0.1 * order * s, 1e-300)) + 2.0 * math.log(max(mean, 1e-150))
+    likely = math.log(max(_AT_LEAST * order * s, NOT_ZERO))
+    likely += 2.0 * math.log(max(mean, _NOT_ZERO_SQUARED))
     for weight, m in ((1.0 - p, a), (p, d)):
         alone = order * math.log(weight) + 0.5 * order * s * m * m  # at most log M
         likely = max(likely, alone - 1.0) if alone > 1.0 else likely
@@ -71,13 +77,13 @@ def halves_log_moment(p: float, a: float, d: float, order: float) -> float:
     logs: list[float] = []
     for part, end in parts:
         # an end that is rounded up only adds
-        found = _integrated(part, end * (1.0 + 4 * _U), likely - _MARGIN)
+        found = _integrated(part, end * (1.0 + 4 * UNIT), likely - _MARGIN)
         if found is None:
             return known
         logs += found
         logs.append(part.log_beyond(end))
     top = max(logs)
-    log_total = top + math.log(math.fsum(math.exp(x - top) for x in logs)) + 1e-13
+    log_total = top + math.log(math.fsum(math.exp(x - top) for x in logs)) + _SUM_ERROR
     return min(log_one_more(log_total), known)
 
 
@@ -94,10 +100,10 @@ class _Near:
         """At v, of which the part `slip` may be rounding; rounded up."""
         m, order = self.m, self.order
         rate = 2.0 + ((order + 2.0) * m + v + m) * v
-        log_h, margin = _log_h(m * v, order), 8 * _U * (4.0 + (v + m) ** 2) + slip * rate
+        log_h, margin = _log_h(m * v, order), 8 * UNIT * (4.0 + (v + m) ** 2) + slip * rate
         return np.asarray(
             math.log(self.weight) - 0.5 * (v + 0.5 * m) ** 2 - _LOG_SQRT_2PI + log_h
-            + margin + 8 * _U * (1.0 + np.abs(log_h))
+            + margin + 8 * UNIT * (1.0 + np.abs(log_h))
         )  # fmt: skip
 
     def log_sup(self, low: Array, high: Array, tall: Array) -> Array:
@@ -122,7 +128,7 @@ class _Near:
         beyond = end + 0.5 * m - order * m  # > 1
         return (
             math.log(self.weight) + 0.5 * order * (order - 1.0) * m * m
-            - 0.5 * beyond * beyond * (1.0 - 1e-12)
+            - 0.5 * beyond * beyond * (1.0 - AMPLE)
         )  # fmt: skip
 
 
@@ -142,7 +148,7 @@ class _Far:
     @property
     def tallest(self) -> float:
         """|Im y| up to which A has no zero, with some room."""
-        return 0.9 * math.pi / (self.d - self.a)
+        return _ROOM * math.pi / (self.d - self.a)
 
     def _exponents(self, y: Array) -> tuple[Array, Array]:
         return self.a * (y + 0.5 * self.d), self.d * (y + 0.5 * self.a)
@@ -154,20 +160,21 @@ class _Far:
     def log_values(self, y: Array, slip: Array) -> Array:
         p, d, order = self.p, self.d, self.order
         l0, l1 = self._exponents(y)
-        w = (1.0 - p) * np.expm1(np.minimum(l0, 600.0)) + p * np.expm1(np.minimum(l1, 600.0))
+        low, high = (np.expm1(np.minimum(x, ROOMY_EXPONENT)) for x in (l0, l1))
+        w = (1.0 - p) * low + p * high
         # moved up by the roundings of the exponents and of the sum
-        moved = w * (1.0 + 8 * _U * (2.0 + np.maximum(l0, l1)))
-        loss = np.log1p(moved) * (1.0 + 4 * _U)
-        steep = np.maximum(l0, l1) > 600.0
+        moved = w * (1.0 + 8 * UNIT * (2.0 + np.maximum(l0, l1)))
+        loss = np.log1p(moved) * (1.0 + 4 * UNIT)
+        steep = np.maximum(l0, l1) > ROOMY_EXPONENT
         if steep.any():
-            error = 8 * _U * (2.0 + np.maximum(l0, l1) - math.log(p) - math.log1p(-p))
+            error = 8 * UNIT * (2.0 + np.maximum(l0, l1) - math.log(p) - math.log1p(-p))
             loss = np.where(steep, self.log_a(y) + error, loss)
         x = y + self.knot
         rate = 2.0 + ((order + 2.0) * d + x) * y
         log_h = _log_h(loss, order)
         return np.asarray(
             -0.5 * x * x - _LOG_SQRT_2PI + log_h
-            + slip * rate + 8 * _U * (4.0 + x * x + np.abs(log_h))
+            + slip * rate + 8 * UNIT * (4.0 + x * x + np.abs(log_h))
         )  # fmt: skip
 
     def log_sup(self, low: Array, high: Array, tall: Array) -> Array:
@@ -191,7 +198,7 @@ class _Far:
     def _slope(self, y: Array) -> Array:
         l0, l1 = self._exponents(y)
         odds = math.log(self.p) - math.log1p(-self.p) + l1 - l0
-        share = 1.0 / (1.0 + np.exp(-np.clip(odds, -700.0, 700.0)))
+        share = 1.0 / (1.0 + np.exp(-np.clip(odds, -LARGEST_EXPONENT, LARGEST_EXPONENT)))
         return np.asarray(self.a + (self.d - self.a) * share)
 
     def log_beyond(self, end: float) -> float:
@@ -199,15 +206,16 @@ class _Far:
         rate = x - self.order * self.d
         at = -0.5 * x * x + self.order * float(self.log_a(np.array([end]))[0])
         size = 1.0 + x * x + self.order * self.d * x - self.order * math.log(self.p)
-        return at - math.log(rate) + 16 * _U * size
+        return at - math.log(rate) + 16 * UNIT * size
 
 
 def _log_h(loss: Array, order: float) -> Array:
     """log H(l) for l >= 0, rounded up but for 8u of itself; -inf at 0."""
     grow, shrink = order * loss, (order - 1.0) * loss
     with np.errstate(divide="ignore", over="ignore"):
-        first = np.where(grow < 600.0, np.log(np.expm1(np.minimum(grow, 600.0))), grow)
-        return np.asarray(first + np.log(-np.expm1(-shrink)) + 16 * _U)
+        first = np.log(np.expm1(np.minimum(grow, ROOMY_EXPONENT)))
+        first = np.where(grow < ROOMY_EXPONENT, first, grow)
+        return np.asarray(first + np.log(-np.expm1(-shrink)) + 16 * UNIT)
 
 
 def _integrated(part: _Near | _Far, end: float, log_goal: float) -> list[float] | None:
@@ -226,7 +234,7 @@ def _integrated(part: _Near | _Far, end: float, log_goal: float) -> list[float] 
         middle = low + half
         sup = part.log_sup(middle - half * _WIDE, middle + half * _WIDE, tall)
         error = math.log(8.0) + np.log(half) + sup
-        error = error - (2 * n - 1) * math.log(_RHO) - math.log(_RHO - 1.0) + 1e-12
+        error = error - (2 * n - 1) * math.log(_RHO) - math.log(_RHO - 1.0) + AMPLE
         ready = error <= log_goal - math.log(4.0 * _MOST_PANELS)
         ready &= half * _TALL <= part.tallest
         done.append((low[ready], half[ready], error[ready]))
@@ -241,11 +249,11 @@ def _integrated(part: _Near | _Far, end: float, log_goal: float) -> list[float] 
     start, half, error = (np.concatenate(parts) for parts in zip(*done, strict=True))
     v = (start + half)[:, None] + half[:, None] * nodes
     # nodes are known to some roundings of a panel's width, and sums to one of themselves
-    slip = (8 * _U * half[:, None] / v) + 4 * _U
+    slip = (8 * UNIT * half[:, None] / v) + 4 * UNIT
     logs = part.log_values(v.ravel(), slip.ravel()).reshape(v.shape)
-    logs = logs + np.log(half[:, None] * weights) + _WEIGHTS * _U
+    logs = logs + np.log(half[:, None] * weights) + _WEIGHTS * UNIT
     top = float(logs.max())
     if top == -math.inf:
         return [float(error.max()) + math.log(error.size)]
-    total = top + math.log(float(np.exp(logs - top).sum())) + 1e-14
+    total = top + math.log(float(np.exp(logs - top).sum())) + _PANEL_SUM_ERROR
     return [total, float(error.max()) + math.log(error.size)]

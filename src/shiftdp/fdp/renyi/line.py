@@ -42,19 +42,34 @@ import math
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import (
+    AMPLE,
+    GENEROUS,
+    INVERTIBLE_EXPONENT,
+    LARGEST_EXPONENT,
+    NINE_ROUNDINGS,
+    NOT_ZERO,
+    ROOMY_EXPONENT,
+    ULP,
+    UNIT,
+)
 from shiftdp.fdp.functions.mixture import log_mean_moment
 
 __all__ = ["line_log_moment", "log_excess", "log_one_more", "participating"]
 
-_U = 2.0**-53
-_UP = 1.0 + 2.0**-52
+_UP = 1.0 + ULP  # one sum
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 40.0  # minus the log of the part of M - 1 that the rule may miss
 _STRIPS = np.linspace(1.0 / 64, 1.0, 64)
 _TALL = 16.0  # no strip need be wider
 _MOST_NODES = 200_000
 _NEAR = 1.0  # |log r| below which r - 1 is summed as such
-_STEEP = 690.0  # exponents beyond are not exponentiated
+_STEEP = INVERTIBLE_EXPONENT  # exponents beyond are not exponentiated
+_UNDERFLOW = 2e-323  # four times the least float: more than what was lost in a few products
+_GROWN = 30.0  # beside e^30 = 1e13 a bound from above leaves out what is subtracted
+_SUM_ERROR = 1e-13  # relative, of a sum of positive terms, with the roundings of its logarithms
+_END_ERROR = 1e-14  # of the logarithm of one term, and relative, of a rate of decay
+_SERIES_UP_TO, _SERIES_ORDER = 0.1, 0.5  # |w|, and order |w|, up to which the series is summed
 _LEAST = 1e-290  # M - 1 below which its terms would underflow
 _LARGEST = 1e150  # means whose squares, times orders, are numbers
 _SERIES = 18
@@ -76,9 +91,9 @@ def line_log_moment(
     likely = 0.5 * order * s * mean * mean
     if likely < _LEAST:
         return known
-    margin = _MARGIN - min(0.0, math.log(max(likely, 1e-300))) + math.log(2.0 * order)
+    margin = _MARGIN - min(0.0, math.log(max(likely, NOT_ZERO))) + math.log(2.0 * order)
     # the strip that allows the longest step
-    strips = _STRIPS * min(math.pi / max(d - a, e - b, 1e-300), _TALL) * (1.0 - 1e-9)
+    strips = _STRIPS * min(math.pi / max(d - a, e - b, NOT_ZERO), _TALL) * (1.0 - GENEROUS)
     loss = 0.5 * strips * strips - s * np.log(np.cos(0.5 * (e - b) * strips))
     steps = 2.0 * math.pi * strips / (margin + loss)
     best = int(np.argmax(steps))
@@ -92,17 +107,18 @@ def line_log_moment(
     x = h * np.arange(-left, right + 1.0)
     log_g, log_tails = _integrand(p, above, below, order, x)
     top = float(log_g.max())
-    total = float(np.exp(log_g - top).sum()) * (1.0 + 1e-13)
+    total = float(np.exp(log_g - top).sum()) * (1.0 + _SUM_ERROR)
     # geometric series from the first term that is left out
-    rates = (left * h - e) * (1.0 - 1e-12), (right * h - far) - 1e-14 * far
+    rates = (left * h - e) * (1.0 - AMPLE), (right * h - far) - _END_ERROR * far
     for rate, log_tail in zip(rates, log_tails, strict=True):
-        total += math.exp(min(log_tail - top, 600.0)) / math.expm1(rate * h * (1.0 - 1e-12))
-    log_sum = top + math.log(total) + math.log(h) + 4 * _U * (abs(top) + 2.0)
+        first = math.exp(min(log_tail - top, ROOMY_EXPONENT))
+        total += first / math.expm1(rate * h * (1.0 - AMPLE))
+    log_sum = top + math.log(total) + math.log(h) + 4 * UNIT * (abs(top) + 2.0)
 
-    log_k = math.log(2.0) + 0.5 * c * c - 2.0 * math.pi * c / h * (1.0 - 1e-13)
+    log_k = math.log(2.0) + 0.5 * c * c - 2.0 * math.pi * c / h * (1.0 - _SUM_ERROR)
     log_k -= math.log1p(-math.exp(-2.0 * math.pi * c / h))
-    K = math.exp(log_k + loss_c - 0.5 * c * c) * (1.0 + 1e-12)
-    missed = K + math.exp(log_k) * (2.0 * order - 1.0) * (1.0 + 1e-12)
+    K = math.exp(log_k + loss_c - 0.5 * c * c) * (1.0 + AMPLE)
+    missed = K + math.exp(log_k) * (2.0 * order - 1.0) * (1.0 + AMPLE)
     if missed > 0.5:
         return known
     log_rest = float(np.logaddexp(log_sum, math.log(missed))) if missed > 0.0 else log_sum
@@ -115,17 +131,17 @@ def participating(p: float, least: float, most: float, order: float) -> float:
 
     What is known of a step, were it revealed whether the record takes part.
     """
-    half = 0.5 * order * (order - 1.0) * (1.0 + 1e-15)
+    half = 0.5 * order * (order - 1.0) * (1.0 + NINE_ROUNDINGS)
     moments = [half * m * m if m < _LARGEST else math.inf for m in (least, most)]
-    rounding = 2e-323 if most > 0.0 else 0.0  # what underflows is still positive
+    rounding = _UNDERFLOW if most > 0.0 else 0.0  # what underflows is still positive
     return log_mean_moment([(1.0 - p, moments[0]), (p, moments[1])]) + rounding
 
 
 def log_one_more(log_excess: float) -> float:
     """log(1 + e^v), rounded up; positive even where it underflows."""
-    if log_excess < 30.0:
-        return math.log1p(math.exp(log_excess)) * (1.0 + 4 * _U) + 2e-323
-    return (log_excess + math.exp(-log_excess)) * (1.0 + 4 * _U)
+    if log_excess < _GROWN:
+        return math.log1p(math.exp(log_excess)) * (1.0 + 4 * UNIT) + _UNDERFLOW
+    return (log_excess + math.exp(-log_excess)) * (1.0 + 4 * UNIT)
 
 
 def _integrand(
@@ -139,10 +155,10 @@ def _integrand(
     log_a, log_b = np.logaddexp(log_q + l0, log_p + l1), np.logaddexp(log_q + k0, log_p + k1)
     size = np.abs(x) + max(d, e)
     # of each exponent, of the logarithms of the weights, and of the sums
-    error_a = 4 * _U * ((a + d) * size + 2.0 - log_p - log_q)
-    error_b = 4 * _U * ((b + e) * size + 2.0 - log_p - log_q)
+    error_a = 4 * UNIT * ((a + d) * size + 2.0 - log_p - log_q)
+    error_b = 4 * UNIT * ((b + e) * size + 2.0 - log_p - log_q)
     loss = log_a - log_b
-    error = error_a + error_b + 2 * _U * np.abs(loss)
+    error = error_a + error_b + 2 * UNIT * np.abs(loss)
     log_f = np.empty(x.shape)
     near = (np.abs(loss) < _NEAR) & (np.maximum(np.maximum(l0, l1), np.maximum(k0, k1)) < _STEEP)
     far = ~near
@@ -160,16 +176,16 @@ def _integrand(
         denominator = 1.0 + denominator
         w = numerator / denominator
         # |r - 1| < e, and the denominator is off by no more than the rounding itself
-        moved = np.abs(w) + 4.0 * _U * (rounding / denominator + np.abs(w))
+        moved = np.abs(w) + 4.0 * UNIT * (rounding / denominator + np.abs(w))
         log_f[near] = log_excess(np.copysign(moved, w), s)
-    log_f = np.maximum(log_f, -700.0)  # what underflows; it does not count against M - 1
+    log_f = np.maximum(log_f, -LARGEST_EXPONENT)  # what underflows; it does not count against M - 1
     log_density = -0.5 * x * x - _LOG_SQRT_2PI
-    margin = error_b + 4 * _U * (x * x + np.abs(log_b) + np.abs(log_f) + 4.0)
+    margin = error_b + 4 * UNIT * (x * x + np.abs(log_b) + np.abs(log_f) + 4.0)
     log_g = log_density + log_b + log_f + margin
-    wide = 4 * _U * (x * x + order * np.abs(log_a) + s * np.abs(log_b))
+    wide = 4 * UNIT * (x * x + order * np.abs(log_a) + s * np.abs(log_b))
     wide = wide + order * error_a + s * error_b
-    first = log_density[0] + log_b[0] + math.log(s) + wide[0] + 1e-14
-    last = log_density[-1] + order * log_a[-1] - s * log_b[-1] + wide[-1] + 1e-14
+    first = log_density[0] + log_b[0] + math.log(s) + wide[0] + _END_ERROR
+    last = log_density[-1] + order * log_a[-1] - s * log_b[-1] + wide[-1] + _END_ERROR
     return log_g, (float(first), float(last))
 
 
@@ -178,12 +194,12 @@ def _far_excess(loss: Array, s: float) -> Array:
     up = np.maximum(loss, _NEAR)
     grow = s * up
     with np.errstate(over="ignore", invalid="ignore"):
-        inner = np.log(np.expm1(np.minimum(grow, 30.0)) + s * np.expm1(-up))
-        right = up + np.where(grow < 30.0, inner, grow)
+        inner = np.log(np.expm1(np.minimum(grow, _GROWN)) + s * np.expm1(-up))
+        right = up + np.where(grow < _GROWN, inner, grow)
         down = np.minimum(loss, -_NEAR)
         left = np.log(np.exp(down) * np.expm1(s * down) - s * np.expm1(down))
     # exponents up to 30 carry 64 roundings, and a difference loses no more than a factor of 4
-    return np.asarray(np.where(loss > 0.0, right, left) + 128 * _U)
+    return np.asarray(np.where(loss > 0.0, right, left) + 128 * UNIT)
 
 
 def log_excess(w: Array, s: float) -> Array:
@@ -194,17 +210,17 @@ def log_excess(w: Array, s: float) -> Array:
     order, size = 1.0 + s, np.abs(w)
     loss = np.log1p(w)
     grow = s * loss
-    grown = (1.0 + w) * np.expm1(np.minimum(grow, 30.0))
-    rounding = 8 * _U * ((1.0 + np.abs(grow)) * np.abs(grown) + s * size)
+    grown = (1.0 + w) * np.expm1(np.minimum(grow, _GROWN))
+    rounding = 8 * UNIT * ((1.0 + np.abs(grow)) * np.abs(grown) + s * size)
     value = grown - s * w + rounding
-    small = (size <= 0.1) & (order * size <= 0.5)
+    small = (size <= _SERIES_UP_TO) & (order * size <= _SERIES_ORDER)
     if small.any():
         v = w[small]
         series = np.ones(v.shape)
         for k in range(_SERIES, 1, -1):
             series = 1.0 + (order - k) / (k + 1.0) * v * series
-        value[small] = 0.5 * order * s * v * v * series * (1.0 + 64 * _U)
+        value[small] = 0.5 * order * s * v * v * series * (1.0 + 64 * UNIT)
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(value, 0.0))
     # F <= r^order, and nearly so
-    return np.asarray(np.where(grow < 30.0, logs, loss + grow * (1.0 + 8 * _U)) + 4 * _U)
+    return np.asarray(np.where(grow < _GROWN, logs, loss + grow * (1.0 + 8 * UNIT)) + 4 * UNIT)

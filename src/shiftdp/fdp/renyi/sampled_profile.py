@@ -24,15 +24,16 @@ import math
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._rounding import AMPLE, ROOMY_EXPONENT, THREE_ROUNDINGS
 from shiftdp.fdp.composition.connect_the_dots import connect_the_dots
 from shiftdp.fdp.functions.mixture import log_mean_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["sampled_log_moment"]
 
-_ATOMS = 4096
-_MARGIN = 40.0
-_STEEP = 600.0
+_ATOMS = 4096  # of the profile's chords, up to the reach
+_MARGIN = 40.0  # minus the log of what may lie beyond the reach
+_SMALL = 1e-6  # losses, times the order, of which the first term of a series is enough
 
 
 def sampled_log_moment(
@@ -57,10 +58,10 @@ def sampled_log_moment(
         if not tail < math.inf:
             return known
         far = (tail + _MARGIN - 2.0 * math.log(p)) / order
-        log_rest = math.log(p) + tail + math.log(order - 1.0) - order * far * (1.0 - 1e-12)
-    if far > _STEEP or (order + 1.0) * far > _STEEP:
+        log_rest = math.log(p) + tail + math.log(order - 1.0) - order * far * (1.0 - AMPLE)
+    if far > ROOMY_EXPONENT or (order + 1.0) * far > ROOMY_EXPONENT:
         return known
-    reach = math.log1p(p * math.expm1(far)) * (1.0 + 1e-12)
+    reach = math.log1p(p * math.expm1(far)) * (1.0 + AMPLE)
     if reach == 0.0:
         return known
     above, _ = connect_the_dots(sampled, reach / _ATOMS, reach)
@@ -70,15 +71,16 @@ def sampled_log_moment(
     total = right @ _excess(loss, s) + left @ _excess(-loss, s)
     # what is left at the reach, on the right and, as P-mass, on the left
     total += above.infinite * ((s + 1.0) * math.expm1(s * loss[-1]) + s)
-    excess = float(total) * (1.0 + 1e-12) + math.exp(log_rest)
-    return min(math.log1p(excess) * (1.0 + 4e-16), known)
+    excess = float(total) * (1.0 + AMPLE) + math.exp(log_rest)
+    return min(math.log1p(excess) * (1.0 + THREE_ROUNDINGS), known)
 
 
 def _excess(loss: Array, s: float) -> Array:
     """e^{s l} - 1 - s (1 - e^-l), rounded up."""
     growth, fall = np.expm1(s * loss), s * np.expm1(-loss)
-    plain = growth + fall + 4e-16 * ((1.0 + np.abs(s * loss)) * np.abs(growth) + np.abs(fall))
+    rounding = THREE_ROUNDINGS * ((1.0 + np.abs(s * loss)) * np.abs(growth) + np.abs(fall))
+    plain = growth + fall + rounding
     # s (s+1) l^2/2 and the next terms, where the linear ones cancel
     size = (1.0 + s) * np.abs(loss)
     series = 0.5 * s * (s + 1.0) * loss * loss * np.exp(size / 3.0)
-    return np.asarray(np.where(size < 1e-6, series, plain))
+    return np.asarray(np.where(size < _SMALL, series, plain))
