@@ -24,14 +24,18 @@ square, `math.fsum`, root) errs by a factor of at least `1 - u` and is paid for 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.claimed_shifts import (
+    WINDOW,
+    ClaimedShifts,
+    Steps,
+    distances_backwards,
+    distances_forwards,
+)
 from shiftdp.interpolation.verification_equal_steps import (
     Claim,
     EqualSteps,
@@ -40,10 +44,6 @@ from shiftdp.interpolation.verification_equal_steps import (
 
 __all__ = ["proved_mu", "verify"]
 
-# Steps handled at once: enough to hide the cost of NumPy calls, few enough to stay in cache.
-_WINDOW = 1 << 14
-# A shift below this fraction of the distance drowns in the rounding of the distance.
-_FAINT = 2.0**-40
 # How far the shift recorded for a block may be from the one its recursion ends with, against mu.
 _AGREEMENT = 1e-5
 # Steps that are followed one by one at most.
@@ -61,17 +61,7 @@ _SPLITTER = 2.0**27 + 1.0  # splits a float into halves of 26 bits [Veltkamp]
 _MANY_STEPS, _FEW_BLOCKS = 1 << 20, 100
 
 
-class _Steps(Protocol):
-    """What is asked of a schedule: its length, the diameter, and any stretch of steps."""
-
-    @property
-    def steps(self) -> int: ...
-    @property
-    def diameter(self) -> float: ...
-    def window(self, begin: int, end: int) -> tuple[Array, Array, Array]: ...
-
-
-def proved_mu(schedule: _Steps, shifts: Claim) -> float:
+def proved_mu(schedule: Steps, shifts: Claim) -> float:
     """The mu that Theorem shift proves with these start, blocks and amounts, rounded up.
 
     It is a rigorous upper bound whatever the amounts are: poor ones only make it large. Raises
@@ -87,7 +77,7 @@ def proved_mu(schedule: _Steps, shifts: Claim) -> float:
     return _prove(schedule, shifts)[0]
 
 
-def verify(schedule: _Steps, shifts: Claim) -> float:
+def verify(schedule: Steps, shifts: Claim) -> float:
     """Check a certificate from scratch; returns the mu proved, which is at most `shifts.mu`.
 
     Raises `VerificationFailed` if the stated mu is below what the shifts prove (no tolerance: the
@@ -107,7 +97,7 @@ def verify(schedule: _Steps, shifts: Claim) -> float:
     return mu
 
 
-def _prove(schedule: _Steps, shifts: Claim) -> tuple[float, float]:
+def _prove(schedule: Steps, shifts: Claim) -> tuple[float, float]:
     """The proved mu, and the largest gap (over the noise) between an amount and the shift used."""
     _check_blocks(schedule, shifts)
     if isinstance(schedule, EqualSteps) and _in_closed_form(schedule, shifts):
@@ -118,26 +108,28 @@ def _prove(schedule: _Steps, shifts: Claim) -> tuple[float, float]:
     if shifts.amount[0] == 0.0 and shifts.amount.size > 1:
         begin = int(shifts.last[0])
         z = _unshifted(schedule, shifts.tau, begin, z)
-    plan = _Plan(schedule, shifts, begin)
-    behind = _distances_backwards(plan)
-    if plan.begin > begin:
+    claimed = ClaimedShifts(schedule, shifts, begin)
+    behind = distances_backwards(claimed)
+    if claimed.begin > begin:
         z = 0.0  # c = 0 forgets the distance
     energies: list[float] = []
     gap, moved = 0.0, False
-    for lo, hi in plan.windows():
+    for lo, hi in claimed.windows():
         c, s, sd = schedule.window(lo, hi)
-        part = plan.part(lo, hi, sd)
-        ahead = _distances_forwards(z, c, s, part.a, part.closes)
+        window = claimed.at(lo, hi, sd)
+        ahead = distances_forwards(z, c, s, window.a, window.closes)
         if behind is not None:
             # z_k was found from the right if step k + 1 lies behind the peak of its block.
-            ahead = np.where(part.next_behind, behind[lo - plan.begin : hi - plan.begin], ahead)
+            ahead = np.where(
+                window.next_behind, behind[lo - claimed.begin : hi - claimed.begin], ahead
+            )
         before = np.concatenate(([z], ahead[:-1]))
         a = _shift_above(c, s, before, ahead)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             energies.append(_sum((a / sd) ** 2))
-            off = np.abs(a - part.a) / sd
+            off = np.abs(a - window.a) / sd
         moved = moved or bool(np.any(a > 0.0))
-        checked = off[part.peaks]
+        checked = off[window.peaks]
         if checked.size:
             gap = max(gap, float(np.max(checked)))
         z = float(ahead[-1])
@@ -157,7 +149,7 @@ def _in_closed_form(schedule: EqualSteps, shifts: Claim) -> bool:
     return schedule.steps - shifts.tau > _MANY_STEPS
 
 
-def _check_length(schedule: _Steps, shifts: Claim) -> None:
+def _check_length(schedule: Steps, shifts: Claim) -> None:
     """Bounded work, whatever the certificate says."""
     from_diameter = shifts.tau == 0 or shifts.start >= schedule.diameter
     length = schedule.steps - (shifts.tau if from_diameter else 0)
@@ -175,7 +167,7 @@ def _sum(terms: Array) -> float:
         return math.inf
 
 
-def _check_blocks(schedule: _Steps, shifts: Claim) -> None:
+def _check_blocks(schedule: Steps, shifts: Claim) -> None:
     first, last, peak, amount = shifts.first, shifts.last, shifts.peak, shifts.amount
     sizes = {first.size, last.size, peak.size, amount.size}
     if not 0 <= shifts.tau < schedule.steps or len(sizes) != 1 or not first.size:
@@ -194,7 +186,7 @@ def _check_blocks(schedule: _Steps, shifts: Claim) -> None:
         raise VerificationFailed("an amount is negative or not finite")
 
 
-def _check_start(schedule: _Steps, shifts: Claim) -> None:
+def _check_start(schedule: Steps, shifts: Claim) -> None:
     """`start` must bound the distance at `tau`: 0 at the start, D always, or the free recursion."""
     tau, start = shifts.tau, shifts.start
     if math.isnan(start) or start < 0.0:
@@ -208,147 +200,16 @@ def _check_start(schedule: _Steps, shifts: Claim) -> None:
         )
 
 
-def _unshifted(schedule: _Steps, begin: int, end: int, z: float) -> float:
+def _unshifted(schedule: Steps, begin: int, end: int, z: float) -> float:
     """A bound on the distance after step `end`, from z after step `begin`, without any shift."""
-    for lo in range(begin, end, _WINDOW):
-        c, s, _ = schedule.window(lo, min(lo + _WINDOW, end))
+    for lo in range(begin, end, WINDOW):
+        c, s, _ = schedule.window(lo, min(lo + WINDOW, end))
         for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
             if z and ck:
                 z = (ck * z + sk) * _CARRY_UP + _CARRY_UNDERFLOW
             else:
                 z = sk
     return z
-
-
-class _Part:
-    """The certificate on one window of steps, one entry a step (`peaks`: positions)."""
-
-    __slots__ = ("a", "closes", "next_behind", "peaks")
-
-    def __init__(
-        self,
-        a: Array,
-        closes: NDArray[np.bool_],
-        next_behind: NDArray[np.bool_],
-        peaks: NDArray[np.intp],
-    ) -> None:
-        self.a, self.closes, self.next_behind, self.peaks = a, closes, next_behind, peaks
-
-
-class _Plan:
-    """Where each window of the run stands in the blocks, and the shifts it is asked to make.
-
-    In a block `a_k / sd_k^2` falls by `c_k` from step k to k - 1. The sums of `log c` are kept per
-    window (`base`) and within it, so that long runs do not wash out their differences. Steps up to
-    the last one with c = 0 are forgotten.
-    """
-
-    def __init__(self, schedule: _Steps, shifts: Claim, begin: int) -> None:
-        self.shifts, self.steps = shifts, schedule.steps
-        self.begin = begin
-        blocks = shifts.first.size
-        self.log_c: list[Array] = []
-        self.at_peak, self.sd_peak = np.zeros(blocks), np.ones(blocks)
-        self.base = np.zeros((self.steps - self.begin - 1) // _WINDOW + 2)
-        self.grid = self.begin
-        for number, lo in enumerate(range(self.begin, self.steps, _WINDOW)):
-            hi = min(lo + _WINDOW, self.steps)
-            c, _, sd = schedule.window(lo, hi)
-            zeros = np.flatnonzero(c == 0.0)
-            if zeros.size:
-                self.begin = lo + int(zeros[-1])
-            sums = self._local_sums(c)
-            self.base[number + 1] = self.base[number] + sums[-1]
-            inside = slice(*np.searchsorted(shifts.peak, (lo + 1, hi + 1)).tolist())
-            at = shifts.peak[inside] - (lo + 1)
-            self.at_peak[inside], self.sd_peak[inside] = sums[at], sd[at]
-        self.window = schedule.window
-
-    @staticmethod
-    def _local_sums(c: Array) -> Array:
-        return np.cumsum(np.log(np.where(c > 0.0, c, 1.0)))
-
-    def windows(self) -> Iterator[tuple[int, int]]:
-        """The windows of steps `lo + 1` to `hi`, from the first step that counts on."""
-        first = self.grid + (self.begin - self.grid) // _WINDOW * _WINDOW
-        for lo in range(first, self.steps, _WINDOW):
-            yield max(lo, self.begin), min(lo + _WINDOW, self.steps)
-
-    def part(self, lo: int, hi: int, sd: Array) -> _Part:
-        shifts = self.shifts
-        k = np.arange(lo + 1, hi + 1)
-        block = np.searchsorted(shifts.last, k)
-        number = (lo - self.grid) // _WINDOW
-        whole = self.grid + number * _WINDOW
-        sums = self._local_sums(self.window(whole, hi)[0])[lo - whole :]
-        amount, peak = shifts.amount[block], shifts.peak[block]
-        other = (peak - 1 - self.grid) // _WINDOW
-        fall = self.at_peak[block] - sums + (self.base[other] - self.base[number])
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            a = amount * np.exp(fall + 2.0 * np.log(sd / self.sd_peak[block]))
-            a = np.where(amount > 0.0, a, 0.0)
-        # A block that shifts at all ends at distance 0, and so does the run.
-        last = k == shifts.last[block]
-        closes = (last & (amount > 0.0)) | (k == self.steps)
-        next_behind = (k >= peak) & ~last & (amount > 0.0)
-        peaks = np.flatnonzero((k == peak) & (amount > 0.0))
-        return _Part(a, closes, next_behind, peaks)
-
-
-def _distances_forwards(z: float, c: Array, s: Array, a: Array, closes: NDArray[np.bool_]) -> Array:
-    """`z_k = c_k z_{k-1} + s_k - a_k`, at least 0, and 0 where a block closes."""
-    out = []
-    rows: Iterable[tuple[float, float, float, bool]] = zip(
-        c.tolist(), s.tolist(), a.tolist(), closes.tolist(), strict=True
-    )
-    for ck, sk, ak, close in rows:
-        if close:
-            z = 0.0
-        else:
-            x = ck * z + sk
-            z = x - ak
-            if ak < x * _FAINT:
-                # Rounded to nearest, every other step would show a spurious shift of u z.
-                z *= _UP
-            elif z < 0.0:
-                z = 0.0
-        out.append(z)
-    return np.array(out)
-
-
-def _distances_backwards(plan: _Plan) -> Array | None:
-    """`z_{k-1} = (z_k + a_k - s_k) / c_k` behind the peak of a block, where c > 1 as a rule.
-
-    There the forward recursion would amplify rounding errors. One number a step is stored; None if
-    every block peaks at its end, as it does for contractions with constant noise.
-    """
-    shifts = plan.shifts
-    if not np.any((shifts.peak < shifts.last) & (shifts.amount > 0.0)):
-        return None
-    behind = np.zeros(plan.steps - plan.begin)
-    z = 0.0
-    for lo, hi in reversed(list(plan.windows())):
-        some = slice(
-            int(np.searchsorted(shifts.last, lo + 1)),
-            int(np.searchsorted(shifts.first, hi, side="right")),
-        )
-        if not np.any(shifts.peak[some] < np.minimum(shifts.last[some], hi + 1)):
-            z = 0.0  # no step here lies behind a peak
-            continue
-        c, s, sd = plan.window(lo, hi)
-        part = plan.part(lo, hi, sd)
-        out = []
-        rows: Iterable[tuple[float, float, float]]
-        # Step k + 1 leads from z_{k+1} to z_k, which is kept if `next_behind` holds at k.
-        rows = zip(c[::-1].tolist(), s[::-1].tolist(), part.a[::-1].tolist(), strict=True)
-        for (ck, sk, ak), keep in zip(rows, part.next_behind[::-1].tolist(), strict=True):
-            if not keep:
-                z = 0.0
-            out.append(z)
-            z = z + ak - sk
-            z = z / ck if z > 0.0 and ck > 0.0 else 0.0
-        behind[lo - plan.begin : hi - plan.begin] = out[::-1]
-    return behind
 
 
 def _shift_above(c: Array, s: Array, before: Array, after: Array) -> Array:
