@@ -12,7 +12,7 @@
 #   prescott     those of an old one; NumPy, PyTorch and the C library do without AVX as well
 #   loaded       beside eight processes that never rest
 #
-# The tests run in a random order, other in every run; the log has the seed. A row that cannot be
+# The tests run in a random order, other in every run; the row names its seed. A row that cannot be
 # run here says so. Environments are made in .matrix/ by uv, which is fetched if it is not there;
 # its settings (UV_CONSTRAINT, UV_FIND_LINKS, ...) hold. Logs are in .matrix/ too. JOBS is the
 # number of workers. A kernel that is set for the whole script (OPENBLAS_CORETYPE=Haswell) holds
@@ -47,10 +47,11 @@ run() {
     # blocks of a page build on each other: one worker each, and no other order
     env "$@" "$python" -m pytest -q -rs -n "$JOBS" --dist loadfile -p no:randomly README.md docs src \
         >"$log-docs.log" 2>&1 || status=1
-    env "$@" "$python" -m pytest -q -rs -n "$JOBS" --dist worksteal tests >"$log.log" 2>&1 ||
-        status=1
-    printf '%-12s docs %s\n%12s tests %s, %s s in all\n' "$row" "$(tail -n 1 "$log-docs.log")" \
-        '' "$(tail -n 1 "$log.log")" "$(($(date +%s) - began))"
+    env "$@" "$python" -m pytest -q -rs -n "$JOBS" --dist worksteal --randomly-seed="$began" tests \
+        >"$log.log" 2>&1 || status=1
+    printf '%-12s docs %s\n%12s tests %s\n%12s %s s in all, --randomly-seed=%s\n' "$row" \
+        "$(tail -n 1 "$log-docs.log")" '' "$(tail -n 1 "$log.log")" '' \
+        "$(($(date +%s) - began))" "$began"
 }
 
 newest() { environment newest python3.11 -e '.[dev]'; }

@@ -141,7 +141,8 @@ def outcomes(project: Path, code: str, *, library: str) -> dict[str, int]:
     (project / "src").mkdir()
     (project / "src" / "library.py").write_text(library)
     command = [sys.executable, "-m", "pytest", "-q", "tests", "src"]
-    environment = {**os.environ, "PYTHONPATH": str(project / "src")}
+    path = os.pathsep.join([str(project / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
     last = result.stdout.splitlines()[-1]
     return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last.split(" in ")[0])}
