@@ -29,7 +29,7 @@ from shiftdp.training import (
     descend_stacked,
 )
 from shiftdp.training.descent.batches import TrainingRun
-from tests.training.naive_descent import naive
+from tests.training.descent.naive import naive
 
 N, D = 23, 4
 RUNS: list[TrainingRun] = [

@@ -11,7 +11,7 @@ import pytest
 
 from shiftdp.training.model_file.archive import digest_of, pack, unpack
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.npy import npy_bytes, npy_read
+from shiftdp.training.model_file.npy import read_npy, write_npy
 
 MEMBERS = {"model.json": b"{}", "arrays/0000.npy": b"x" * 300, "digest.txt": b""}
 
@@ -94,8 +94,8 @@ def test_digests_tell_names_orders_and_contents_apart() -> None:
     ids=lambda array: f"{array.dtype} {array.shape}",
 )
 def test_arrays_come_back_in_their_layout(array: Any) -> None:
-    content = npy_bytes(array)
-    copy = npy_read(content)
+    content = write_npy(array)
+    copy = read_npy(content)
     np.testing.assert_array_equal(copy, array)
     assert copy.dtype == array.dtype.newbyteorder("=")
     assert copy.flags.writeable
@@ -144,4 +144,4 @@ def headed(header: str, data: bytes = b"") -> bytes:
 )  # fmt: skip
 def test_other_arrays_are_refused(content: bytes) -> None:
     with pytest.raises(Damaged):
-        npy_read(content)
+        read_npy(content)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.descent.entropy import Stream
-from shiftdp.training.descent.rows import Indices
+from shiftdp.training.descent.records import Indices
 
 __all__ = [
     "Batch",

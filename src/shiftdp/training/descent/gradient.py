@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
-from shiftdp.training.descent.records import Records
-from shiftdp.training.descent.rows import Indices
+from shiftdp.training.descent.records import Indices, Records
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 

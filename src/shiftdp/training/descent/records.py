@@ -1,4 +1,10 @@
-"""The data of a run, checked before the first step: features, targets, and clipping limits."""
+"""The data of a run, checked before the first step: features, targets, and clipping limits.
+
+Features are kept as they are given, float32 or float64, dense or sparse. What the products see are
+blocks in float64, each row at most `bound` long: rows above it are scaled down when a block is
+taken. Norms are upper bounds, computed without overflow from the very entries that the products
+will use.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +15,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.descent.rows import BoundedRows, bounded_rows
+from shiftdp.training.descent.csr import Indices, canonical, csr, rows_of_csr
 from shiftdp.training.losses.base import Floats, described
 
 if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
 
-__all__ = ["Records", "prepare"]
+__all__ = ["BoundedRows", "Indices", "Records", "bounded_rows", "prepare"]
 
 _UNIT = 2.0**-53  # the relative error of one rounding in float64
+_LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
+_HUGE = 2.0**500  # the square of a larger entry may overflow
+_ROOM = 1.0 - 2.0**-50  # for the roundings of a scale and of the product with it
+_ENTRIES = 1 << 20  # that are looked at together
+
+
+@dataclass(frozen=True, repr=False)
+class BoundedRows:
+    """n rows of features, each at most `bound` long in every block that is taken.
+
+    Args:
+        features: a matrix of float32 or float64, or a canonical CSR matrix of SciPy.
+        norms: upper bounds on the norms of the rows as taken.
+        scales: the factor of each row, if one is below 1.
+        shrink: a power of two for each row, applied before the scale, if some row is so large that
+            its norm is beyond the range of floats.
+        longest: an upper bound on the norm of the longest row as given; infinite beyond floats.
+    """
+
+    features: Any
+    norms: Floats
+    scales: Floats | None
+    shrink: Floats | None
+    longest: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.features.shape
+        return int(n), int(d)
+
+    @property
+    def sparse(self) -> bool:
+        return not isinstance(self.features, np.ndarray)
+
+    def take(self, rows: Indices, buffer: Floats | None = None) -> Any:
+        """These rows in float64, within the bound.
+
+        Dense rows are always copied, so that what the products see of a row, its place in memory
+        included, does not depend on whether some other row had to be scaled.
+
+        Args:
+            buffer: float64, at least as many rows as are taken: a dense block is written here.
+        """
+        if self.sparse:
+            return self._sparse_block(rows)
+        given = self.features[rows]
+        block = np.empty(given.shape) if buffer is None else buffer[: len(given)]
+        np.copyto(block, given)
+        for factors in (self.shrink, self.scales):
+            if factors is not None:
+                block *= factors[rows, None]
+        return block
+
+    def _sparse_block(self, rows: Indices) -> Any:
+        block = rows_of_csr(self.features, rows)
+        data = block.data.astype(np.float64)
+        entries = np.diff(block.indptr)
+        for factors in (self.shrink, self.scales):
+            if factors is not None:
+                data *= np.repeat(factors[rows], entries)
+        return csr(data, block.indices, block.indptr, block.shape)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,3 +143,103 @@ def _limits(plan: Plan, norms: NDArray[np.float64]) -> Floats | None:
     with np.errstate(over="ignore"):
         limits = plan.residual_clip * room / norms
     return np.minimum(limits, 0.5 * float(np.finfo(np.float64).max))
+
+
+def bounded_rows(X: Any, bound: float) -> BoundedRows:
+    """The rows of a matrix, or one error that tells nothing of their entries.
+
+    A float64 row with entries near the largest float is scaled like any other:
+
+    >>> rows = bounded_rows(np.array([[1e308, 1e308], [0.3, 0.4]]), bound=1.0)
+    >>> rows.take(slice(0, 2)).round(3)
+    array([[0.707, 0.707],
+           [0.3  , 0.4  ]])
+    """
+    features = _features(X)
+    norms, shrink = _norms(features)
+    if np.isnan(norms).any():
+        raise InvalidInput(
+            "X", described(X), "has entries that are not finite", "give finite numbers"
+        )
+    above = norms > bound
+    if shrink is not None:
+        above |= shrink < 1.0
+    scales = None
+    if above.any():
+        scales = np.ones_like(norms)
+        scales[above] = bound / norms[above] * _ROOM
+    longest = float(norms.max()) if shrink is None else np.inf
+    held = np.where(above, bound, norms)
+    return BoundedRows(features, held, scales, shrink, longest)
+
+
+def _norms(features: Any) -> tuple[Floats, Floats | None]:
+    """Upper bounds on the norms of the rows, NaN where an entry is not finite; and what rows are
+    shrunk by first, if any row is huge.
+
+    A sum of d squares is right to (d + 1) u of itself, and its root to half of that, wherever
+    squares do not underflow; so a norm is at most (1 + (d + 8) u) times what is computed, plus what
+    underflow takes away.
+    """
+    n, d = features.shape
+    norms, largest = np.empty(n), np.empty(n)
+    rows = max(1, _ENTRIES // d)
+    with np.errstate(all="ignore"):
+        for start in range(0, n, rows):
+            part = slice(start, min(start + rows, n))
+            norms[part], largest[part] = _norms_of(features, part, None)
+        norms[~np.isfinite(largest)] = np.nan
+        shrink: Floats | None = None
+        if (largest > _HUGE).any():
+            shrink = np.where(largest > _HUGE, np.exp2(-np.ceil(np.log2(largest))), 1.0)
+            for start in range(0, n, rows):
+                part = slice(start, min(start + rows, n))
+                if (shrink[part] < 1.0).any():
+                    norms[part], _ = _norms_of(features, part, shrink[part])
+        return norms * (1.0 + (d + 8) * _UNIT) + _LOST, shrink
+
+
+def _norms_of(features: Any, part: slice, shrink: Floats | None) -> tuple[Floats, Floats]:
+    """The norm and the largest modulus of each of some rows, in float64, shrunk first if wanted."""
+    if isinstance(features, np.ndarray):
+        block = features[part].astype(np.float64, copy=shrink is not None)
+        if shrink is not None:
+            block *= shrink[:, None]
+        largest = np.maximum(block.max(axis=1), -block.min(axis=1))
+        return np.sqrt(np.einsum("ij,ij->i", block, block)), largest
+    block = rows_of_csr(features, part)
+    data = block.data.astype(np.float64)
+    entries = np.diff(block.indptr)
+    if shrink is not None:
+        data *= np.repeat(shrink, entries)
+    owner = np.repeat(np.arange(len(entries)), entries)
+    largest = np.zeros(len(entries))
+    np.maximum.at(largest, owner, np.abs(data))
+    squares = np.bincount(owner, weights=data * data, minlength=len(entries))
+    return np.sqrt(squares), largest
+
+
+def _features(X: Any) -> Any:
+    """The matrix, float32 or float64, in a layout whose rows can be read without a copy."""
+    from scipy.sparse import issparse
+
+    if issparse(X):
+        return canonical(X)
+    remedy = "give a matrix of finite numbers, one row a record"
+    try:
+        array = np.asarray(X)
+    except (TypeError, ValueError):
+        array = None
+    if array is None:  # outside of the handler, so that this does not lead to what NumPy says
+        raise InvalidInput("X", described(X), "is not a matrix", remedy)
+    if array.dtype.kind not in "fiub":
+        raise InvalidInput("X", described(array), "is not an array of real numbers", remedy)
+    if array.ndim != 2 or 0 in array.shape:
+        problem = "is empty" if array.size == 0 else "is not a matrix"
+        raise InvalidInput("X", described(array), problem, remedy)
+    if array.dtype not in (np.float32, np.float64):
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float64)
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        array = np.ascontiguousarray(array)
+    return array

@@ -23,7 +23,7 @@ from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.descent.loop import certified_records, descend_on
-from shiftdp.training.descent.rows import bounded_rows
+from shiftdp.training.descent.records import bounded_rows
 from shiftdp.training.estimators.inputs import (
     labels_of,
     quietly,
@@ -45,7 +45,13 @@ except ImportError as error:
         "the estimators need scikit-learn 1.6 or newer: pip install 'shiftdp[sklearn]'"
     ) from error
 
-__all__ = ["PrivacyLeakWarning", "PrivateLinearModel", "given_classes", "learnt_classes"]
+__all__ = [
+    "PrivacyLeakWarning",
+    "PrivateLinearModel",
+    "given_classes",
+    "learnt_classes",
+    "warn_of_learnt_classes",
+]
 
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 
@@ -133,7 +139,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return X, y
 
     def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
-        """Plan, certify, check the data, charge, descend: in this order."""
+        """Plan, certify, check the data, charge the ledger, train: in this order."""
         planned = self._planned(X.shape[0], X.shape[1], outputs)
         certificate = self._signed(planned.plan.certificate)
         records = certified_records(planned.plan, X, targets)
@@ -299,16 +305,20 @@ def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
 
 
 def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The classes that occur, which is a leak that is warned of."""
+    """The classes that occur, in order, and the place of each label among them."""
     known, places = np.unique(y, return_inverse=True)
     if known.size < 2:
         raise InvalidInput(
             "y", described(y), "has one class only", "give records of two classes, or classes=..."
         )
+    return known, places.astype(np.intp)
+
+
+def warn_of_learnt_classes() -> None:
+    """Classes that are read off the labels are released as they are."""
     warnings.warn(
         "classes are read off the labels and released without noise: a class that one person alone "
         "has gives that person away. Give classes=...",
         PrivacyLeakWarning,
         stacklevel=3,
     )
-    return known, places.astype(np.intp)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
-from shiftdp.training.descent.rows import wide_if_summed
+from shiftdp.training.descent.csr import wide_if_summed
 from shiftdp.training.losses.base import described
 
 __all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]

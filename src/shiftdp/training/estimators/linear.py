@@ -15,6 +15,7 @@ from shiftdp.training.estimators.base import (
     PrivateLinearModel,
     given_classes,
     learnt_classes,
+    warn_of_learnt_classes,
 )
 from shiftdp.training.estimators.inputs import labels_of, quietly
 from shiftdp.training.losses.base import Loss, described
@@ -25,13 +26,13 @@ from shiftdp.training.planning.problem import COMPUTE, Algorithm
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
 from sklearn.metrics import r2_score  # isort: skip
-from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
+from sklearn.utils.multiclass import check_classification_targets  # isort: skip
 
 __all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
 
 
 class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]  # not typed
-    """Labels to places and back."""
+    """A classifier: labels are numbered for training, and numbers become labels in `predict`."""
 
     classes: Any
 
@@ -47,24 +48,20 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
         with self._all_or_nothing():
             X, y = self._checked(X, y)
             quietly(lambda: check_classification_targets(y), X, y)
-            self._require_kind(y)
-            if self.classes is None:
-                known, places = learnt_classes(y)
-            else:
-                known, places = given_classes(self.classes, y)
-            self._require_count(known.size)
+            learnt = self.classes is None
+            known, places = learnt_classes(y) if learnt else given_classes(self.classes, y)
+            self._require_classes(y, known.size)
+            if learnt:
+                warn_of_learnt_classes()
             outputs = 1 if known.size == 2 else known.size
             released = self._run(X, places, outputs)
             self.classes_ = known
-            self.classes_learnt_ = self.classes is None
+            self.classes_learnt_ = learnt
             self._keep(released)
         return self
 
-    def _require_kind(self, y: NDArray[Any]) -> None:
-        """Refuse labels that this model cannot have."""
-
-    def _require_count(self, count: int) -> None:
-        """Refuse numbers of classes that this model cannot have."""
+    def _require_classes(self, y: NDArray[Any], count: int) -> None:
+        """Refuse numbers of classes that this model cannot have: two or more are allowed here."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Scores: one a record for two classes (positive: the second), else one a class."""
@@ -234,21 +231,19 @@ class PrivateLinearSVC(_PrivateClassifier):
     def _loss(self, outputs: int) -> Loss:
         return SmoothedHinge(width=self.width)
 
-    def _require_kind(self, y: NDArray[Any]) -> None:
-        kind = quietly(lambda: type_of_target(y), y)
-        if self.classes is None and kind == "multiclass":
-            raise InvalidInput(
-                "y",
-                described(y),
-                f"Only binary classification is supported. The type of the target is {kind}.",
-                "use PrivateLogisticRegression for more",
-            )
-
-    def _require_count(self, count: int) -> None:
-        if count != 2:
+    def _require_classes(self, y: NDArray[Any], count: int) -> None:
+        if count == 2:
+            return
+        if self.classes is not None:
             raise InvalidInput(
                 "classes", count, "are not two", "give two, or use PrivateLogisticRegression"
             )
+        raise InvalidInput(
+            "y",
+            described(y),
+            "Only binary classification is supported. The type of the target is multiclass.",
+            "use PrivateLogisticRegression for more",
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -32,10 +32,10 @@ from shiftdp.last_iterate import Certificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
 from shiftdp.training.model_file.archive import LONGEST, digest_of, pack, unpack
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.fitted import fitted_read, fitted_written, is_ours
+from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitted
 from shiftdp.training.model_file.matching import require_match
-from shiftdp.training.model_file.transformers import learnt_steps, special, specials
-from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, field_of
+from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
+from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planned import Planned
 
 __all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
@@ -44,8 +44,9 @@ FORMAT = "shiftdp-model/1"
 _MODEL, _CERTIFICATE, _DIGEST = "model.json", "certificate.json", "digest.txt"
 _FIELDS = ("format", "shiftdp", "scikit-learn", "model")
 _MOST_VALUES = 10**6  # in the JSON of one member: each takes a hundred bytes of memory
-_LAST = "model"  # the key of our own estimator among the values
-_LEFT = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_OURS = "model"  # the key of our own estimator among the values
+_UNEXPECTED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What constructors may raise at values that no check has foreseen: the file is refused for it."""
 
 
 @dataclass(frozen=True)
@@ -161,15 +162,15 @@ def _packed(model: Any, versions: dict[str, str]) -> bytes:
 
     def known(writer: Writer, value: Any, where: str) -> Any:
         if value is last:
-            return {_LAST: fitted_written(writer, value, where)}
+            return {_OURS: write_fitted(writer, value, where)}
         if is_ours(value):
             raise InvalidInput(
                 where, f"<{type(value).__name__}>", "is not the last step", "give a pipeline of one"
             )
-        return special(writer, value, where)
+        return write_step(writer, value, where)
 
     writer = Writer(known)
-    document = {"format": FORMAT, **versions, "model": writer.written(model, "model")}
+    document = {"format": FORMAT, **versions, "model": writer.write(model, "model")}
     members = {
         _MODEL: _canonical(document),
         _CERTIFICATE: f"{last.certificate_.to_json()}\n".encode(),
@@ -219,7 +220,7 @@ def _read(data: bytes) -> ModelFile:
         return _read_members(members)
     except Damaged:
         raise
-    except _LEFT as error:
+    except _UNEXPECTED as error:
         raise Damaged("is damaged") from error
 
 
@@ -239,10 +240,10 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     fitted: list[Any] = []
 
     def ours(reader: Reader, content: Any) -> Any:
-        fitted.append(fitted_read(reader, content))
+        fitted.append(read_fitted(reader, content))
         return fitted[-1]
 
-    reader = Reader(taken, {**specials(), _LAST: ours})
+    reader = Reader(taken, {**step_readers(), _OURS: ours})
     model = reader.read(document["model"])
     taken.require_all_used()
     if len(fitted) != 1 or _last(model) is not fitted[0]:
@@ -276,7 +277,7 @@ def _document(text: bytes) -> dict[str, Any]:
         )
     if found != FORMAT:
         raise Damaged("has another format than model files have")
-    field_of(document, _FIELDS)
+    fields_of(document, _FIELDS)
     return document
 
 

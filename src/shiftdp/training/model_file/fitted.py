@@ -19,10 +19,10 @@ from shiftdp.training.estimators.linear import (
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.plans import plan_read, plan_written
-from shiftdp.training.model_file.values import Reader, Writer, field_of
+from shiftdp.training.model_file.plans import read_plan, write_plan
+from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
-__all__ = ["fitted_read", "fitted_written", "is_ours"]
+__all__ = ["is_ours", "read_fitted", "write_fitted"]
 
 _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
     "PrivateLogisticRegression": (PrivateLogisticRegression, (Logistic, Softmax)),
@@ -39,7 +39,7 @@ def is_ours(model: Any) -> bool:
     return type(model) in [kind for kind, _ in _CLASSES.values()]
 
 
-def fitted_written(writer: Writer, model: Any, where: str) -> dict[str, Any]:
+def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     """A fitted estimator without its certificate."""
     parameters = {**model.get_params(deep=False), "ledger": _ledger_name(model.ledger)}
     attributes = {key: item for key, item in vars(model).items() if key not in parameters}
@@ -57,16 +57,16 @@ def fitted_written(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "parameters": {
-            key: writer.written(item, f"{where}.{key}") for key, item in sorted(parameters.items())
+            key: writer.write(item, f"{where}.{key}") for key, item in sorted(parameters.items())
         },
-        "plan": plan_written(plan),
-        "attributes": {key: writer.written(attributes[key], f"{where}.{key}") for key in expected},
+        "plan": write_plan(plan),
+        "attributes": {key: writer.write(attributes[key], f"{where}.{key}") for key in expected},
     }
 
 
-def fitted_read(reader: Reader, document: Any) -> PrivateLinearModel:
-    """The estimator that `fitted_written` wrote, still without its certificate."""
-    name, parameters, plan, attributes = field_of(document, _FIELDS)
+def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
+    """The estimator that `write_fitted` wrote, still without its certificate."""
+    name, parameters, plan, attributes = fields_of(document, _FIELDS)
     if not isinstance(name, str) or name not in _CLASSES:
         raise Damaged("has a model of a class that is not on the list")
     kind, losses = _CLASSES[name]
@@ -77,8 +77,8 @@ def fitted_read(reader: Reader, document: Any) -> PrivateLinearModel:
     expected = _attributes(kind, "feature_names_in_" in attributes)
     values = {key: reader.read(item) for key, item in parameters.items()}
     model: Any = kind(**values)
-    planned = plan_read(plan)
-    found = [reader.read(item) for item in field_of(attributes, expected)]
+    planned = read_plan(plan)
+    found = [reader.read(item) for item in fields_of(attributes, expected)]
     vars(model).update(zip(expected, found, strict=True), plan_=planned)
     if not isinstance(planned.plan.loss, losses):
         raise Damaged("has a plan for another loss than that of its model")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shiftdp.training.model_file.damage import Damaged
 
-__all__ = ["dtype_named", "is_plain", "npy_bytes", "npy_read"]
+__all__ = ["dtype_named", "is_plain", "read_npy", "write_npy"]
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _ALIGNED = 64
@@ -41,7 +41,7 @@ def dtype_named(name: Any) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def npy_bytes(array: NDArray[Any]) -> bytes:
+def write_npy(array: NDArray[Any]) -> bytes:
     """The file of an array; whether it lies in rows or in columns is kept, so that sums are."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     columns = little.flags.f_contiguous and not little.flags.c_contiguous
@@ -53,10 +53,10 @@ def npy_bytes(array: NDArray[Any]) -> bytes:
     return _MAGIC + len(text).to_bytes(2, "little") + text + data
 
 
-def npy_read(content: bytes) -> NDArray[Any]:
-    """The array in a file that `npy_bytes` wrote; anything else is `Damaged`.
+def read_npy(content: bytes) -> NDArray[Any]:
+    """The array in a file that `write_npy` wrote; anything else is `Damaged`.
 
-    >>> npy_read(npy_bytes(np.array([[1.0, 2.0]])))
+    >>> read_npy(write_npy(np.array([[1.0, 2.0]])))
     array([[1., 2.]])
     """
     begin = len(_MAGIC) + 2
@@ -81,7 +81,7 @@ def npy_read(content: bytes) -> NDArray[Any]:
         raise Damaged("has an array of another size than it says") from error
     # the byte order of this machine
     native = array.astype(dtype.newbyteorder("="), copy=False)
-    if npy_bytes(native) != content:
+    if write_npy(native) != content:
         raise Damaged("has an array that is not as it was written")
     return native
 

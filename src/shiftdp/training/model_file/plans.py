@@ -23,7 +23,7 @@ from shiftdp.training.planning.planned import Planned
 from shiftdp.training.planning.problem import Problem
 from shiftdp.training.planning.utility import Prediction
 
-__all__ = ["plan_read", "plan_written"]
+__all__ = ["read_plan", "write_plan"]
 
 _CLASSES: dict[str, Any] = {
     kind.__name__: kind
@@ -39,14 +39,14 @@ _DEEPEST = 10
 _MOST_STEPS, _MOST_BATCHES = 10**10, 10**7  # beyond, no such run ends, and its proof is too long
 
 
-def plan_written(planned: Planned) -> Any:
+def write_plan(planned: Planned) -> Any:
     """A plan with what was expected of it, as JSON."""
     _require_size(planned)
     return _written(planned)
 
 
-def plan_read(document: Any) -> Planned:
-    """The plan that `plan_written` wrote; anything else is `Damaged`."""
+def read_plan(document: Any) -> Planned:
+    """The plan that `write_plan` wrote; anything else is `Damaged`."""
     try:
         planned = _read(document)
     except InvalidInput as error:

@@ -14,9 +14,9 @@ from typing import Any
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.values import Reader, Writer, field_of
+from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
-__all__ = ["TRANSFORMERS", "learnt_steps", "read_transformer", "special", "specials"]
+__all__ = ["TRANSFORMERS", "learnt_steps", "read_transformer", "step_readers", "write_step"]
 
 TRANSFORMERS: dict[str, str] = {
     **dict.fromkeys(("Pipeline", "FeatureUnion"), "sklearn.pipeline"),
@@ -138,7 +138,7 @@ _MOST_JOBS = 256  # processes that a file may ask for
 _MEMORY = "memory"  # of a pipeline: a folder of this machine, which only fitting uses
 
 
-def special(writer: Writer, value: Any, where: str) -> Any:
+def write_step(writer: Writer, value: Any, where: str) -> Any:
     """A transformer, a selector of columns or a known score as JSON; None for anything else."""
     name = _listed(value)
     if name is not None:
@@ -147,7 +147,7 @@ def special(writer: Writer, value: Any, where: str) -> Any:
     from sklearn.compose import make_column_selector
 
     if type(value) is make_column_selector:
-        fields = {field: writer.written(getattr(value, field), where) for field in _SELECTOR}
+        fields = {field: writer.write(getattr(value, field), where) for field in _SELECTOR}
         return {"selector": fields}
     for function in _FUNCTIONS:
         if value is getattr(selection, function):
@@ -155,8 +155,8 @@ def special(writer: Writer, value: Any, where: str) -> Any:
     return None
 
 
-def specials() -> dict[str, Any]:
-    """How `Reader` reads what `special` wrote."""
+def step_readers() -> dict[str, Any]:
+    """How `Reader` reads what `write_step` wrote."""
     return {"transformer": read_transformer, "selector": _read_selector, "score": _read_score}
 
 
@@ -188,17 +188,17 @@ def _transformer(writer: Writer, value: Any, name: str, where: str) -> dict[str,
     return {
         "class": name,
         "parameters": {
-            key: writer.written(item, f"{here}.{key}") for key, item in sorted(parameters.items())
+            key: writer.write(item, f"{here}.{key}") for key, item in sorted(parameters.items())
         },
         "attributes": {
-            key: writer.written(item, f"{here}.{key}") for key, item in attributes.items()
+            key: writer.write(item, f"{here}.{key}") for key, item in attributes.items()
         },
     }
 
 
 def read_transformer(reader: Reader, content: Any) -> Any:
-    """The transformer that `special` wrote."""
-    name, parameters, attributes = field_of(content, ("class", "parameters", "attributes"))
+    """The transformer that `write_step` wrote."""
+    name, parameters, attributes = fields_of(content, ("class", "parameters", "attributes"))
     if not isinstance(name, str) or name not in TRANSFORMERS:
         raise Damaged("has a step of a class that is not on the list")
     kind = _class(name)
@@ -278,7 +278,7 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
 def _read_selector(reader: Reader, content: Any) -> Any:
     from sklearn.compose import make_column_selector
 
-    pattern, include, exclude = (reader.read(item) for item in field_of(content, _SELECTOR))
+    pattern, include, exclude = (reader.read(item) for item in fields_of(content, _SELECTOR))
     return make_column_selector(pattern, dtype_include=include, dtype_exclude=exclude)
 
 

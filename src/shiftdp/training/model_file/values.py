@@ -2,7 +2,7 @@
 
 JSON has null, truth values, whole numbers, finite numbers, text and lists. Everything else is an
 object with one key that says what it is: `{"tuple": [...]}`, `{"array": 3}` for the array in the
-member `arrays/0003.npy`. The kinds are the branches of `Writer.written` and the methods of
+member `arrays/0003.npy`. The kinds are the branches of `Writer.write` and the methods of
 `Reader`, and there are no others: no name of a class or a function in a file is ever looked up
 outside the lists of this package.
 """
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.npy import dtype_named, is_plain, npy_bytes, npy_read
+from shiftdp.training.model_file.npy import dtype_named, is_plain, read_npy, write_npy
 
-__all__ = ["ArrayReader", "Reader", "Writer", "field_of", "only_key"]
+__all__ = ["ArrayReader", "Reader", "Writer", "fields_of", "only_key"]
 
 _DEEPEST = 60  # objects inside objects
 _WHOLE = 2**64  # whole numbers beyond it are no parameters
@@ -51,7 +51,7 @@ class Writer:
         self._special = special
         self._depth = 0
 
-    def written(self, value: Any, where: str) -> Any:
+    def write(self, value: Any, where: str) -> Any:
         """The value as JSON; refused where it cannot be held.
 
         Args:
@@ -62,11 +62,11 @@ class Writer:
         try:
             if self._depth > _DEEPEST:
                 raise _refusal(value, where, "is nested too deeply")
-            return self._written(value, where)
+            return self._write(value, where)
         finally:
             self._depth -= 1
 
-    def _written(self, value: Any, where: str) -> Any:
+    def _write(self, value: Any, where: str) -> Any:
         kind = type(value)
         if value is None or kind in (bool, str):
             return value
@@ -75,17 +75,17 @@ class Writer:
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind is list:
-            return [self.written(item, where) for item in value]
+            return [self.write(item, where) for item in value]
         if kind is tuple:
             named = len(value) > 1 and type(value[0]) is str  # a step of a pipeline
             inside = f"{where}[{value[0]!r}]" if named else where
-            return {"tuple": [self.written(item, inside) for item in value]}
+            return {"tuple": [self.write(item, inside) for item in value]}
         if kind is dict:
             pairs = [(self._key(key, where), item) for key, item in value.items()]
-            return {"dict": [[key, self.written(item, f"{where}[{key!r}]")] for key, item in pairs]}
+            return {"dict": [[key, self.write(item, f"{where}[{key!r}]")] for key, item in pairs]}
         if kind in (slice, range):
             parts = [value.start, value.stop, value.step]
-            return {kind.__name__: [self.written(part, where) for part in parts]}
+            return {kind.__name__: [self.write(part, where) for part in parts]}
         if kind is np.ndarray:
             return self._array(value, where)
         if isinstance(value, np.generic) and is_plain(value.dtype):
@@ -103,7 +103,7 @@ class Writer:
 
     def _key(self, key: Any, where: str) -> Any:
         if key is None or type(key) in (bool, str, int):
-            return self.written(key, where)
+            return self.write(key, where)
         raise _refusal(key, where, "is the key of a dictionary and neither text nor a whole number")
 
     def _array(self, array: NDArray[Any], where: str) -> Any:
@@ -113,7 +113,7 @@ class Writer:
             raise _refusal(
                 array.dtype, where, "is the type of an array of neither numbers nor text"
             )
-        items = [self.written(item, where) for item in array.ravel(order="C").tolist()]
+        items = [self.write(item, where) for item in array.ravel(order="C").tolist()]
         return {"objects": [list(array.shape), items]}
 
     def _sparse(self, matrix: Any, where: str) -> Any:
@@ -124,7 +124,7 @@ class Writer:
         return [name, [int(size) for size in matrix.shape], *arrays]
 
     def _kept(self, array: NDArray[Any]) -> int:
-        self.arrays.append(npy_bytes(array))
+        self.arrays.append(write_npy(array))
         return len(self.arrays) - 1
 
 
@@ -146,7 +146,7 @@ class ArrayReader:
         if type(number) is not int or number != self._next or number >= len(self._arrays):
             raise Damaged("refers to an array that is not there, or not in turn")
         self._next += 1
-        return npy_read(self._arrays[number])
+        return read_npy(self._arrays[number])
 
     def require_all_used(self) -> None:
         if self._next != len(self._arrays):
@@ -273,7 +273,7 @@ def only_key(value: Any) -> tuple[str, Any]:
     return next(iter(value.items()))
 
 
-def field_of(value: Any, names: Sequence[str]) -> list[Any]:
+def fields_of(value: Any, names: Sequence[str]) -> list[Any]:
     """The fields of an object that has exactly these, in this order."""
     if not isinstance(value, dict) or list(value) != list(names):
         raise Damaged("has fields that are missing, or not expected")

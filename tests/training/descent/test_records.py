@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from shiftdp import InvalidInput
-from shiftdp.training.descent.rows import bounded_rows
+from shiftdp.training.descent.records import bounded_rows
 
 ENTRY = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
