@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from shiftdp.privacy import Ledger
-from tests.privacy.ledger_workers import certificate
+from tests.privacy.ledger.workers import certificate
 
 __all__ = ["Mean"]
 

@@ -23,7 +23,7 @@ from shiftdp import (
 )
 from shiftdp.fdp import PoissonZeroOut
 from shiftdp.privacy import Ledger, Risk, risk
-from tests.privacy.ledger_workers import certificate
+from tests.privacy.ledger.workers import certificate
 
 ADJACENCIES = ("zero_out", "replace_one")
 mus = st.floats(0.0, 6.0)

@@ -24,7 +24,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from shiftdp import GaussianTradeoff
 from shiftdp.privacy import BudgetExceeded, Entry, Ledger, LedgerUnavailable
 from tests.privacy.charging_estimator import Mean
-from tests.privacy.ledger_workers import append_many, certificate, charge, hold
+from tests.privacy.ledger.workers import append_many, certificate, charge, hold
 
 SPAWN = multiprocessing.get_context("spawn")
 DELTA = 1e-5

@@ -1,0 +1,98 @@
+"""What may be entered, and what it is charged as."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiftdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    Geometry,
+    LaplaceTradeoff,
+    Minimum,
+    Mixture,
+    NoisyGD,
+    PiecewiseLinear,
+    TradeoffFunction,
+    UnmetHypothesis,
+    VerificationFailed,
+    certify,
+)
+from shiftdp.fdp import PoissonZeroOut, WithFailure
+from shiftdp.privacy import AdjacencyMismatch, Ledger
+from shiftdp.privacy.ledger.release import declared
+from tests.privacy.ledger.examples import DELTA, SHUFFLED, mu_of
+from tests.privacy.ledger.workers import GEOMETRY, certificate
+
+ZEROED = certify(
+    NoisyGD(n=100, steps=20, learning_rate=0.1, noise=1.0),
+    replace(GEOMETRY, adjacency="zero_out"),
+)
+
+
+def test_forged_certificates_are_refused(ledger: Ledger) -> None:
+    cert = certificate(0.5)
+    for forged in (
+        replace(cert, f=GaussianTradeoff(mu_of(cert) / 2)),
+        replace(cert, run=NoisyGD(n=100, steps=20, learning_rate=0.1, noise=0.4)),
+        replace(SHUFFLED, proofs=SHUFFLED.proofs[:1]),
+    ):
+        with pytest.raises(VerificationFailed):
+            ledger.reserve(forged)
+    assert ledger.entries() == ()
+
+
+def test_adjacencies_do_not_mix(tmp_path: Path, ledger: Ledger) -> None:
+    with pytest.raises(AdjacencyMismatch, match=r"adjacency='zero_out'.*convert=True") as caught:
+        ledger.reserve(ZEROED)
+    assert isinstance(caught.value, UnmetHypothesis)
+    other = Ledger.create(tmp_path / "other", epsilon=3.0, delta=DELTA, adjacency="zero_out")
+    other.reserve(ZEROED)
+    for convert in (False, True):
+        with pytest.raises(AdjacencyMismatch, match="certify the run for zero_out"):
+            other.reserve(certificate(), convert=convert)
+    poisson = Minimum([PoissonZeroOut(0.1, 0.0, 1.0), PoissonZeroOut(0.1, 0.0, 1.0, swapped=True)])
+    with pytest.raises(AdjacencyMismatch, match="keep a ledger for each"):
+        ledger.declare(poisson, description="x", adjacency="zero_out", convert=True)
+
+
+def test_zero_out_is_charged_twice_its_mu(ledger: Ledger) -> None:
+    entry = ledger.reserve(ZEROED, convert=True)
+    assert entry.mu == 2.0 * mu_of(ZEROED)
+    assert ledger.total() == GaussianTradeoff(2.0 * mu_of(ZEROED))
+    assert ledger.entries() == (entry,)
+    ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        GaussianTradeoff(0.5),
+        LaplaceTradeoff(0.3),
+        ApproxDPTradeoff(0.4, 1e-7),
+        PiecewiseLinear([0, 0.4, 1], [1, 0.4, 0]),
+        GaussianTradeoff(1.0).subsample(0.05).power(10),
+        WithFailure(GaussianTradeoff(0.2), 1e-9),
+        Mixture([GaussianTradeoff(0.1), GaussianTradeoff(0.2)]),
+    ],
+    ids=repr,
+)
+def test_declared_releases(ledger: Ledger, f: TradeoffFunction) -> None:
+    entry = ledger.declare(f, description="a table by other software", adjacency="replace_one")
+    assert (entry.source, entry.certificate, entry.f) == ("declared", None, f)
+    ledger.declare(f, description="a table by other software", adjacency="replace_one")
+    assert ledger.epsilon() == pytest.approx(f.power(2).epsilon(DELTA), abs=1e-3)
+    assert "(declared)" in str(ledger)
+    assert "what is marked as declared is true" in str(ledger)
+    ledger.verify()
+
+
+def test_releases_are_known_by_what_they_say() -> None:
+    f = GaussianTradeoff(0.5)
+    one, two = (declared(f, text, "replace_one").document for text in ("a", "b"))
+    assert one != two
+    assert declared(f, "a", "replace_one").document == one
+    assert Geometry(**vars(GEOMETRY)) == GEOMETRY
