@@ -10,11 +10,11 @@
 - `sign_change`: one place where a very costly function changes sign, real or whole, by secants
   inside a bracket that it finds itself.
 
-Three kinds of iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three
-steps of Halley's method in plain floats, which a call from here would cost more than. Those of
-`fdp.pairs.profiles` and `fdp.composition.grid_law` know how much of a value is noise, and stop
-there; what they end with is tested by the profile itself. And `training.losses.envelope` solves
-for a whole vector a record.
+Other iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three steps of
+Halley's method in plain floats: a call of a general routine would cost more than a step. Those of
+`fdp.pairs.profiles`, `fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value
+is noise, and stop there; what they end with is then tested, or said to be an estimate. And
+`training.losses.envelope` solves for a whole vector a record.
 """
 
 from __future__ import annotations

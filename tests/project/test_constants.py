@@ -11,12 +11,7 @@ import pytest
 import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
-CLEAN = (
-    "*.py",
-    "fdp",
-    "interpolation",
-    "privacy",
-)
+CLEAN = ("*.py", "fdp", "interpolation", "privacy")
 """Where it is so. The rest follows."""
 
 ARITHMETIC = {*map(float, range(11)), 0.25, 0.5, 1.5}
