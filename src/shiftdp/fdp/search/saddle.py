@@ -77,8 +77,12 @@ class _Side:
             return ()
         tilted = np.exp(order * self.x) * self.tail
         beyond = tilted + order * np.cumsum((self.weights * tilted)[::-1])[::-1]
-        begin = [self.x[np.argmax(beyond <= part * beyond[0])] for _, part in _STRIDES]
-        return tuple((float(x), wide) for x, (wide, _) in zip(begin, _STRIDES, strict=True) if x)
+        found = []
+        for stride, part in _STRIDES:
+            little = beyond <= part * beyond[0]
+            if little.any():
+                found.append((float(self.x[np.argmax(little)]), stride))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,55 @@
+"""The tilt is that of the saddle point, and reaches leave out what does not count."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, PoissonZeroOut, TradeoffFunction
+from shiftdp.fdp.search.saddle import find_saddle
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-9, 1e-30])
+@pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
+def test_the_tilt_moves_the_mean_loss_of_a_gaussian_to_epsilon(mu: float, delta: float) -> None:
+    """Tilted by theta, the loss of G(mu) is N(mu^2 (theta + 1/2), mu^2)."""
+    saddle = find_saddle([(GaussianTradeoff(mu / 3.0), 9)], delta, delta)
+    mean = mu * mu * (saddle.theta + 0.5)
+    assert mean == pytest.approx(GaussianTradeoff(mu).epsilon(delta), abs=0.5 * mu)
+    assert saddle.spread == pytest.approx(mu, rel=1e-3)
+    assert saddle.central == pytest.approx(3.0 / mu, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [GaussianTradeoff(1.0), GaussianTradeoff(1.0).subsample(0.1), PoissonZeroOut(0.1, 0.1, 1.0)],
+    ids=repr,
+)
+def test_beyond_the_reach_the_profile_is_negligible(f: TradeoffFunction) -> None:
+    saddle = find_saddle([(f, 10)], 1e-5, 1e-7)
+    (right, left), *_ = saddle.reaches
+    assert f.delta(right) <= 1e-9 * 1e-7 / 10
+    assert saddle.farthest == max(right, left)
+    assert f.delta(0.4 * right) > 1e-9 * 1e-7 / 10
+
+
+def test_coarsening_starts_further_out_where_the_mass_is_tilted_more() -> None:
+    factors = [(GaussianTradeoff(1.0).subsample(0.01), 1000)]
+    near, far = (find_saddle(factors, 1e-3, d).coarsenings[0][0] for d in (1e-3, 1e-12))
+    assert [stride for _, stride in near] == [stride for _, stride in far] == [8, 64]
+    assert all(a < b for (a, _), (b, _) in zip(near, far, strict=True))
+
+
+def test_nothing_is_thinned_out_where_the_mass_reaches_the_end() -> None:
+    assert find_saddle([(GaussianTradeoff(1.0), 1)], 1e-3, 1e-12).coarsenings == (((), ()),)
+
+
+def test_losses_with_atoms_are_neither_thinned_out_nor_cut_short() -> None:
+    f = ApproxDPTradeoff(1.0)
+    saddle = find_saddle([(f, 20)], 1e-5, 1e-7)
+    assert saddle.coarsenings == (((), ()),)
+    assert all(reach >= 1.0 for reach in saddle.reaches[0])
+    assert 0.0 < saddle.theta < math.inf
+    assert np.isfinite(saddle.spread)
