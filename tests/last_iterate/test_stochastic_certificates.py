@@ -15,7 +15,7 @@ from shiftdp.last_iterate.certification import certificate_of, evaluate
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap, tail_probability
 from shiftdp.last_iterate.theorems.checks import verify_constants, verify_groups
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
-from shiftdp.last_iterate.theorems.sampled_laws import product, subsampled
+from shiftdp.last_iterate.theorems.sampled import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     grouped_shifts,
     last_shift,

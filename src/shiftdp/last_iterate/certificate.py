@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from shiftdp._checks import LEAST_DELTA, Array, array_in, number_in
+from shiftdp._checks import GREATEST_ORDER, LEAST_DELTA, Array, array_in, number_in
 from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
 from shiftdp._printed import percent, trimmed, up
-from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.interval import composed_below
 from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.training_record import TrainingRecord
@@ -54,7 +53,7 @@ class Certificate:
     @property
     def mu(self) -> float | None:
         """The GDP parameter, or None where the bound is not Gaussian."""
-        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
+        return self.f.gdp_mu
 
     def epsilon(self, delta: float) -> float:
         """The least epsilon that is proved at this delta."""
@@ -64,11 +63,7 @@ class Certificate:
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
         """The numerical error of `epsilon`: the exact value of this bound lies in between."""
         high = self.epsilon(delta)
-        low = composed_below(self.f, delta)
-        if low is not None:
-            return min(high, low), high
-        least = _shrunk(self.f, 1.0 - _spread(self.run, self.geometry))
-        return min(high, least.epsilon(delta) * (1.0 - 2e-12)), high
+        return min(high, self.f.epsilon_below(delta, _spread(self.run, self.geometry))), high
 
     def delta(self, epsilon: float) -> float:
         """The least delta that is proved at this epsilon."""
@@ -84,9 +79,13 @@ class Certificate:
         A bound that may fail has none that is finite. There, and wherever it is less, composition
         counts: it holds for every run of NoisySGD.
         """
-        from shiftdp.last_iterate.divergence import renyi_of
+        from shiftdp.last_iterate.theorems.sampled import composed_renyi
 
-        return renyi_of(self, order)
+        order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
+        found = max(part.renyi(order) for part in {*self.f.directions})
+        if isinstance(self.run, NoisySGD) and math.isfinite(self.run.steps):
+            found = min(found, composed_renyi(self.run, self.geometry, order))
+        return found
 
     def advantage(self) -> float:
         """The most by which an attacker's true positive rate can exceed the false positive rate."""
@@ -186,15 +185,6 @@ def _spread(run: Run, geometry: Geometry) -> float:
         # a contraction of exactly 1 is not rounded
         remembered = 2.0 * batches + (min(run.steps, 1.0 / gap) if gap else 0.0)
     return min(0.5, _SPREAD + _SPREAD_STEP * remembered)
-
-
-def _shrunk(f: TradeoffFunction, factor: float) -> TradeoffFunction:
-    """The same bound with its numerical inflation taken away."""
-    if isinstance(f, GaussianTradeoff):
-        return GaussianTradeoff(f.mu * factor) if math.isfinite(f.mu) else f
-    if isinstance(f, Mixture):
-        return Mixture([_shrunk(part, factor) for part in f.components], f.weights)
-    return f
 
 
 def _parameters(run: Run) -> str:

@@ -17,7 +17,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.theorems.descent import solve
-from shiftdp.last_iterate.theorems.registry import THEOREMS, theorems_for
+from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
 
@@ -64,10 +64,16 @@ def evaluate(
 ) -> Evaluation:
     """Try every theorem of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
-    known = [item for item in theorems_for(run) if item.family in _FAMILIES[bounds]]
     shown: Run = stand_in(run, geometry) if is_endless(run) else run
-    tried = (*known, *_own(theorems, run))
+    tried = (*_known(run, bounds), *_own(theorems, run))
     return _tried(tried, shown, geometry, delta, endless=is_endless(run))
+
+
+def _known(run: Run, bounds: Bounds, *, contained: bool = True) -> tuple[Theorem, ...]:
+    """The theorems of the chosen families on such runs; those contained in others if wanted."""
+    families = [item for item in THEOREMS if item.family in _FAMILIES[bounds]]
+    wanted = [item for item in families if contained or not item.contained]
+    return tuple(item for item in wanted if item.applies_to(run))
 
 
 def _tried(
@@ -127,12 +133,11 @@ def certify(
     endless = is_endless(run)
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
-    known = [item for item in theorems_for(run) if item.family in _FAMILIES[bounds]]
-    # what is contained in another theorem is not needed, unless that one fails for an endless run
-    needed = [item for item in known if not (item.contained and bounds == "best")]
-    evaluation = _tried(needed, shown, geometry, delta, endless=endless)
-    if not evaluation.found and len(needed) < len(known):
-        evaluation = _tried(known, shown, geometry, delta, endless=endless)
+    known = _known(run, bounds, contained=bounds != "best")
+    evaluation = _tried(known, shown, geometry, delta, endless=endless)
+    if not evaluation.found and bounds == "best":
+        # of an endless run the more general theorem may fail where the one it contains does not
+        evaluation = _tried(_known(run, bounds), shown, geometry, delta, endless=endless)
     best = (
         [tightest(evaluation.found, shown, geometry, delta, accuracy)] if evaluation.found else []
     )

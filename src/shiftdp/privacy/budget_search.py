@@ -14,10 +14,10 @@ from shiftdp._errors import InvalidInput, OutOfRange, UnmetHypothesis
 from shiftdp._roots import sign_change
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import Bounds, certify
-from shiftdp.last_iterate.divergence import composed_renyi
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.theorems.registry import theorems_for
+from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.sampled import composed_renyi
 from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
@@ -120,8 +120,8 @@ class BudgetSearch:
     def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
         delta = self._delta or 0.0
         found = []
-        for theorem in theorems_for(run):
-            if theorem.family in _ESTIMATED[self.bounds]:
+        for theorem in THEOREMS:
+            if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run):
                 try:
                     bound = theorem.bound(run, geometry, delta)
                 except UnmetHypothesis:

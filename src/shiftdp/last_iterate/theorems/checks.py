@@ -12,9 +12,10 @@ import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import zip_longest
+from typing import Any
 
 from shiftdp._errors import VerificationFailed
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, TradeoffFunction
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, each_outcome, schedule_of
@@ -45,6 +46,7 @@ SHIFTS_SLACK = 1e-6
 lie about privacy, but it is not the certificate of this run."""
 FORMULA_SLACK = 1e-9
 """The same for formulas, which are evaluated again."""
+_MORE_IS_WORSE = ("mu", "epsilon")  # of the numbers of a tradeoff function
 _NOTHING = 1e-100  # by which a number may exceed 0
 
 # far more digits than the 1e-12 by which shifts are rounded up
@@ -69,9 +71,10 @@ def require(condition: bool, problem: str) -> None:
 
 def mu_of(f: TradeoffFunction) -> float:
     """mu of a tradeoff function that has to be Gaussian."""
-    if not isinstance(f, GaussianTradeoff):
+    mu = f.gdp_mu
+    if mu is None:
         raise VerificationFailed(f"{f} is not Gaussian, as the bound says")
-    return f.mu
+    return mu
 
 
 def barely_above(stated: float, derived: float, slack: float = FORMULA_SLACK) -> bool:
@@ -79,18 +82,24 @@ def barely_above(stated: float, derived: float, slack: float = FORMULA_SLACK) ->
     return derived <= stated <= derived * (1 + slack) + _NOTHING
 
 
-def at_least(stated: TradeoffFunction, derived: TradeoffFunction) -> bool:
-    """Whether the numbers of a closed form are those of another one, or a little above."""
-    if isinstance(stated, GaussianTradeoff) and isinstance(derived, GaussianTradeoff):
-        return barely_above(stated.mu, derived.mu)
-    if isinstance(stated, ApproxDPTradeoff) and isinstance(derived, ApproxDPTradeoff):
-        above = barely_above(stated.budget_epsilon, derived.budget_epsilon)
-        return above and stated.budget_delta == derived.budget_delta
-    if isinstance(stated, Maximum) and isinstance(derived, Maximum):
-        pairs = list(zip(stated.components, derived.components, strict=False))
-        same = len(stated.components) == len(derived.components)
-        return same and all(at_least(one, two) for one, two in pairs)
-    return stated == derived
+def at_least(
+    stated: TradeoffFunction, derived: TradeoffFunction, slack: float = FORMULA_SLACK
+) -> bool:
+    """Whether a function is what was derived, each of its mu and epsilon perhaps a little above."""
+    return _at_least(stated.to_dict(), derived.to_dict(), slack)
+
+
+def _at_least(stated: Any, derived: Any, slack: float, name: str = "") -> bool:
+    if isinstance(derived, dict) and isinstance(stated, dict):
+        return stated.keys() == derived.keys() and all(
+            _at_least(stated[key], derived[key], slack, key) for key in derived
+        )
+    if isinstance(derived, list) and isinstance(stated, list):
+        pairs = zip(stated, derived, strict=False)
+        return len(stated) == len(derived) and all(_at_least(*pair, slack) for pair in pairs)
+    if name in _MORE_IS_WORSE and isinstance(stated, float):
+        return barely_above(stated, derived, slack)
+    return bool(stated == derived)
 
 
 def verify_shifts(

@@ -17,7 +17,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun, has_random_visits
 from shiftdp.last_iterate.runs import LangevinMC, Run
 from shiftdp.last_iterate.theorems.checks import FORMULA_SLACK, mu_of, require
-from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, proofs_of
+from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, is_cyclic, proofs_of
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Claim
 
@@ -42,8 +42,8 @@ class _ClosedForm(OnDescent):
     family = "paper"
     contained = True
 
-    def _fits(self, run: BatchRun) -> bool:
-        return (run.batches > 1) == self.cyclic
+    def speaks_of(self, run: Run) -> bool:
+        return is_cyclic(run) == self.cyclic
 
     @abstractmethod
     def _mu(self, steps: _EqualSteps, geometry: Geometry) -> float: ...
@@ -58,13 +58,13 @@ class _ClosedForm(OnDescent):
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         if proofs:
             return super().forgets(run, geometry, proofs)
-        return self._limit_reached(descent_of(run), geometry)
+        return self._limit_reached(descent_of(run, geometry), geometry)
 
     def proved(self, bound: Bound, run: Run, geometry: Geometry, *, endless: bool) -> Bound:
         """With the optimal shifts, which prove at least as much; both are rounded up."""
         if isinstance(run, LangevinMC):
             return bound
-        proofs = proofs_of(descent_of(run), geometry, endless=endless)
+        proofs = proofs_of(descent_of(run, geometry), geometry, endless=endless)
         most = max(mu_of(bound.f), *(proof.shifts.mu for proof in proofs))
         return replace(bound, f=GaussianTradeoff(most), proofs=proofs)
 

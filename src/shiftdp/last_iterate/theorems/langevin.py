@@ -50,9 +50,7 @@ class _PureDP(_OnSampler):
     name = "pure DP"
     citation = "[MT07]"
     family = "composition"
-
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, ExponentialMechanism)
+    runs = (ExponentialMechanism,)
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         if not geometry.bounded:
@@ -83,9 +81,10 @@ class _Lmc(_GaussianSampler):
 
     name = "Prop lmc"
     citation = "[BSA24, Prop lmc]"
+    runs = (LangevinMC,)
 
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, LangevinMC) and math.isfinite(run.steps)
+    def speaks_of(self, run: Any) -> bool:
+        return math.isfinite(run.steps)
 
     def mu(self, run: Any, geometry: Geometry) -> float:
         return _lmc(run, geometry)
@@ -96,10 +95,10 @@ class _ExponentialStronglyConvex(_GaussianSampler):
 
     name = "Cor expmechsc"
     citation = "[BSA24, Cor expmechsc]"
+    runs = LangevinMC, ExponentialMechanism
 
-    def applies_to(self, run: Run) -> bool:
-        stationary = isinstance(run, LangevinMC) and math.isinf(run.steps)
-        return stationary or isinstance(run, ExponentialMechanism)
+    def speaks_of(self, run: Any) -> bool:
+        return not isinstance(run, LangevinMC) or math.isinf(run.steps)
 
     def mu(self, run: Any, geometry: Geometry) -> float:
         if isinstance(run, LangevinMC):
@@ -113,9 +112,7 @@ class _ExponentialConvex(_GaussianSampler):
 
     name = "Cor expmechconvex"
     citation = "[BSA24, Cor expmechconvex]"
-
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, (LangevinMC, ExponentialMechanism))
+    runs = LangevinMC, ExponentialMechanism
 
     def mu(self, run: Any, geometry: Geometry) -> float:
         _require_convex_body(geometry)
@@ -136,14 +133,12 @@ class _Together(_OnSampler):
     """
 
     family = "ours"
+    runs = (ExponentialMechanism,)
 
     def __init__(self, gaussian: _GaussianSampler) -> None:
         self.gaussian = gaussian
         self.name = f"{gaussian.name} and {PURE_DP.name}"
         self.citation = f"{gaussian.citation}, {PURE_DP.citation}"
-
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, ExponentialMechanism)
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         pure = PURE_DP.bound(run, geometry, DELTA)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
 from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
@@ -16,7 +15,7 @@ from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_S
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.theorem import Theorem
 
-__all__ = ["THEOREMS", "theorem_of", "theorems_for"]
+__all__ = ["THEOREMS", "theorem_of"]
 
 THEOREMS: tuple[Theorem, ...] = (
     *DESCENT_COMPOSITION,
@@ -30,11 +29,6 @@ THEOREMS: tuple[Theorem, ...] = (
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,
 )
-
-
-def theorems_for(run: Run, own: Iterable[Theorem] = ()) -> tuple[Theorem, ...]:
-    """Those that speak of this kind of run; `own` are the user's."""
-    return tuple(theorem for theorem in (*THEOREMS, *own) if theorem.applies_to(run))
 
 
 def theorem_of(name: str, own: Iterable[Theorem] = ()) -> Theorem:

@@ -11,12 +11,17 @@ soon as contraction is used.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, cast
 
-from shiftdp._errors import UnmetHypothesis
-from shiftdp.fdp import TradeoffFunction, WithFailure
+from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
+from shiftdp.fdp.functions.subsampling import subsample
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.endless import faded
@@ -32,19 +37,13 @@ from shiftdp.last_iterate.theorems.proofs import (
     Proofs,
     StochasticProof,
 )
-from shiftdp.last_iterate.theorems.sampled_laws import (
-    accuracy_of,
-    beyond_cap,
-    poisson_steps,
-    product,
-    subsampled,
-)
 from shiftdp.last_iterate.theorems.sampled_search import (
     accuracy_for,
     best_groups,
     composed_guess,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import (
+    UP,
     capped_steps,
     refuse_adjacency,
     starts_from_diameter,
@@ -56,9 +55,11 @@ __all__ = [
     "SAMPLED_COMPOSITION",
     "SAMPLED_SHIFTED",
     "OnSampled",
-    "composition_of",
+    "composed_renyi",
     "limit_reached",
     "parameters",
+    "product",
+    "subsampled",
 ]
 
 Found = tuple[StochasticProof | None, float]
@@ -71,11 +72,12 @@ ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it d
 class OnSampled(Theorem):
     """A theorem on NoisySGD; where it has free parameters, one `StochasticProof` has them."""
 
+    runs = (NoisySGD,)
     sampling: Sampling = "without_replacement"
     projects = True  # whether it makes use of a bounded set, where there is one
 
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, NoisySGD) and run.sampling == self.sampling
+    def speaks_of(self, run: Any) -> bool:
+        return bool(run.sampling == self.sampling)
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         """Raise `UnmetHypothesis` unless the numbers are those of the theorem."""
@@ -121,14 +123,12 @@ class OnSampled(Theorem):
         self.require(run, geometry)
         steps = steps_of(run, geometry)
         verify_constants(run, geometry, steps.p, steps.s)
-        failure = f.failure if isinstance(f, WithFailure) else 0.0
+        base, failure = f.split_failure()
         proof = parameters(proofs)[0] if proofs else None
         self.check_proof(run, geometry, proof, failure, claim.endless)
-        expected = self.rebuild(run, geometry, proofs, accuracy_of(f))
+        expected = self.rebuild(run, geometry, proofs, f.accuracy)
         # the probability of a failure was checked; its last digits depend on the machine
-        same = f.base if isinstance(f, WithFailure) else f
-        derived = expected.base if isinstance(expected, WithFailure) else expected
-        require(same == derived, "the bound is not what its proof gives")
+        require(base == expected.split_failure()[0], "the bound is not what its proof gives")
 
 
 # --- composition ---
@@ -177,10 +177,14 @@ class _Poisson(_Composed):
         return poisson_steps(run, geometry, ((0.0, run.steps),), accuracy)
 
 
-def composition_of(run: NoisySGD, geometry: Geometry) -> TradeoffFunction:
-    """All steps composed."""
+def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
+    """The Renyi divergence of all steps composed, in the worse direction.
+
+    (That of the function min{g, g^-1}** itself is larger than both.)
+    """
     theorem = next(theorem for theorem in SAMPLED_COMPOSITION if theorem.applies_to(run))
-    return theorem.rebuild(run, geometry, (), ROUGH)
+    f = theorem.rebuild(run, geometry, (), ROUGH)
+    return max(part.renyi(order) for part in {*f.directions})
 
 
 # --- Theorem B3 ---
@@ -265,6 +269,49 @@ class _TheoremB3Poisson(_Led):
         f = poisson_steps(run, geometry, proof.groups, accuracy)
         failure = beyond_cap(run, geometry, proof)
         return WithFailure(f, failure) if failure > 0.0 else f
+
+
+def poisson_steps(
+    run: NoisySGD, geometry: Geometry, groups: Sequence[tuple[float, int]], accuracy: float
+) -> TradeoffFunction:
+    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts."""
+    steps = steps_of(run, geometry)
+    if geometry.adjacency == "replace_one":
+        return product([(PoissonReplaceOne(steps.p, a, steps.s), n) for a, n in groups], accuracy)
+    there = product([(PoissonZeroOut(steps.p, a, steps.s), n) for a, n in groups], accuracy)
+    return there.worse_direction()
+
+
+def product(parts: Sequence[tuple[TradeoffFunction, int]], accuracy: float) -> TradeoffFunction:
+    """The composition: a Gaussian or a single step where it is one, else numerical."""
+    factors: dict[TradeoffFunction, int] = {}
+    gaussians: list[tuple[float, int]] = []
+    for f, n in parts:
+        mu = f.gdp_mu
+        if mu is None:
+            factors[f] = factors.get(f, 0) + n
+        elif mu > 0.0:
+            gaussians.append((mu, n))
+    if not factors:
+        mu = math.hypot(*(mu * math.sqrt(n) for mu, n in gaussians)) if gaussians else 0.0
+        return GaussianTradeoff(mu * UP)
+    if not gaussians and list(factors.values()) == [1]:
+        return next(iter(factors))
+    known = ((GaussianTradeoff(mu), n) for mu, n in gaussians)
+    return Composite((*known, *factors.items()), accuracy)
+
+
+def subsampled(p: float, mu: float) -> TradeoffFunction:
+    return GaussianTradeoff(0.0) if mu == 0.0 else subsample(GaussianTradeoff(mu), p)
+
+
+def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> float:
+    """The probability that the batch cap is passed in a step that counts."""
+    if proof.cap is None:
+        raise InvalidInput("cap", None, "is missing", "give a batch cap")
+    steps, tau = capped_steps(run, geometry, proof.cap), proof.tau
+    count = run.steps - tau if starts_from_diameter(steps, tau) else run.steps
+    return cap_failure(run.n, steps.p, proof.cap, count)
 
 
 def parameters(proofs: Proofs) -> list[StochasticProof]:

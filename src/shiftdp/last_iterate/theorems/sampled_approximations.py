@@ -15,8 +15,8 @@ from shiftdp._kinds import Uncertified
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, subsampled_clt
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_laws import other_split, product, subsampled
-from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, require_paper
+from shiftdp.last_iterate.theorems.sampled import product, subsampled
+from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, other_split, require_paper
 from shiftdp.last_iterate.theorems.sampled_shifts import UP, StochasticSteps, steps_of
 
 __all__ = ["Approximation", "sgd_proj_approx", "sgd_sc_approx", "sgd_sc_gen"]

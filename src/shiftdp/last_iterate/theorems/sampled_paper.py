@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp._errors import UnmetHypothesis
+from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.search.sampled_estimates import log_moments
 from shiftdp.last_iterate import assumptions as given
@@ -25,12 +25,13 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.theorems.checks import require, verify_gap
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, Proofs, StochasticProof
-from shiftdp.last_iterate.theorems.sampled import ROUGH, Found, OnSampled, limit_reached, parameters
-from shiftdp.last_iterate.theorems.sampled_laws import (
-    other_split,
+from shiftdp.last_iterate.theorems.sampled import (
+    ROUGH,
+    Found,
+    OnSampled,
+    limit_reached,
+    parameters,
     product,
-    series_tail,
-    split_of,
     subsampled,
 )
 from shiftdp.last_iterate.theorems.sampled_search import Cumulants, best_split
@@ -42,7 +43,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     steps_of,
 )
 
-__all__ = ["SGD_PROJ", "SGD_SC", "require_paper"]
+__all__ = ["SGD_PROJ", "SGD_SC", "other_split", "require_paper"]
 
 
 class _Split(OnSampled):
@@ -56,8 +57,8 @@ class _Split(OnSampled):
     family = "paper"
     contained = True
 
-    def applies_to(self, run: Run) -> bool:
-        return isinstance(run, NoisySGD)
+    def speaks_of(self, run: Any) -> bool:
+        return True
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         require_paper(run, geometry)
@@ -192,6 +193,32 @@ class _SgdConstrained(_Split):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return True
+
+
+def split_of(proof: StochasticProof) -> float:
+    """beta, which has to be in its range."""
+    if proof.split is None or not LEAST_SPLIT <= proof.split <= MOST_SPLIT:
+        raise InvalidInput(
+            "split",
+            proof.split,
+            "is no split of the noise",
+            f"give beta between {LEAST_SPLIT:g} and {MOST_SPLIT:g}",
+        )
+    return proof.split
+
+
+def series_tail(steps: StochasticSteps, count: int) -> float:
+    """s (c^{T+1} - c^t)/(1 - c), rounded up; not below 0."""
+    if steps.c == 0.0 or count + 1 >= steps.steps:
+        return 0.0
+    log_c = math.log(steps.c)
+    series = math.expm1((steps.steps - count - 1) * log_c) / math.expm1(log_c)
+    return steps.s * math.exp((count + 1) * log_c) * series * (1.0 + 1e-12)
+
+
+def other_split(beta: float) -> float:
+    """alpha with 1/alpha^2 + 1/beta^2 = 1, rounded up."""
+    return beta / math.sqrt((beta - 1.0) * (beta + 1.0)) * UP
 
 
 def require_paper(run: NoisySGD, geometry: Geometry) -> None:

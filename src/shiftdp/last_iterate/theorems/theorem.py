@@ -2,7 +2,7 @@
 
 `certify`, `compare`, `verify` and the files that certificates are kept in know theorems by the
 methods below and by nothing else; `registry` lists those of the library. A theorem of your own is a
-subclass with a name, `applies_to`, `bound` and `hypotheses` (see docs/theorems.md).
+subclass with a name, a citation, its runs, `bound` and `hypotheses` (see docs/theorems.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import remembered
 from shiftdp.last_iterate.geometry import Geometry
@@ -33,6 +33,7 @@ class Theorem(ABC):
     Args:
         name: as it stands in certificates, letter for letter.
         citation: where it is proved.
+        runs: the classes of runs that it is about.
         anchor: the heading of docs/theory.md under which it is stated; None if it is not ours.
         family: `composition`, the `paper`, `ours`, or that of a `user`.
         contracts: whether it asks that a step is Lipschitz, so that losses must be convex as
@@ -43,14 +44,19 @@ class Theorem(ABC):
 
     name: str
     citation: str
+    runs: tuple[type[Run], ...]
     anchor: str | None = None
     family: Family = "user"
     contracts: bool = True
     contained: bool = False
 
-    @abstractmethod
     def applies_to(self, run: Run) -> bool:
-        """Whether it speaks of this kind of run at all, whatever the numbers."""
+        """Whether it is about such a run, whatever the losses."""
+        return isinstance(run, self.runs) and self.speaks_of(run)
+
+    def speaks_of(self, run: Run) -> bool:
+        """Which of its `runs` it is about; all, unless a subclass knows better."""
+        return True
 
     @abstractmethod
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
@@ -139,4 +145,4 @@ class Bound:
     @property
     def mu(self) -> float | None:
         """The GDP parameter, where the bound is Gaussian."""
-        return self.f.mu if isinstance(self.f, GaussianTradeoff) else None
+        return self.f.gdp_mu
