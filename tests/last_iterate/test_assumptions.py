@@ -29,7 +29,7 @@ def test_too_large_a_learning_rate_is_named_with_its_remedy() -> None:
 
 def test_it_is_named_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("shiftdp.last_iterate.certification")
-    monkeypatch.setattr(module, "evaluate", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(module, "_tried", lambda *_, **__: pytest.fail("it worked"))
     run = NoisyCGD(n=10, batch_size=5, steps=4, learning_rate=[0.01] * 3 + [0.07], noise=1.0)
     with pytest.raises(UnmetHypothesis, match=r"learning_rate=0.07 exceeds 2/smoothness"):
         certify(run, CONVEX)

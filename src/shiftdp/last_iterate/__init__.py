@@ -12,9 +12,13 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
 )
+from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 
 __all__ = [
+    "THEOREMS",
     "Assumption",
+    "Bound",
     "Certificate",
     "ExponentialMechanism",
     "Geometry",
@@ -23,5 +27,6 @@ __all__ = [
     "NoisyGD",
     "NoisySGD",
     "SmallLastBatch",
+    "Theorem",
     "certify",
 ]

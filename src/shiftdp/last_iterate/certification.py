@@ -25,10 +25,12 @@ __all__ = [
     "ROUNDING",
     "Bounds",
     "Evaluation",
+    "bound_by",
     "certificate_of",
     "certify",
     "evaluate",
     "mu_by_position",
+    "own_theorems",
     "tightest",
 ]
 
@@ -55,18 +57,23 @@ class Evaluation:
 
 
 def evaluate(
-    run: Run,
-    geometry: Geometry,
-    bounds: Bounds = "best",
-    *,
-    delta: float = DELTA,
-    theorems: Iterable[Theorem] = (),
+    run: Run, geometry: Geometry, bounds: Bounds = "best", *, delta: float = DELTA
 ) -> Evaluation:
     """Try every theorem of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
     shown: Run = stand_in(run, geometry) if is_endless(run) else run
-    tried = (*_known(run, bounds), *_own(theorems, run))
-    return _tried(tried, shown, geometry, delta, endless=is_endless(run))
+    return _tried(_known(run, bounds), shown, geometry, delta, endless=is_endless(run))
+
+
+def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bound:
+    """What one theorem gives for a run, or `UnmetHypothesis`."""
+    if not theorem.applies_to(run):
+        raise UnmetHypothesis(
+            "run", type(run).__name__, f"is not what {theorem.name} is about", "use another theorem"
+        )
+    if is_endless(run):
+        return theorem.for_every_length(stand_in(run, geometry), geometry, delta)
+    return theorem.bound(run, geometry, delta)
 
 
 def _known(run: Run, bounds: Bounds, *, contained: bool = True) -> tuple[Theorem, ...]:
@@ -122,7 +129,7 @@ def certify(
     ('Theorem B1', 0.992, 4.339)
     """
     _check(run, geometry, bounds)
-    own = _own(theorems, run)
+    own = [theorem for theorem in own_theorems(theorems) if theorem.applies_to(run)]
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
@@ -225,8 +232,8 @@ def _composed_to(bound: Bound, run: Run, geometry: Geometry, accuracy: float) ->
     return replace(bound, f=bound.theorem.rebuild(run, geometry, bound.proofs, accuracy))
 
 
-def _own(theorems: Iterable[Theorem], run: Run) -> tuple[Theorem, ...]:
-    """The user's theorems that speak of the run; their names must be their own."""
+def own_theorems(theorems: Iterable[Theorem]) -> tuple[Theorem, ...]:
+    """The user's theorems, which must not pass for others."""
     names = {theorem.name for theorem in THEOREMS}
     own = tuple(theorems)
     for theorem in own:
@@ -234,12 +241,15 @@ def _own(theorems: Iterable[Theorem], run: Run) -> tuple[Theorem, ...]:
             raise InvalidInput(
                 "theorems", theorem, "is not a Theorem", "give objects of subclasses of it"
             )
-        if theorem.name in names:
+        if theorem.name in names or theorem.family != "user":
             raise InvalidInput(
-                "theorems", theorem.name, "is the name of another theorem", "give it another name"
+                "theorems",
+                theorem.name,
+                "has the name or the family of a theorem of the library",
+                'give it another name, and leave family="user"',
             )
         names.add(theorem.name)
-    return tuple(theorem for theorem in own if theorem.applies_to(run))
+    return own
 
 
 def _check(run: Run, geometry: Geometry, bounds: str) -> None:

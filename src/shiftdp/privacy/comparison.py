@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from shiftdp._checks import delta_in
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._kinds import CERTIFIED, Kind
+from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
 from shiftdp._printed import aligned, column
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
 from shiftdp.last_iterate.attained import attained_mu
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certification import certify, evaluate, tightest
+from shiftdp.last_iterate.certification import (
+    bound_by,
+    certify,
+    evaluate,
+    own_theorems,
+    tightest,
+)
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.theorems.theorem import Bound
+from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 
 __all__ = [
     "ATTAINED_DOWN",
@@ -106,6 +112,14 @@ class Compared:
         except UnmetHypothesis as unmet:
             return Point(note=str(unmet))
 
+    def by(self, theorem: Theorem) -> Point:
+        """What one theorem proves."""
+        try:
+            bound = bound_by(theorem, self.run, self.geometry, self.delta)
+        except UnmetHypothesis as unmet:
+            return Point(note=str(unmet))
+        return Point(bound.name, bound.f, bound.mu)
+
     @cached_property
     def best(self) -> Certificate:
         """The tightest certificate there is; composition where no other theorem admits the run."""
@@ -159,8 +173,13 @@ def kind_of(name: str) -> str:
     return "attained" if name == "lower bound" else CERTIFIED
 
 
-def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
+def compare(
+    run: Run, geometry: Geometry, *, delta: float, theorems: Iterable[Theorem] = ()
+) -> Table:
     """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
+
+    `theorems` are your own (see docs/theorems.md): a row each, above `best`, which is the best of
+    the library.
 
     Warns (`SmallLastBatch`) where a smaller last batch makes it cost noticeably more.
 
@@ -172,16 +191,26 @@ def compare(run: Run, geometry: Geometry, *, delta: float) -> Table:
     [30.51, 5.82, 4.34, 4.34, 4.34]
     """
     delta = delta_in(delta)
+    own = own_theorems(theorems)
     compared = Compared(run, geometry, delta)
     warn_of_last_batch(compared.best, delta)
     rows = []
     for name in CURVES:
+        if name == "best":
+            rows += [_own_row(theorem, compared) for theorem in own]
         point = compared.point(name)
         epsilon = point.epsilon(delta)
         if name == "lower bound" and epsilon is not None:
             epsilon *= ATTAINED_DOWN
         rows.append(Row(name, point.theorem, epsilon, point.mu, kind_of(name), point.note))
     return Table(delta, tuple(rows))
+
+
+def _own_row(theorem: Theorem, compared: Compared) -> Row:
+    point = compared.by(theorem)
+    epsilon = point.epsilon(compared.delta)
+    cited = theorem.citation if point.theorem else ""
+    return Row(theorem.name, cited, epsilon, point.mu, CONDITIONAL, point.note)
 
 
 def best_certificate(run: Run, geometry: Geometry, delta: float) -> Certificate:

@@ -15,12 +15,15 @@ import numpy as np
 from shiftdp._checks import Array, choice, delta_in, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
+from shiftdp._kinds import CONDITIONAL
 from shiftdp._printed import aligned, column
 from shiftdp.fdp.functions.many_mixtures import is_gaussian_mixture, mixture_epsilons
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
 from shiftdp.fdp.renyi.conversions import zcdp_epsilons
+from shiftdp.last_iterate.certification import own_theorems
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.theorems.theorem import Theorem
 from shiftdp.privacy.comparison import ATTAINED_DOWN, CURVES, Compared, Point, kind_of
 from shiftdp.privacy.parameters import parameters_of, with_parameter
 
@@ -48,8 +51,8 @@ _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
 class Curve:
     """One accountant along the values: `epsilon` and `mu` are nan where it does not apply.
 
-    `kind` is `certified`, or `attained` for the lower bound; `theorems` names one theorem a value
-    (empty where none applies), `notes` says why.
+    `kind` is `certified`, `attained` for the lower bound, or `conditional` for a theorem of the
+    user; `theorems` names one theorem a value (empty where none applies), `notes` says why.
     """
 
     name: str
@@ -62,7 +65,7 @@ class Curve:
     @property
     def label(self) -> str:
         """For a legend: the name, and the theorems that were used."""
-        used = dict.fromkeys(name for name in self.theorems if name)
+        used = dict.fromkeys(name for name in self.theorems if name not in ("", self.name))
         return f"{self.name} ({', '.join(used)})" if used else self.name
 
     @property
@@ -170,6 +173,7 @@ def frontier(
     values: Iterable[float],
     delta: float,
     curves: Sequence[str] = CURVES,
+    theorems: Iterable[Theorem] = (),
 ) -> Frontier:
     """Epsilon along the values of one parameter of the run or of its losses.
 
@@ -182,6 +186,7 @@ def frontier(
         values: what it is set to; `math.inf` where that means something.
         delta: where epsilon is read.
         curves: which of `CURVES` to compute.
+        theorems: your own (see docs/theorems.md), which have a curve each, by their names.
 
     >>> from shiftdp.last_iterate import NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -196,24 +201,27 @@ def frontier(
     """
     choice("parameter", parameter, parameters_of(run, geometry))
     delta = delta_in(delta)
+    own = own_theorems(theorems)
     wanted = tuple(choice("curves", name, CURVES) for name in curves)
     points = [_value(parameter, value) for value in values]
     if not points:
         raise InvalidInput("values", points, "is empty", f"give some values of {parameter}")
     settings = [with_parameter(run, geometry, parameter, value) for value in points]
     compared = [Compared(*setting, delta) for setting in settings]
-    found = tuple(_curve(name, [one.point(name) for one in compared], delta) for name in wanted)
+    drawn = [(name, kind_of(name), [one.point(name) for one in compared]) for name in wanted]
+    drawn += [(one.name, CONDITIONAL, [each.by(one) for each in compared]) for one in own]
+    found = tuple(_curve(name, kind, made, delta) for name, kind, made in drawn)
     values = np.array(points, dtype=np.float64)
     return Frontier(parameter, _LABELS[parameter], values, delta, run, geometry, found)
 
 
-def _curve(name: str, points: Sequence[Point], delta: float) -> Curve:
+def _curve(name: str, kind: str, points: Sequence[Point], delta: float) -> Curve:
     epsilon = _epsilons(points, delta) * (ATTAINED_DOWN if name == "lower bound" else 1.0)
     mu = np.array([math.nan if point.mu is None else point.mu for point in points])
     for array in (epsilon, mu):
         array.flags.writeable = False
     theorems, notes = zip(*((point.theorem, point.note) for point in points), strict=True)
-    return Curve(name, kind_of(name), epsilon, mu, theorems, notes)
+    return Curve(name, kind, epsilon, mu, theorems, notes)
 
 
 def _epsilons(points: Sequence[Point], delta: float) -> Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from shiftdp.ui.plots.style import (
     LINES,
+    OTHER_LINES,
     by_magnitude,
     labelled,
     loaded,
@@ -31,11 +33,11 @@ def frontier_figure(frontier: Frontier) -> Any:
     x = frontier.values[finite]
     with loaded():
         figure, (axes,) = new_figure()
-        tallest, lowest = 0.0, np.inf
+        tallest, lowest, others = 0.0, np.inf, cycle(OTHER_LINES)
         for curve in frontier:
             if not curve.known:
                 continue
-            line = LINES[curve.name]
+            line = LINES.get(curve.name) or next(others)
             y = np.where(np.isfinite(curve.epsilon), curve.epsilon, np.nan)
             axes.plot(
                 x,

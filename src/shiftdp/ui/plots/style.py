@@ -14,6 +14,7 @@ from shiftdp.ui.types import FORMATS
 
 __all__ = [
     "LINES",
+    "OTHER_LINES",
     "Line",
     "by_magnitude",
     "labelled",
@@ -56,6 +57,13 @@ LINES: Mapping[str, Line] = {
     "best": Line("#0072B2", "-", 2.5, "o", 2.5),
     "lower bound": Line("#CC79A7", (0, (1, 2)), 1.5, "v", 3.5),
 }
+
+OTHER_LINES = (
+    Line("#E69F00", (0, (3, 1.5)), 1.5, "P"),
+    Line("#56B4E9", (0, (6, 1.5, 1, 1.5)), 1.5, "X"),
+    Line("#8C6D31", (0, (2, 1)), 1.5, "*"),
+)
+"""For the theorems of a user, in turn."""
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -115,7 +123,8 @@ def labelled(name: str, theorems: Iterable[str]) -> str:
     >>> labelled("composition", ["Thm mgd (composition)"]), labelled("lower bound", [])
     ('composition: Thm mgd', 'lower bound')
     """
-    used = dict.fromkeys(one.removesuffix(f" ({name})") for one in theorems if one)
+    others = (one.removesuffix(f" ({name})") for one in theorems if one != name)
+    used = dict.fromkeys(one for one in others if one)
     title = name.replace("Renyi", "Rényi")
     return f"{title}: {', '.join(used)}" if used else title
 

@@ -1,0 +1,72 @@
+"""For each theorem of the library, by name, a run and losses that it is about."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from shiftdp.last_iterate import (
+    THEOREMS,
+    Certificate,
+    ExponentialMechanism,
+    Geometry,
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+)
+from shiftdp.last_iterate.certification import bound_by, certificate_of
+from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.theorems.theorem import DELTA
+
+__all__ = ["CATALOGUE", "certificate_by"]
+
+GD = NoisyGD(n=30, steps=20, learning_rate=0.2, noise=0.4)
+CYCLIC: dict[str, Any] = {"n": 30, "batch_size": 10, "learning_rate": 0.2, "noise": 0.4}
+CGD = NoisyCGD(**CYCLIC, epochs=6)
+SHUFFLED = NoisyCGD(**CYCLIC, epochs=6, order="reshuffled")
+RANDOM: dict[str, Any] = {
+    "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
+}  # fmt: skip
+SGD, POISSON = NoisySGD(**RANDOM), NoisySGD(**RANDOM, sampling="poisson")
+
+RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
+BALL = Geometry(strong_convexity=0.0, smoothness=4.0, sensitivity=3.0, diameter=1.5)
+SMALL = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0, diameter=0.7)
+STEEP = Geometry(strong_convexity=3.0, smoothness=4.0, sensitivity=3.0, diameter=9.0)
+LOSSES = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=10, gradient_bound=5)
+ALONE = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
+BODY = Geometry(strong_convexity=0.0, smoothness=1, sensitivity=10, diameter=1)
+
+CATALOGUE: dict[str, tuple[Run, Geometry]] = {
+    "Thm gd (composition)": (GD, RIDGE),
+    "Thm mgd (composition)": (CGD, RIDGE),
+    "Thm sgd (composition)": (SGD, LOSSES),
+    "Poisson (composition)": (POISSON, ALONE),
+    "pure DP": (ExponentialMechanism(), SMALL),
+    "Thm gd-sc": (GD, RIDGE),
+    "Thm mgd-sc": (CGD, RIDGE),
+    "Thm gd-proj": (GD, BALL),
+    "Thm mgd-proj": (CGD, BALL),
+    "Thm sgd-sc": (SGD, LOSSES),
+    "Thm sgd-proj": (SGD, BODY),
+    "Theorem B3": (SGD, LOSSES),
+    "Theorem B3 (Poisson)": (POISSON, ALONE),
+    "Theorem B1": (CGD, RIDGE),
+    "Theorem B4": (SHUFFLED, RIDGE),
+    "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), RIDGE),
+    "Cor expmechsc": (LangevinMC(steps=math.inf, learning_rate=0.1), RIDGE),
+    "Cor expmechconvex": (ExponentialMechanism(), BALL),
+    "Cor expmechsc and pure DP": (ExponentialMechanism(), STEEP),
+    "Cor expmechconvex and pure DP": (ExponentialMechanism(), SMALL),
+}
+
+
+@cache
+def certificate_by(name: str) -> Certificate:
+    """The certificate by the theorem of this name, whether or not it is the best."""
+    (theorem,) = (theorem for theorem in THEOREMS if theorem.name == name)
+    run, geometry = CATALOGUE[name]
+    bound = bound_by(theorem, run, geometry, DELTA)
+    return certificate_of(theorem.proved(bound, run, geometry, endless=False), run, geometry)
