@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import FOUR_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import BatchRun
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep
@@ -253,7 +254,7 @@ is not contractive; lower it to 0.0615347, or ask for bounds="composition", whic
     largest = learning_rate if isinstance(learning_rate, float) else max(learning_rate)
     if math.isinf(geometry.smoothness) or not geometry.convex:
         return
-    if largest * geometry.smoothness > 2.0 * (1 + 2.0**-51):
+    if largest * geometry.smoothness > 2.0 * (1 + FOUR_ROUNDINGS):
         limit = 2.0 / geometry.smoothness
         raise UnmetHypothesis(
             "learning_rate",

@@ -27,6 +27,8 @@ __all__ = ["Certificate"]
 # How much lower mu may truly be: it carries the rounding of its formula upwards, and, for each step
 # that the run remembers, the rounding of the contraction.
 _SPREAD, _SPREAD_STEP = 4e-12, 2.0**-49
+# The delta of a statement in words unless told, and the false positive rate of its attacker.
+_STATED_DELTA, _STATED_FPR = 1e-5, 0.01
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Certificate:
 
         return loads(text)
 
-    def statement(self, *, delta: float = 1e-5) -> str:
+    def statement(self, *, delta: float = _STATED_DELTA) -> str:
         """The guarantee in words."""
         epsilon = self.epsilon(delta)
         lines = [
@@ -162,7 +164,7 @@ class Certificate:
             f"  theorem      {self.bound}"
             + (f", mu = {up(self.mu, 6)}" if self.mu is not None else ", not Gaussian"),
             f"  run          {_parameters(self.run)}",
-            f"  attacker     at most {percent(self.tpr(0.01))} true positives at 1% false "
+            f"  attacker     at most {percent(self.tpr(_STATED_FPR))} true positives at 1% false "
             f"positives; advantage at most {percent(self.advantage())}",
         ]
         if self.training is not None:

@@ -39,6 +39,7 @@ Bounds = Literal["best", "paper", "composition"]
 ROUNDING = 1e-11
 """Two ways to the same mu are rounded up by different amounts; both are far below this part."""
 
+_DECIDING_DELTA = 1e-6  # at which bounds that are not Gaussian are compared
 _CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 
 _FAMILIES: dict[str, tuple[Family, ...]] = {
@@ -206,7 +207,7 @@ def tightest(
         if bound.family == "ours" and bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
             return bound
     # the second number decides between bounds so good that epsilon is 0
-    return min(found, key=lambda bound: (bound.f.epsilon(1e-6), bound.f.advantage()))
+    return min(found, key=lambda bound: (bound.f.epsilon(_DECIDING_DELTA), bound.f.advantage()))
 
 
 def _tightest_composed(

@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftdp._checks import choice, count, finite, magnitude, magnitudes
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import GENEROUS
 
 __all__ = [
     "ExponentialMechanism",
@@ -306,7 +307,7 @@ def _steps(epochs: float | None, steps: float | None, batches: int) -> int:
     if isinstance(epochs, (int, np.integer)):
         return _countable("epochs", count("epochs", epochs, 1) * batches)
     t = finite("epochs", epochs, 0.0, open_low=True) * batches
-    if math.isinf(t) or abs(t - round(t)) > 1e-9 * t:
+    if math.isinf(t) or abs(t - round(t)) > GENEROUS * t:
         raise InvalidInput(
             "epochs",
             epochs,

@@ -15,6 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 from shiftdp._errors import VerificationFailed
+from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
@@ -306,6 +307,6 @@ def _require_not_less(stated: float, least: Fraction, what: str) -> None:
     require(math.isfinite(stated), f"the {what} is not finite")
     require(Fraction(stated) >= least, f"the {what} {stated!r} is less than that of the run")
     require(
-        Fraction(stated) <= least * (1 + _SAME) or stated <= 1e-300,
+        Fraction(stated) <= least * (1 + _SAME) or stated <= NOT_ZERO,
         f"the {what} {stated!r} is that of another run",
     )

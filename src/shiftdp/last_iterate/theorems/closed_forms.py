@@ -9,6 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import AMPLE, EIGHT_ROUNDINGS
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.interpolation.closed_forms import cyclic_descent, gradient_descent
 from shiftdp.last_iterate import assumptions as given
@@ -22,6 +23,8 @@ from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Claim
 
 __all__ = ["DESCENT_PAPER"]
+
+_NOTHING = 1e-100  # by which a mu may exceed 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class _ClosedForm(OnDescent):
         require(mu >= most, "mu is below what is proved")
         formula = mu_of(self.bound(claim.run, claim.geometry, DELTA).f)
         require(
-            formula * (1 - 1e-12) <= mu <= max(formula, most) * (1 + FORMULA_SLACK) + 1e-100,
+            formula * (1 - AMPLE) <= mu <= max(formula, most) * (1 + FORMULA_SLACK) + _NOTHING,
             "mu is not what its formula gives",
         )
 
@@ -159,7 +162,7 @@ def _equal_steps(run: BatchRun, geometry: Geometry) -> _EqualSteps:
             "order", run.order, "is not cyclic: batches change each epoch", "use Theorem B4"
         )
     c = geometry.contraction(eta)
-    s = eta * geometry.sensitivity / run.divisor_of(1) * (1 + 2.0**-50)
+    s = eta * geometry.sensitivity / run.divisor_of(1) * (1 + EIGHT_ROUNDINGS)
     return _EqualSteps(c, s, eta * sigma, run.batches, epochs)
 
 

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 from shiftdp._checks import array_in, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import Uncertified
+from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, subsampled_clt
+from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled import product, subsampled
@@ -31,7 +33,7 @@ def sgd_sc_gen(
     z: ArrayLike | None = None,
     *,
     split: float = math.sqrt(2.0),
-    accuracy: float = 1e-3,
+    accuracy: float = DEFAULT_ACCURACY,
 ) -> TradeoffFunction:
     """[BSA24, Thm sgd-sc-gen] with sequences of the user's choice.
 
@@ -61,7 +63,7 @@ def sgd_sc_gen(
     most, distance = steps.s, 0.0
     for k, value in enumerate(shifts):
         shift = value / unit
-        distance = (steps.c * distance + most) * UP - shift * (1.0 - 2.0**-50)
+        distance = (steps.c * distance + most) * UP - shift * (1.0 - EIGHT_ROUNDINGS)
         if shift > most * (1.0 + _ROUNDING) or distance < -_ROUNDING * most:
             raise UnmetHypothesis(
                 f"a_{k + 1}",

@@ -18,6 +18,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.search.sampled_estimates import log_moments
 from shiftdp.last_iterate import assumptions as given
@@ -213,7 +214,7 @@ def series_tail(steps: StochasticSteps, count: int) -> float:
         return 0.0
     log_c = math.log(steps.c)
     series = math.expm1((steps.steps - count - 1) * log_c) / math.expm1(log_c)
-    return steps.s * math.exp((count + 1) * log_c) * series * (1.0 + 1e-12)
+    return steps.s * math.exp((count + 1) * log_c) * series * (1.0 + AMPLE)
 
 
 def other_split(beta: float) -> float:

@@ -26,6 +26,7 @@ from shiftdp.fdp.search.sampled_estimates import (
     orders,
     polish,
 )
+from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
@@ -40,7 +41,11 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 
 __all__ = ["accuracy_for", "best_groups", "best_split", "composed_guess"]
 
-_SEARCH_GROUPS = 3
+_SEARCH_GROUPS = 3  # numbers of groups of equal shifts that are tried
+# An epsilon is composed to the usual accuracy; a small one to this part of it, though not finer
+# than _FINEST, and a large one to no less than _FINE_PART of it.
+_COARSE_PART, _FINEST, _FINE_PART = 2e-3, 2e-5, 2e-4
+_SPLITS = (0.01, 30.0)  # beta - 1 for the splits beta of the noise that are tried
 _HOPELESS = 1.1  # times what another schedule has: no neighbour will better it
 _NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
 _MANY = 20  # steps from which on contour estimates are quick
@@ -98,8 +103,9 @@ def _contour(f: TradeoffFunction, delta: float) -> float | None:
 def accuracy_for(guess: float) -> float:
     """How narrow an interval is worth its price."""
     if not math.isfinite(guess):
-        return 1e-3
-    return min(1.0, max(2e-4 * guess, min(1e-3, max(2e-3 * guess, 2e-5))))
+        return DEFAULT_ACCURACY
+    fine = min(DEFAULT_ACCURACY, max(_COARSE_PART * guess, _FINEST))
+    return min(1.0, max(_FINE_PART * guess, fine))
 
 
 def composed_guess(
@@ -137,7 +143,7 @@ def best_split(
             known[u] = eps, count
         return known[u][0]
 
-    low, high = math.log(0.01), math.log(30.0)
+    low, high = map(math.log, _SPLITS)
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     cost(math.log(math.sqrt(2.0) - 1.0))  # the paper's own split
     for _ in range(6):

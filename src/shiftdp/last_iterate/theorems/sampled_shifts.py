@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import EIGHT_ROUNDINGS, LARGEST_EXPONENT, ULP
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
 
@@ -38,10 +39,10 @@ __all__ = [
     "steps_of",
 ]
 
-UP = 1.0 + 2.0**-50
+UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
-_FAINTEST = math.log(1e-100)
+_FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def participation_up(run: NoisySGD) -> float:
     p = run.batch_size / run.n
     if run.batch_size == run.n or p.as_integer_ratio() == _lowest(run.batch_size, run.n):
         return p
-    return min(1.0, p * (1.0 + 2.0**-52))
+    return min(1.0, p * (1.0 + ULP))
 
 
 def start_distance(steps: StochasticSteps, tau: int) -> float:
@@ -146,7 +147,7 @@ def _coupled(steps: StochasticSteps, tau: int) -> float:
     if steps.c == 0.0:
         return steps.apart if tau else 0.0
     log_c = math.log(steps.c)
-    if tau * log_c > 700.0:
+    if tau * log_c > LARGEST_EXPONENT:
         return math.inf
     return steps.apart * (math.expm1(tau * log_c) / math.expm1(log_c)) * _ROUNDING
 
