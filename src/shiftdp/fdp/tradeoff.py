@@ -18,18 +18,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp._rounding import (
-    AMPLE,
     LEAST_FLOAT,
     NINE_ROUNDINGS,
-    NORMAL_EXPONENT,
-    THIRTY_SIX_ROUNDINGS,
     THREE_ROUNDINGS,
     complement_down,
 )
@@ -43,7 +39,6 @@ __all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "tradeoff"]
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 _RELATIVE, _ABSOLUTE = 2e-12, 4e-15  # what is at most added to the epsilon of a closed form
-_LINEAR = 1e-6  # epsilons below, of pure DP, whose square is nothing beside 1
 
 
 class TradeoffFunction(ABC):
@@ -139,7 +134,9 @@ class TradeoffFunction(ABC):
         if q >= 1.0:
             return 0.0, 1.0
         eps = max(float(f._epsilon(np.array([q]))[0]) for f in sides)
-        return _pure_dp_mu(eps), q
+        from shiftdp.fdp.functions.approx_dp import pure_dp_mu
+
+        return pure_dp_mu(eps), q
 
     @property
     def _record_first(self) -> bool | None:
@@ -369,25 +366,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _pure_dp_mu(epsilon: float) -> float:
-    """mu with Phi(-mu/2) = 1/(1 + e^eps), rounded up: G(mu) lies below f_{eps,0}.
-
-    f_{eps,0} is two lines that meet at x = 1/(1 + e^eps), and the convex G(mu) goes through their
-    three ends: (0, 1), (x, x) and (1, 0). For large eps, Phi(-v) <= e^{-v^2/2}/2 and x >= e^-eps/2
-    show that 2 sqrt(2 eps) is enough; for small eps, Phi(v) - 1/2 >= v phi(v) and
-    1/2 - x <= eps/4 that eps sqrt(pi/2) e^{v^2/2} is, with v = mu/2.
-    """
-    if epsilon == 0.0:
-        return 0.0
-    if epsilon > NORMAL_EXPONENT:  # e^-eps is no normal number
-        return 2.0 * math.sqrt(2.0 * epsilon) * (1.0 + NINE_ROUNDINGS)
-    if epsilon < _LINEAR:
-        return math.nextafter(epsilon * math.sqrt(0.5 * math.pi) * (1.0 + AMPLE), math.inf)
-    x = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
-    # near 1/2 the error of x counts absolutely
-    return -2.0 * float(scipy.special.ndtri(x)) * (1.0 + AMPLE) + THIRTY_SIX_ROUNDINGS
 
 
 def tradeoff(name: str, value: Any) -> TradeoffFunction:

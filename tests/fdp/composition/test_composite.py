@@ -26,7 +26,6 @@ from shiftdp.fdp import (
     WithFailure,
 )
 from shiftdp.fdp.composition.composite import AccuracyNotMet, Composite
-from shiftdp.fdp.composition.loose_product import LooseProduct
 from shiftdp.fdp.contour.estimate import estimate_epsilon
 
 STEP = GaussianTradeoff(2 / 3).subsample(0.025)
@@ -112,19 +111,6 @@ def test_every_question_is_answered_however_large_the_losses(product: TradeoffFu
     curve = np.asarray(product([0.0, 1e-12, 0.01, 0.5, 1.0]))
     assert np.all((curve >= 0.0) & (curve <= 1.0) & np.isfinite(curve))
     assert 0.0 <= product.advantage() <= 1.0
-
-
-def test_the_bounds_without_a_grid_are_above_the_exact_numbers() -> None:
-    parts = ((GaussianTradeoff(0.4).subsample(0.02), 40),)
-    loose, fine = LooseProduct(parts), Composite(parts)
-    deltas = np.array([1e-9, 1e-5, 0.01])
-    exact = [fine.epsilon_interval(d)[0] for d in deltas.tolist()]
-    assert np.all(loose.epsilon(deltas) >= exact)
-    assert np.all(loose.epsilon(deltas) <= np.array(exact) * 2.0 + 0.1)
-    eps = np.array([-0.1, 0.0, 0.1, 1.0, 5.0])
-    assert np.all(loose.delta(eps) >= np.asarray(fine.delta(eps)) * (1.0 - 1e-2))
-    gaussian = LooseProduct(((GaussianTradeoff(12.0), 9), (GaussianTradeoff(27.0), 1)))
-    assert gaussian.epsilon(deltas) == pytest.approx(GaussianTradeoff(45.0).epsilon(deltas))
 
 
 @pytest.mark.parametrize("k", [3, 12])

@@ -7,20 +7,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from shiftdp._checks import Array, number_in
-from shiftdp._rounding import EIGHTEEN_ROUNDINGS, NORMAL_EXPONENT, THREE_ROUNDINGS, complement_down
+from shiftdp._rounding import (
+    AMPLE,
+    EIGHTEEN_ROUNDINGS,
+    NINE_ROUNDINGS,
+    NORMAL_EXPONENT,
+    THIRTY_SIX_ROUNDINGS,
+    THREE_ROUNDINGS,
+    complement_down,
+)
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["ApproxDPTradeoff"]
+__all__ = ["ApproxDPTradeoff", "pure_dp_mu"]
 
-_UP, _DOWN = (
-    1 + EIGHTEEN_ROUNDINGS,
-    1 - EIGHTEEN_ROUNDINGS,
-)  # one exponential or logarithm of another, and products
+# one exponential or logarithm of another, and products
+_UP, _DOWN = 1 + EIGHTEEN_ROUNDINGS, 1 - EIGHTEEN_ROUNDINGS
+_LINEAR = 1e-6  # an epsilon below which mu is linear in it: the next term is a part of 1e-13
 
 
 @dataclass(frozen=True)
@@ -109,3 +117,22 @@ class ApproxDPTradeoff(TradeoffFunction):
         product.failure(self.budget_delta, k)
         if self.budget_epsilon > 0:
             product.factor(ApproxDPTradeoff(self.budget_epsilon), k)
+
+
+def pure_dp_mu(epsilon: float) -> float:
+    """mu with Phi(-mu/2) = 1/(1 + e^eps), rounded up: G(mu) lies below f_{eps,0}.
+
+    f_{eps,0} is two lines that meet at x = 1/(1 + e^eps), and the convex G(mu) goes through their
+    three ends: (0, 1), (x, x) and (1, 0). For large eps, Phi(-v) <= e^{-v^2/2}/2 and x >= e^-eps/2
+    show that 2 sqrt(2 eps) is enough; for small eps, Phi(v) - 1/2 >= v phi(v) and
+    1/2 - x <= eps/4 that eps sqrt(pi/2) e^{v^2/2} is, with v = mu/2.
+    """
+    if epsilon == 0.0:
+        return 0.0
+    if epsilon > NORMAL_EXPONENT:  # e^-eps is no normal number
+        return 2.0 * math.sqrt(2.0 * epsilon) * (1.0 + NINE_ROUNDINGS)
+    if epsilon < _LINEAR:
+        return math.nextafter(epsilon * math.sqrt(0.5 * math.pi) * (1.0 + AMPLE), math.inf)
+    x = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+    # near 1/2 the error of x counts absolutely
+    return -2.0 * float(scipy.special.ndtri(x)) * (1.0 + AMPLE) + THIRTY_SIX_ROUNDINGS

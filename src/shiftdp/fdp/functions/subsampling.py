@@ -19,7 +19,6 @@ import numpy as np
 from shiftdp._checks import Array, probability
 from shiftdp._roots import most
 from shiftdp._rounding import EIGHTEEN_ROUNDINGS, HUGE, NINE_ROUNDINGS, THREE_ROUNDINGS, scaled_up
-from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.renyi.sampled_profile import sampled_log_moment
@@ -104,8 +103,9 @@ class Subsampled(TradeoffFunction):
         return self.base._gaussian_below()
 
     def _log_moment(self, order: float) -> float:
-        if self.p < 1.0 and isinstance(self.base, GaussianTradeoff) and self.base.mu > 0.0:
-            return halves_log_moment(self.p, 0.0, self.base.mu, order)
+        mu = self.base.gdp_mu
+        if mu and self.p < 1.0:
+            return halves_log_moment(self.p, 0.0, mu, order)
         return sampled_log_moment(self, self.base, self.p, order)
 
     def _epsilon(self, delta: Array) -> Array:
