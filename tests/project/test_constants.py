@@ -24,9 +24,10 @@ def value_of(node: ast.AST) -> float | None:
         return node.value
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         try:
-            return float(ast.literal_eval(node.left) ** ast.literal_eval(node.right))
+            power = ast.literal_eval(node.left) ** ast.literal_eval(node.right)
         except (ValueError, TypeError, OverflowError):
             return None  # of something that is not written out
+        return power if isinstance(power, float) else None
     return None
 
 
