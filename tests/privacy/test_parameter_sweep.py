@@ -128,6 +128,16 @@ def _made() -> Frontier:
     )
 
 
+def test_progress_is_reported_after_each_value() -> None:
+    calls: list[tuple[int, int]] = []
+    run = NoisyCGD(**CYCLIC)
+    frontier(
+        run, STRONG, parameter="noise", values=[0.1, 0.2, 0.4], delta=1e-5,
+        progress=lambda done, total: calls.append((done, total)),
+    )  # fmt: skip
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_csv_holds_every_digit(tmp_path: Path) -> None:
     found = _made()
     path = tmp_path / "frontier.csv"

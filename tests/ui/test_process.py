@@ -167,7 +167,7 @@ def wait():
 
 progress._rich_bar, progress.PATIENCE = announced, PATIENCE
 with progress.waiting('certifying'): wait()
-for _ in progress.track(range(1), 'some values'): wait()
+with progress.waiting('some values', 1): wait()
 """
 # Who looks on for long enough is shown something, who leaves at once is not: no clock decides.
 PATIENT = WAITING.replace("PATIENCE\n", "0.01\n").replace("HOW", "shown.wait()")

@@ -78,14 +78,19 @@ _EVERY_RANDOM_SIZE = 32
 """The same for NoisySGD, of which a certificate takes longer."""
 
 
+class CalibrationKeywords(BudgetKeywords, total=False):
+    """A budget, and how what comes back is certified: `bounds` and `accuracy` as in `certify`."""
+
+    bounds: Bounds
+    accuracy: float | None
+
+
 def calibrate(
     run: AnyRun,
     geometry: Geometry,
     *,
     parameter: str,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    **asked: Unpack[CalibrationKeywords],
 ) -> tuple[AnyRun, Geometry]:
     """The run and the losses with one parameter as good as the budget allows.
 
@@ -95,9 +100,7 @@ def calibrate(
         parameter: `noise`, `epochs` (steps, where there are no epochs), `learning_rate`,
             `batch_size`, `strong_convexity` or `diameter`. Each has a function of its own, such as
             `calibrate_noise`, which says what is looked for and answers with what changed.
-        bounds: as in `certify`.
-        accuracy: as in `certify`.
-        budget: what it may cost, such as `epsilon=1.0, delta=1e-5`.
+        asked: what it may cost, such as `epsilon=1.0, delta=1e-5`; and how it is certified.
 
     >>> from shiftdp import NoisyGD, certify
     >>> geometry = Geometry(strong_convexity=0.0, smoothness=10.0, sensitivity=1.0)
@@ -107,17 +110,12 @@ def calibrate(
     3.0
     """
     solve = CALIBRATORS[choice("parameter", parameter, CALIBRATORS)]
-    found = solve(run, geometry, bounds=bounds, accuracy=accuracy, **budget)
+    found = solve(run, geometry, **asked)
     return (run, found) if hasattr(geometry, parameter) else (found, geometry)
 
 
 def calibrate_noise(
-    run: AnyRun,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: AnyRun, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> AnyRun:
     """The same run with the least noise that meets the budget.
 
@@ -136,24 +134,16 @@ def calibrate_noise(
         raise InvalidInput(
             "sensitivity", 0.0, "leaks nothing: any noise meets any budget", "keep the noise"
         )
-    search = BudgetSearch(
-        budget_of(**budget),
-        bounds,
-        accuracy,
-        "noise",
-        lambda x: (scaled(run, "noise", x), geometry),
-        lambda x: x * _largest(noise),
-    )
+
+    def with_noise(x: float) -> tuple[AnyRun, Geometry]:
+        return scaled(run, "noise", x), geometry
+
+    search = _search("noise", with_noise, lambda x: x * _largest(noise), **asked)
     return scaled(run, "noise", search.boundary(1.0, *_factors(noise, *_FACTORS), slope=-1.0))
 
 
 def calibrate_epochs(
-    run: AnyRun,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: AnyRun, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> AnyRun:
     """The longest run that meets the budget: whole epochs of NoisyCGD, else steps.
 
@@ -172,7 +162,7 @@ def calibrate_epochs(
     def of_length(x: float) -> tuple[AnyRun, Geometry]:
         return with_parameter(run, geometry, name, x if math.isinf(x) else int(x))
 
-    search = BudgetSearch(budget_of(**budget), bounds, accuracy, name, of_length)
+    search = _search(name, of_length, **asked)
     if search.met(math.inf):
         return of_length(math.inf)[0]
     most = float(_MOST_STEPS // (run.batches if isinstance(run, NoisyCGD) else 1))
@@ -182,12 +172,7 @@ def calibrate_epochs(
 
 
 def calibrate_learning_rate(
-    run: AnyRun,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: AnyRun, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> AnyRun:
     """The same run with the largest learning rate, up to 2/smoothness, that meets the budget.
 
@@ -208,17 +193,15 @@ def calibrate_learning_rate(
             "sets no largest learning rate",
             "give a positive and finite smoothness",
         )
-    if bounds == "composition" and not isinstance(run, LangevinMC):
-        raise InvalidInput(
-            "bounds", bounds, "does not depend on the learning rate", 'give "best" or "paper"'
-        )
+    if not isinstance(run, LangevinMC):
+        _refuse_composition("the learning rate", **asked)
     largest = _largest(rates)
     top = 2.0 / geometry.smoothness
 
     def at_rate(x: float) -> tuple[AnyRun, Geometry]:
         return scaled(run, "learning_rate", x / largest), geometry
 
-    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "learning_rate", at_rate)
+    search = _search("learning_rate", at_rate, **asked)
     best = 2.0 / (geometry.smoothness + max(geometry.strong_convexity, 0.0))
     near, far = (8, 12) if isinstance(run, NoisySGD) else (24, 48)
     points = {
@@ -233,12 +216,7 @@ def calibrate_learning_rate(
 
 
 def calibrate_batch_size(
-    run: AnyRun,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: AnyRun, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> AnyRun:
     """The same run with the least batch size that meets the budget.
 
@@ -258,17 +236,12 @@ def calibrate_batch_size(
     def of_size(x: float) -> tuple[AnyRun, Geometry]:
         return with_parameter(run, geometry, "batch_size", int(x))
 
-    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "batch_size", of_size)
+    search = _search("batch_size", of_size, **asked)
     return of_size(search.first_met(_sizes(run), whole=True))[0]
 
 
 def calibrate_strong_convexity(
-    run: Run,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: Run, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> Geometry:
     """The same losses with the least ridge that meets the budget.
 
@@ -283,10 +256,7 @@ def calibrate_strong_convexity(
     >>> round(found.strong_convexity, 6), round(found.smoothness, 6)
     (0.379413, 10.379413)
     """
-    if bounds == "composition":
-        raise InvalidInput(
-            "bounds", bounds, "does not depend on strong convexity", 'give "best" or "paper"'
-        )
+    _refuse_composition("strong convexity", **asked)
     base = min(geometry.strong_convexity, 0.0)
     own = geometry.smoothness - geometry.strong_convexity
 
@@ -294,9 +264,7 @@ def calibrate_strong_convexity(
         m = base + x
         return run, replace(geometry, strong_convexity=m, smoothness=max(own + m, m))
 
-    search = BudgetSearch(
-        budget_of(**budget), bounds, accuracy, "strong_convexity", with_ridge, lambda x: base + x
-    )
+    search = _search("strong_convexity", with_ridge, lambda x: base + x, **asked)
     if math.isfinite(base) and search.met(0.0):
         return with_ridge(0.0)[1]
     if isinstance(run, ExponentialMechanism):
@@ -317,12 +285,7 @@ def calibrate_strong_convexity(
 
 
 def calibrate_diameter(
-    run: Run,
-    geometry: Geometry,
-    *,
-    bounds: Bounds = "best",
-    accuracy: float | None = None,
-    **budget: Unpack[BudgetKeywords],
+    run: Run, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> Geometry:
     """The same losses on the largest set that meets the budget; infinite where none is needed.
 
@@ -332,15 +295,13 @@ def calibrate_diameter(
     >>> round(calibrate_diameter(run, geometry, epsilon=3.0, delta=1e-5).diameter, 6)
     0.012928
     """
-    if bounds == "composition" and not isinstance(run, ExponentialMechanism):
-        raise InvalidInput(
-            "bounds", bounds, "does not depend on the diameter", 'give "best" or "paper"'
-        )
+    if not isinstance(run, ExponentialMechanism):
+        _refuse_composition("the diameter", **asked)
 
     def of_diameter(x: float) -> tuple[Run, Geometry]:
         return run, replace(geometry, diameter=x)
 
-    search = BudgetSearch(budget_of(**budget), bounds, accuracy, "diameter", of_diameter)
+    search = _search("diameter", of_diameter, **asked)
     if search.met(math.inf):
         return of_diameter(math.inf)[1]
     start = geometry.diameter if geometry.bounded else 1.0
@@ -356,6 +317,26 @@ CALIBRATORS: dict[str, Callable[..., Any]] = {
     "diameter": calibrate_diameter,
 }
 """The functions above, by the parameter that they calibrate."""
+
+
+def _search(
+    parameter: str,
+    setting: Callable[[float], tuple[Run, Geometry]],
+    value: Callable[[float], float] = float,
+    *,
+    bounds: Bounds = "best",
+    accuracy: float | None = None,
+    **budget: Unpack[BudgetKeywords],
+) -> BudgetSearch:
+    return BudgetSearch(budget_of(**budget), bounds, accuracy, parameter, setting, value)
+
+
+def _refuse_composition(parameter: str, **asked: Unpack[CalibrationKeywords]) -> None:
+    """Refuse to look for a parameter in the one bound that does not depend on it."""
+    bounds = asked.get("bounds")
+    if bounds == "composition":
+        problem = f"does not depend on {parameter}"
+        raise InvalidInput("bounds", bounds, problem, 'give "best" or "paper"')
 
 
 def scaled(run: AnyRun, name: str, factor: float) -> AnyRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,7 @@ def frontier(
     delta: float,
     curves: Sequence[str] = CURVES,
     theorems: Iterable[Theorem] = (),
+    progress: Callable[[int, int], object] | None = None,
 ) -> Frontier:
     """Epsilon along the values of one parameter of the run or of its losses.
 
@@ -187,6 +188,7 @@ def frontier(
         delta: where epsilon is read.
         curves: which of `CURVES` to compute.
         theorems: your own (see docs/theorems.md), which have a curve each, by their names.
+        progress: called after each value with how many are done, and how many there are.
 
     >>> from shiftdp.last_iterate import NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -207,12 +209,17 @@ def frontier(
     if not points:
         raise InvalidInput("values", points, "is empty", f"give some values of {parameter}")
     settings = [with_parameter(run, geometry, parameter, value) for value in points]
-    compared = [Compared(*setting, delta) for setting in settings]
-    drawn = [(name, kind_of(name), [one.point(name) for one in compared]) for name in wanted]
-    drawn += [(one.name, CONDITIONAL, [each.by(one) for each in compared]) for one in own]
-    found = tuple(_curve(name, kind, made, delta) for name, kind, made in drawn)
+    rows = []
+    for done, setting in enumerate(settings, 1):
+        compared = Compared(*setting, delta)
+        rows.append([*map(compared.point, wanted), *map(compared.by, own)])
+        if progress is not None:
+            progress(done, len(settings))
+    kinds = [(name, kind_of(name)) for name in wanted] + [(one.name, CONDITIONAL) for one in own]
+    columns = zip(kinds, zip(*rows, strict=True), strict=True)
+    made = tuple(_curve(name, kind, column, delta) for (name, kind), column in columns)
     values = np.array(points, dtype=np.float64)
-    return Frontier(parameter, _LABELS[parameter], values, delta, run, geometry, found)
+    return Frontier(parameter, _LABELS[parameter], values, delta, run, geometry, made)
 
 
 def _curve(name: str, kind: str, points: Sequence[Point], delta: float) -> Curve:

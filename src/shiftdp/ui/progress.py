@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["PATIENCE", "Bar", "track", "waiting"]
+__all__ = ["PATIENCE", "Bar", "waiting"]
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
-
-Item = TypeVar("Item")
 
 
 class Bar:
@@ -92,11 +90,3 @@ def waiting(label: str, total: float | None = None, *, silent: bool = False) -> 
     finally:
         bar.end()
         shown.join()
-
-
-def track(items: Sequence[Item], label: str) -> Iterable[Item]:
-    """The items, with a bar that knows how many are done."""
-    with waiting(label, len(items)) as bar:
-        for item in items:
-            yield item
-            bar.advance()

@@ -432,18 +432,8 @@ def _repeated(
 
 
 def _entry(record: Record, release: Release, f: TradeoffFunction, completed: bool) -> Entry:
-    body = record.body
-    return Entry(
-        number=body["number"],
-        time=body["time"],
-        label=body["label"],
-        key=body["key"],
-        times=body["times"],
-        release=release,
-        f=f,
-        completed=completed,
-        digest=record.digest,
-    )
+    fields = {name: record.body[name] for name in ("number", "time", "label", "key", "times")}
+    return Entry(**fields, release=release, f=f, completed=completed, digest=record.digest)
 
 
 def _require_admitted(f: TradeoffFunction, terms: Terms) -> None:

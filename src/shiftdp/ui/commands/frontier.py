@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ import click
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group, run_options
 from shiftdp.ui.output import column, plain, print_json, print_table
-from shiftdp.ui.progress import track
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import require_plot, warn_of_last_batch
 from shiftdp.ui.settings import require_parameter, setting_of
@@ -93,7 +91,18 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     run, geometry = setting_of(ctx, options, fallback)
     points = _points(ctx, parameter, values, run, geometry)
     curves = [CURVES[name] for name in options["curves"]] or list(CURVES.values())
-    found = _frontier(run, geometry, parameter, points, options["delta"], curves)
+    from shiftdp.privacy import frontier
+
+    with waiting(f"{len(points)} values of {parameter}", len(points)) as bar:
+        found = frontier(
+            run,
+            geometry,
+            parameter=parameter,
+            values=points,
+            delta=options["delta"],
+            curves=curves,
+            progress=lambda done, total: bar.advance(),
+        )
     if parameter not in ("n", "batch_size"):  # there it is another last batch at every value
         from shiftdp.last_iterate import NoisyCGD
         from shiftdp.privacy.comparison import best_certificate
@@ -140,46 +149,6 @@ def _most(parameter: str, run: Run, geometry: Geometry) -> float:
     if parameter == "batch_size":
         return float(getattr(run, "n", math.inf))
     return 2.0 / geometry.smoothness if geometry.smoothness else math.inf
-
-
-def _frontier(
-    run: Run,
-    geometry: Geometry,
-    parameter: str,
-    points: Sequence[float],
-    delta: float,
-    curves: Sequence[str],
-) -> Frontier:
-    from shiftdp.last_iterate import NoisySGD
-    from shiftdp.privacy import frontier
-
-    # only random batches are slow, and each value is computed by itself there
-    each = 1 if isinstance(run, NoisySGD) else len(points)
-    chunks = [points[i : i + each] for i in range(0, len(points), each)]
-    label = f"{len(points)} values of {parameter}"
-    parts = [
-        frontier(run, geometry, parameter=parameter, values=chunk, delta=delta, curves=curves)
-        for chunk in track(chunks, label)
-    ]
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[Frontier]) -> Frontier:
-    """Frontiers of the same run, one after the other."""
-    import numpy as np
-
-    first = parts[0]
-    curves = tuple(
-        replace(
-            first[curve.name],
-            epsilon=np.concatenate([part[curve.name].epsilon for part in parts]),
-            mu=np.concatenate([part[curve.name].mu for part in parts]),
-            theorems=tuple(name for part in parts for name in part[curve.name].theorems),
-            notes=tuple(note for part in parts for note in part[curve.name].notes),
-        )
-        for curve in first
-    )
-    return replace(first, values=np.concatenate([part.values for part in parts]), curves=curves)
 
 
 def _print(found: Frontier) -> None:

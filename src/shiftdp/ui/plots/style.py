@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
@@ -93,28 +94,30 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def loaded() -> Iterator[None]:
-    """matplotlib with the settings of these figures; an error that names the extra without it."""
+def loaded(settings: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
+    """matplotlib with the settings of these figures, and some more; without it, an error that
+    names the extra."""
     try:
         import matplotlib as mpl
     except ImportError as error:
         raise ImportError(
             "plots need matplotlib, which is not installed: pip install 'shiftdp[plot]'"
         ) from error
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context({**_SETTINGS, **settings}):
         yield
 
 
-def new_figure(columns: int = 1) -> tuple[Any, list[Any]]:
-    """A figure as wide as one column of a page, or as the page."""
+def new_figure(
+    columns: int = 1, rows: int = 1, size: tuple[float, float] | None = None, **options: Any
+) -> tuple[Any, list[Any]]:
+    """A figure and its panels; as wide as one column of a page, or as the page, unless sized."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    width, height = (4.4, 3.4) if columns == 1 else (7.2, 3.5)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    size = size or ((4.4, 3.4) if columns == 1 else (7.2, 3.5))
+    figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, columns, squeeze=False)
-    return figure, list(axes[0])
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
 
 def labelled(name: str, theorems: Iterable[str]) -> str:
@@ -161,8 +164,12 @@ def tidy(axes: Any, title: str = "") -> None:
         axes.set_title(title, loc="left")
 
 
-def write(figure: Any, path: str | os.PathLike[str]) -> None:
-    """The figure in a file, whose ending says the format: .png, .svg or .pdf."""
+def write(figure: Any, path: str | os.PathLike[str], *, outlines: bool = False) -> None:
+    """The figure in a file, whose ending says the format: .png, .svg or .pdf.
+
+    Args:
+        outlines: whether the letters of an SVG are drawn, so that a browser needs no fonts.
+    """
     name = os.fspath(path)
     suffix = os.path.splitext(name)[1].removeprefix(".").lower()
     if suffix not in FORMATS:
@@ -170,6 +177,6 @@ def write(figure: Any, path: str | os.PathLike[str]) -> None:
         raise InvalidInput("path", name, "has an ending that is no format", f"give {endings}")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     drawn = io.BytesIO()
-    with loaded():
+    with loaded({"svg.fonttype": "path"} if outlines else {}):
         figure.savefig(drawn, format=suffix, metadata=undated[suffix])
     write_file(name, drawn.getvalue())

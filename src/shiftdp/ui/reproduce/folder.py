@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from pathlib import Path
 
 from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
-from shiftdp.ui.plots.style import loaded, write
+from shiftdp.ui.plots.style import write
 from shiftdp.ui.reproduce.contents import Reproduction
-from shiftdp.ui.reproduce.figures.picture import Picture
 from shiftdp.ui.reproduce.grid import entries_csv, grid_csv, grid_latex
 from shiftdp.ui.reproduce.page import page
 
@@ -49,7 +47,7 @@ def write_folder(made: Reproduction, folder: Path) -> Path:
     for picture in made.pictures:
         base = folder / "figures" / picture.label
         write(picture.figure, base.with_suffix(".png"))
-        _drawn(picture, base.with_suffix(".svg"))
+        write(picture.figure, base.with_suffix(".svg"), outlines=True)
         write_file(folder / "figures" / f"{picture.label}.csv", picture.csv())
     write_file(folder / "results.json", json.dumps(summary(made), indent=1, ensure_ascii=False))
     index = folder / "index.html"
@@ -70,14 +68,3 @@ def summary(made: Reproduction) -> dict[str, object]:
         "verdicts": counted,
         "entries": [{"where": label, **vars(entry)} for label, entry in made.entries],
     }
-
-
-def _drawn(picture: Picture, path: Path) -> None:
-    """SVG with letters as outlines: a browser need not have the fonts of mathematics."""
-    drawn = io.BytesIO()
-    with loaded():
-        import matplotlib as mpl
-
-        with mpl.rc_context({"svg.fonttype": "path"}):
-            picture.figure.savefig(drawn, format="svg", metadata={"Date": None})
-    write_file(path, drawn.getvalue())

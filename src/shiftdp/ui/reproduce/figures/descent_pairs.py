@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shiftdp.fdp import GaussianTradeoff
@@ -41,7 +41,8 @@ def gd_strongly_convex_figure() -> Picture:
     ours: Mu = lambda t: gd_sc(0.99, 0.1, 1.0, t)  # noqa: E731
     composed: Mu = lambda t: gd(0.1, 1.0, t)  # noqa: E731
     paper = canvas(1, 2)
-    _curves(paper, "t", (10, 100, 1000), ours, composed)
+    lengths = (10, 100, 1000)
+    _tradeoffs(paper, "t", lengths, composed, {f"= {t}": ours(t) for t in lengths})
     _epsilons(paper, "steps t", _STEPS, ours, composed)
     better = all(ours(t) < composed(t) for t in (*_STEPS, 1000))
     return Picture(
@@ -61,7 +62,7 @@ def gd_constrained_figure() -> Picture:
     composed: Mu = lambda t: gd(s, sd, t)  # noqa: E731
     best: Mu = lambda t: _shifted(s, sd, 1, t, D)  # noqa: E731
     paper = canvas(1, 2)
-    _level(paper, "t", 80, level, (80, 160, 320), composed)
+    _tradeoffs(paper, "t", (80, 160, 320), composed, {r"$\geq$ 80": level})
     _epsilons(paper, "steps t", _STEPS, lambda t: min(level, composed(t)), composed, best)
     return Picture(
         "ngd-fdp-approxdp-proj",
@@ -78,7 +79,8 @@ def cgd_strongly_convex_figure() -> Picture:
     ours: Mu = lambda E: mgd_sc(0.99, 0.2, 1.0, 20, E)  # noqa: E731
     composed: Mu = lambda E: mgd(0.2, 1.0, E)  # noqa: E731
     paper = canvas(1, 2)
-    _curves(paper, "E", (5, 50, 500), ours, composed)
+    lengths = (5, 50, 500)
+    _tradeoffs(paper, "E", lengths, composed, {f"= {E}": ours(E) for E in lengths})
     _epsilons(paper, "epochs E", _EPOCHS, ours, composed)
     return Picture(
         "ncgd-fdp-approxdp-sc",
@@ -97,7 +99,7 @@ def cgd_constrained_figure() -> Picture:
     composed: Mu = lambda E: mgd(s, sd, E)  # noqa: E731
     best: Mu = lambda E: _shifted(s, sd, ell, E, D)  # noqa: E731
     paper = canvas(1, 2)
-    _level(paper, "E", 100, level, (25, 50, 100), composed)
+    _tradeoffs(paper, "E", (25, 50, 100), composed, {r"$\geq$ 100": level})
     _epsilons(paper, "epochs E", _EPOCHS, lambda E: min(level, composed(E)), composed, best)
     return Picture(
         "ncgd-fdp-approxdp-proj",
@@ -121,30 +123,20 @@ def _shifted(s: float, sd: float, batches: int, passes: int, diameter: float) ->
     return optimal_shifts_periodic(schedule).mu
 
 
-def _curves(paper: Canvas, symbol: str, lengths: Sequence[int], ours: Mu, composed: Mu) -> None:
-    paper.tradeoff(0, "f-DP")
-    for i, length in enumerate(lengths):
-        f = GaussianTradeoff(composed(length))
-        paper.line(
-            0, ALPHA, f(ALPHA), f"composition, {symbol} = {length}", color=WARM[i], ls="--", lw=1.3
-        )
-    for i, length in enumerate(lengths):
-        f = GaussianTradeoff(ours(length))
-        paper.line(0, ALPHA, f(ALPHA), f"our bound, {symbol} = {length}", color=CALM[i], lw=1.7)
-    paper.panels[0].legend(loc="upper right", fontsize=7, borderaxespad=0)
-
-
-def _level(
-    paper: Canvas, symbol: str, first: int, level: float, lengths: Sequence[int], composed: Mu
+def _tradeoffs(
+    paper: Canvas, symbol: str, lengths: Sequence[int], composed: Mu, ours: Mapping[str, float]
 ) -> None:
+    """f-DP on the left: composition at some lengths, and the mu of our bounds by its condition."""
     paper.tradeoff(0, "f-DP")
-    for i, length in enumerate(lengths):
-        f = GaussianTradeoff(composed(length))
-        paper.line(
-            0, ALPHA, f(ALPHA), f"composition, {symbol} = {length}", color=WARM[i], ls="--", lw=1.3
-        )
-    f = GaussianTradeoff(level)
-    paper.line(0, ALPHA, f(ALPHA), rf"our bound, {symbol} $\geq$ {first}", color=CALM[0], lw=1.7)
+    lines = [
+        (f"composition, {symbol} = {t}", composed(t), WARM[i], "--") for i, t in enumerate(lengths)
+    ]
+    lines += [
+        (f"our bound, {symbol} {end}", mu, CALM[i], "-") for i, (end, mu) in enumerate(ours.items())
+    ]
+    for name, mu, colour, dashes in lines:
+        width = 1.3 if dashes == "--" else 1.7
+        paper.line(0, ALPHA, GaussianTradeoff(mu)(ALPHA), name, color=colour, ls=dashes, lw=width)
     paper.panels[0].legend(loc="upper right", fontsize=7, borderaxespad=0)
 
 

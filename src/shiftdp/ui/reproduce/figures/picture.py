@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array
-from shiftdp.ui.plots.style import LINES, loaded
+from shiftdp.ui.plots.style import LINES, loaded, new_figure
 from shiftdp.ui.reproduce.verdict import Entry
 
 __all__ = ["ALPHA", "CALM", "WARM", "Canvas", "Picture", "Series", "canvas", "epsilon_axes"]
@@ -112,13 +112,7 @@ def canvas(
 ) -> Canvas:
     """A figure of panels, made without pyplot."""
     with loaded():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        panels = figure.subplots(rows, columns, squeeze=False, **options)
-    return Canvas(figure, list(panels.ravel()))
+        return Canvas(*new_figure(columns, rows, size, **options))
 
 
 def epsilon_axes(axes: Any, xlabel: str, ticks: Sequence[float], *, log_y: bool = False) -> None:
