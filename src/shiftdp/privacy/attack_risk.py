@@ -59,7 +59,7 @@ __all__ = ["Accusation", "Risk", "risk"]
 
 _UP = 1 + THREE_ROUNDINGS  # of a quotient
 _SLOPES = 400  # epsilons that are tried at first
-_RATES = (1e-3, 1e-2)  # false positive rates that are reported unless told
+_RATES = (1e-3, 1e-2)  # false positive rates that are reported by default
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def risk(
         guarantee: a certificate, a ledger (all of its releases together), or a tradeoff function.
         prior: how likely the attacker holds it, beforehand, that the record was used.
         fpr: false positive rates at which the power of a membership test is wanted.
-        candidates: how many records, equally likely, the person could have; 10 unless told. A hit
+        candidates: how many records, equally likely, the person could have; 10 by default. A hit
             is the very record.
         blind: instead, the probability that the best guess without the model is a hit, whatever a
             hit is (the record, a part of it, something close to it).

@@ -58,14 +58,15 @@ class Budget:
         return self.spent(certificate) <= self.limit
 
     def excess(self, certificate: Certificate) -> float:
-        """log of what is spent over the limit, each as the mu of a Gaussian that spends as much.
+        """How far over the limit: log(mu / mu_limit), by the mu of Gaussians that cost as much.
 
-        In this form it is linear in the logarithm of the noise, or nearly so. Its sign is exact.
+        At most 0 exactly where the budget is met. It is nearly linear in the logarithm of the
+        noise, which makes secants converge quickly.
         """
         return self.over(self.spent(certificate), certificate.mu)
 
     def over(self, spent: float, mu: float | None = None) -> float:
-        """The same for a number of this measure, or for the mu of a Gaussian that spends it."""
+        """`excess` from what is spent, and from the mu of the certificate if it has one."""
         own, allowed = self.mu(spent) if mu is None else mu, self.mu(self.limit)
         if 0.0 < own < math.inf and allowed > 0.0:
             guide = math.log(own) - math.log(allowed)
@@ -78,7 +79,7 @@ class Budget:
         return _AS_MU[self.measure](value, self.at or 0.0)
 
     def promises(self, limit: float) -> bool:
-        """Whether such a limit would say anything: it is finite, and below 1 for a rate."""
+        """Whether a budget with this limit promises anything: finite, or below 1 for a rate."""
         return limit < _TOP.get(self.measure, math.inf)
 
     def with_limit(self, limit: float) -> Budget:

@@ -105,7 +105,7 @@ class BudgetSearch:
         return self.budget.over(self._costs[x], certificate.mu)
 
     def _estimated_excess(self, x: float) -> float:
-        """The same from estimates, where there are any."""
+        """`excess` from estimates of epsilon; from the certificate where there are none."""
         if x not in self._estimates:
             try:
                 run, geometry = self.setting(x)
@@ -134,7 +134,7 @@ class BudgetSearch:
         return min(found)
 
     def _composed_excess(self, x: float) -> float:
-        """That of composition, whose Renyi divergence is a sum over the steps: quick and exact."""
+        """`excess` of composition, whose Renyi divergence is quick: a sum over the steps."""
         run, geometry = self.setting(x)
         if not isinstance(run, NoisySGD) or math.isinf(run.steps) or self.budget.at is None:
             return self.excess(x)
@@ -147,7 +147,7 @@ class BudgetSearch:
     def boundary(
         self, start: float, low: float, high: float, slope: float, *, whole: bool = False
     ) -> float:
-        """The last x, from `low` to `high`, that meets a budget which it meets up to some x.
+        """The least private x from `low` to `high` that meets the budget; monotone in between.
 
         Args:
             start: where to begin.

@@ -105,18 +105,18 @@ MEANINGS = {
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
     "learning_rate": "the step size; one number, or one a step (gd, cgd)",
     "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
-    "order": "of the batches (cgd); fixed unless told",
+    "order": "of the batches (cgd); fixed by default",
     "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "
-    "batch size (divide_by_b), or it is not used (drop) (cgd); own_size unless told",
-    "sampling": "of the batches (sgd); without_replacement unless told",
-    "batch_cap": "the largest batch that the proof covers (sgd, poisson); chosen unless told",
+    "batch size (divide_by_b), or it is not used (drop) (cgd); own_size by default",
+    "sampling": "of the batches (sgd); without_replacement by default",
+    "batch_cap": "the largest batch that the proof covers (sgd, poisson); chosen by default",
     "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
     "smoothness": "M; inf where nothing is known",
     "sensitivity": "L, the largest distance between the two gradients that are compared",
     "gradient_bound": "G, the largest norm of one record's gradient (needed by sgd with poisson "
     "and replace_one)",
-    "diameter": "D, of the set that iterates are projected onto; inf unless told",
-    "adjacency": "which data sets are neighbours; replace_one unless told",
+    "diameter": "D, of the set that iterates are projected onto; inf by default",
+    "adjacency": "which data sets are neighbours; replace_one by default",
 }
 
 
@@ -170,7 +170,7 @@ certificate_option = option_group(
 def budget_options(function: AnyCallable) -> AnyCallable:
     """What a run may cost; `order` of the library is `--renyi-order` here, beside `--order`."""
     helps = {
-        "epsilon": "Epsilon at --delta (1e-5 unless told).",
+        "epsilon": "Epsilon at --delta (1e-5 by default).",
         "mu": "The GDP parameter.",
         "renyi": "The Renyi divergence of --renyi-order.",
         "advantage": "The most by which true positives may exceed false ones.",

@@ -40,7 +40,7 @@ class Refused(click.UsageError):
 
 
 class Missing(Refused):
-    """The first try: what is missing, a line each, and an example to paste."""
+    """For somebody's first try: what is missing, a line each, and an example to paste."""
 
     def __init__(self, lines: Sequence[str], ctx: click.Context) -> None:
         examples = getattr(ctx.command, "examples", ())
@@ -163,7 +163,7 @@ def _optioned(ctx: click.Context, text: str) -> str:
 
 
 def _lowered(message: str) -> str:
-    """What click says about an option without its name: the line begins with that."""
+    """What click says about an option, without the name of the option."""
     text = re.sub(r"^Option '[^']*' ", "", message)
     return text.rstrip(".")
 

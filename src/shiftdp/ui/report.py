@@ -44,7 +44,7 @@ CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
     "alone has gives that person away"
 )
-"""What no certificate covers of a classifier that was not told its classes."""
+"""What no certificate covers of a classifier whose classes were not given."""
 
 
 def document_of(certificate: Certificate, delta: float, *, explain: bool = False) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def setting_of(
 
 
 def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificate:
-    """Of the run that is described, or the one in the file, which is verified."""
+    """The certificate of the run that is described, or the one in the file, which is verified."""
     path = options.get("certificate")
     if path is not None:
         refuse_described(ctx, options, "--certificate")
@@ -81,7 +81,7 @@ def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificat
 def overridden(
     ctx: click.Context, options: Mapping[str, Any], rivals: Sequence[str]
 ) -> dict[str, Any]:
-    """The options without those in the file that a rival on the command line makes void."""
+    """The options; of rivals, such as epochs and steps, the command line overrules the file."""
     typed_in = [name for name in rivals if options.get(name) is not None and _typed(ctx, name)]
     void = [name for name in rivals if typed_in and name not in typed_in]
     return {
@@ -149,7 +149,7 @@ def read_model_file(path: str) -> ModelFile:
 
 
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:
-    """What to calibrate, or to change along a frontier."""
+    """The argument PARAMETER: what to calibrate, or to change along a frontier."""
     parameter: str | None = options["parameter"]
     if parameter is not None:
         return parameter

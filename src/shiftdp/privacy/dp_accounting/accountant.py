@@ -79,7 +79,7 @@ def relation_of(geometry: Geometry) -> NeighboringRelation:
 
 
 class BoundsChoice(enum.Enum):
-    """`bounds` of `certify`: their events can be turned into tuples and back, but words cannot."""
+    """`bounds` of `certify`: dp_accounting cannot make tuples of events that hold strings."""
 
     BEST = "best"
     PAPER = "paper"
@@ -222,7 +222,7 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
         return "Unsupported event"
 
     def _law(self, event: DpEvent) -> TradeoffFunction | None:
-        """Its tradeoff function, the world with the record first; None if it is not private."""
+        """T(with the record, without it) of an event; None if it has no noise."""
         if isinstance(event, LastIterateDpEvent):
             if event not in self._certified:
                 cert = certify(
@@ -254,6 +254,6 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
 
 
 def _inverse_up(multiplier: float) -> float | None:
-    """1/multiplier, not below it; None for no noise."""
+    """1/multiplier, rounded up; None for no noise."""
     value = finite("noise_multiplier", multiplier, 0.0)
     return None if value == 0.0 else math.nextafter(1.0 / value, math.inf)

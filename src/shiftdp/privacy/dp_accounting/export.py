@@ -1,4 +1,4 @@
-"""Certificates in the currency of dp_accounting: dominating events and privacy losses."""
+"""Certificates as what dp_accounting composes: events and privacy loss distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log of a ledger says: its terms, its entries, the running total in them, in print."""
+"""The log of a ledger: its terms, its entries, the running total in them, and how it is printed."""
 
 from __future__ import annotations
 

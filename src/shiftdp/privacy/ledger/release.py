@@ -125,7 +125,7 @@ def read_release(document: str) -> Release:
 
 @lru_cache(maxsize=64)
 def _verify(document: str) -> None:
-    """Once for each text in a process: a search makes many releases of few certificates."""
+    """Verify the certificate in a document, once for each text: many releases may share one."""
     certificate = read_release(document).certificate
     if certificate is not None:
         certificate.verify()

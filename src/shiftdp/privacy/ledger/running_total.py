@@ -67,7 +67,7 @@ class RunningTotal:
         return min(_composed(self._rounded_up(), delta), _composed(self, delta))
 
     def epsilon_or_infinity(self, delta: float) -> float:
-        """The same, and infinity, which is a bound too, where it cannot be composed."""
+        """`epsilon`, or infinity, a bound too, where the total is too large to be composed."""
         if not self.others:
             return self.epsilon(delta)
         too_large = RunningTotal(self.square).epsilon(delta) > _NO_GRID
@@ -109,7 +109,7 @@ class RunningTotal:
         return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)
 
     def _rounded_up(self) -> RunningTotal:
-        """At most an eighth more of everything, so that neighbouring totals share it."""
+        """A total with at most an eighth more of everything, which many totals share."""
         square = self.square
         if square:
             mantissa, exponent = math.frexp(least_root(square))

@@ -84,7 +84,7 @@ class Record:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The entry, if it is the one that was written."""
+        """The entry as a dictionary; refused if its text was changed after it was written."""
         if digest_of(self.text) != self.digest:
             raise VerificationFailed(f"an entry was changed: {self.text[:60]!r}...")
         body: dict[str, Any] = json.loads(self.text)
@@ -100,21 +100,21 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A consistent view."""
+        """A transaction that sees one state of the log, whatever others write meanwhile."""
         with self._transaction("BEGIN", "rw") as transaction:
             transaction.require_ledger()
             yield transaction
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """The one writer: what is read stays true until the commit at the end of the block."""
+        """The only transaction that writes; it is committed at the end of the block."""
         with self._transaction("BEGIN IMMEDIATE", "rw") as transaction:
             transaction.require_ledger()
             yield transaction
 
     @contextmanager
     def creating(self) -> Iterator[Transaction]:
-        """The one writer of a file that may not exist. A creation that was killed left nothing."""
+        """The same for a file that may not exist yet; nothing is left if it is interrupted."""
         if not self.path.parent.is_dir():
             raise InvalidInput("path", str(self.path), "has no folder", "make the folder first")
         with self._transaction("BEGIN IMMEDIATE", "rwc") as transaction:

@@ -19,7 +19,7 @@ __all__ = ["verify_log"]
 def verify_log(
     records: Sequence[Record], documents: Mapping[str, str], head: str | None = None
 ) -> None:
-    """Raise `VerificationFailed`, naming the entry, unless everything follows from everything."""
+    """Raise `VerificationFailed`, naming the entry, unless every hash, sum and proof holds."""
     _require(bool(records), 0, "the log is empty")
     for digest, text in documents.items():
         _require(digest_of(text) == digest, 0, f"document {digest[:12]} was changed")

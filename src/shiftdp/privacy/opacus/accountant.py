@@ -181,7 +181,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         return watched
 
     def _refuse_other_plan(self, now: StepReading, loader: LoaderReading) -> None:
-        """Noise was calibrated for another run: the target would be missed without a word."""
+        """Refuse a run that is not the one that the noise was calibrated for."""
         if self._plan is None:
             return
         pairs: list[tuple[str, Any, Any]] = [("data_loader", self._plan.loader, loader)]
@@ -249,7 +249,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         return described(self.declaration, self._loader, steps, self._intercept)
 
     def _as_planned(self) -> tuple[NoisyCGD | NoisySGD, Geometry]:
-        """For `get_noise_multiplier`, which sets the history to a run that it has in mind."""
+        """The planned run, with the noise that `get_noise_multiplier` put into the history."""
         plan = self._plan
         if plan is None:
             raise UnmetHypothesis(

@@ -63,7 +63,7 @@ class WatchedInputs:
         return lengths.pop() if len(lengths) == 1 else None
 
     def hook(self, module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """A forward pre-hook of the model; an evaluation, of which no gradient comes, is free."""
+        """A forward pre-hook of the model that looks at its inputs while it is trained."""
         if not (module.training and torch.is_grad_enabled()):
             return
         given = list(tensors_in((arguments, named)))
@@ -76,7 +76,7 @@ class WatchedInputs:
             self._problem = "does not hold: an input is not the batch that was yielded last"
 
     def refusal(self) -> UnmetHypothesis | None:
-        """Why a step is refused whose model saw anything but the batch; then wait for the next."""
+        """Why the step is refused, if the model saw anything but its batch; then begin anew."""
         problem = self._problem if self._calls else "cannot be seen: the model was not called"
         self._problem, self._calls = None, 0
         self._earlier += self._given
@@ -108,7 +108,7 @@ class WatchedInputs:
 
 
 def _same(given: torch.Tensor, loaded: torch.Tensor) -> bool:
-    """Record by record the same numbers; reshaped, moved or cast they may be."""
+    """Whether two tensors hold the same numbers for each record, in any shape, type or device."""
     if given.shape[:1] != loaded.shape[:1] or given.numel() != loaded.numel():
         return False
     moved = loaded.detach().to(device=given.device, dtype=given.dtype)

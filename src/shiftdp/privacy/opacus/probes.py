@@ -1,4 +1,4 @@
-"""Epsilon as a function of the noise that a bisection can come to an end on.
+"""Epsilon as a function of the noise without jumps, so that a bisection ends.
 
 Opacus bisects until epsilon is just below its target, and for ever if epsilon jumps over it. Bounds
 with free parameters do jump: where the search for these finds another optimum, a little more noise

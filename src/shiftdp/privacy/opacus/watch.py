@@ -22,7 +22,7 @@ class WatchedLoader:
         loader: the loader that Opacus returned.
         reading: how it makes batches.
         counted: returns the number of steps so far.
-        inputs: is told of each batch, and knows what the model was given.
+        inputs: compares each batch with what the model was given.
     """
 
     def __init__(

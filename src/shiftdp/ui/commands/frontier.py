@@ -67,12 +67,12 @@ CURVES = {
         "type": VALUES,
         "help": "Numbers with commas between them; LOW:HIGH:COUNT is so many at equal distances, "
         "and LOW:HIGH:COUNT:log at equal ratios. From an eighth to eight times its own value "
-        "unless told.",
+        "by default.",
     },
     curves={
         "type": Word(tuple(CURVES)),
         "multiple": True,
-        "help": "Which accountants; may be given several times. All unless told.",
+        "help": "Which accountants; may be given several times. All by default.",
     },
 )
 @answer_options("delta", "csv", "plot")

@@ -41,7 +41,7 @@ __all__ = ["command"]
     },
     runs={
         "type": click.IntRange(1),
-        "help": "How many for each setting; 10 unless told, 2 with --quick.",
+        "help": "How many for each setting; 10 by default, 2 with --quick.",
     },
     seed={"type": click.IntRange(0), "default": 1},
 )

@@ -50,7 +50,7 @@ __all__ = ["command"]
     },
     candidates={
         "type": NUMBER,
-        "help": "How many records, equally likely, the person could have; 10 unless told.",
+        "help": "How many records, equally likely, the person could have; 10 by default.",
     },
     blind={
         "type": NUMBER,

@@ -40,7 +40,7 @@ _PLAN: dict[str, dict[str, Any]] = {
     },
     "last_batch": {
         "type": Word(("own_size", "divide_by_b", "drop")),
-        "help": "What is done with records that do not fill a batch; divide_by_b unless told.",
+        "help": "What is done with records that do not fill a batch; divide_by_b by default.",
     },
     "sampling": {
         "type": Word(("without_replacement", "poisson")),

@@ -1,4 +1,4 @@
-"""Epsilon against one parameter, a line an accountant."""
+"""Epsilon against one parameter, with a line for each accountant."""
 
 from __future__ import annotations
 

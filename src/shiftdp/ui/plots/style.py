@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
     @property
     def look(self) -> dict[str, Any]:
-        """As matplotlib calls it."""
+        """The keywords of matplotlib for it."""
         return {
             "color": self.colour,
             "linestyle": self.dashes,
@@ -121,7 +121,7 @@ def new_figure(
 
 
 def labelled(name: str, theorems: Iterable[str]) -> str:
-    """`paper: Thm mgd-sc` for a legend; what follows from its name is not said twice.
+    """A name and its theorems for a legend, such as `paper: Thm mgd-sc`.
 
     >>> labelled("composition", ["Thm mgd (composition)"]), labelled("lower bound", [])
     ('composition: Thm mgd', 'lower bound')
@@ -146,7 +146,7 @@ def power(value: float) -> str:
 
 
 def by_magnitude(axes: Any, which: str, low: float, high: float) -> None:
-    """A logarithmic axis with plain numbers where there are few decades."""
+    """Make an axis logarithmic, with plain numbers on it unless they are very small or large."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})

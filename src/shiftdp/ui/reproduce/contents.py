@@ -1,4 +1,4 @@
-"""All of it: which tables and figures there are, and the order in which they are made."""
+"""Which tables and figures there are, and the order in which they are made."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FIGURES: tuple[Callable[[], Picture], ...] = (
     sgd_constrained_figure,
 )
 
-# Seconds on two cores, by which the time left is told.
+# Seconds that each takes on two cores: how much of the work is done is measured by them.
 _TABLE, _FIGURE = 1.0, 1.5
 _MODEL_STEP = {"uncertified": 6e-4, "envelope": 2e-3, "none": 6e-4}
 _OWN_BATCHES = 1.7
@@ -92,12 +92,12 @@ class Reproduction:
 
 
 def all_tables() -> list[Table]:
-    """Those that need no data."""
+    """The tables that need no data."""
     return [*(make() for make in _PRIVACY), *cgd_constrained_tables()]
 
 
 def work(images: Images | None, runs: int) -> float:
-    """How much there is to do, in the seconds that it takes about."""
+    """How much there is to do, in seconds, roughly."""
     total = (len(_PRIVACY) + 1) * _TABLE + len(FIGURES) * _FIGURE
     if images is not None:
         for variant in (*PUBLISHED, *RIGOROUS):
@@ -155,7 +155,7 @@ def tables_of(images: Images, found: Mapping[str, Results]) -> list[Table]:
 
 
 def _runs(clipping: str, runs: int) -> int:
-    """What is not in the paper is measured on fewer runs: its deviation is known by then."""
+    """Fewer runs for what is not in the paper: its deviation is known from the others."""
     return runs if clipping == "uncertified" else min(runs, 3)
 
 

@@ -27,12 +27,12 @@ class Setting:
 
     @property
     def batches(self) -> int:
-        """l."""
+        """l, the number of batches an epoch."""
         return self.n // self.batch_size
 
     @property
     def effective(self) -> float:
-        """L/(b sigma)."""
+        """L/(b sigma), how far one record moves a step, in units of the noise."""
         return self.sensitivity / (self.batch_size * self.noise)
 
     def geometry(self, ridge: float) -> Geometry:
@@ -45,7 +45,7 @@ class Setting:
         return Geometry(strong_convexity=ridge, smoothness=smoothness, sensitivity=self.sensitivity)
 
     def cyclic(self, epochs: int, order: Order = "fixed") -> NoisyCGD:
-        """NoisyCGD."""
+        """NoisyCGD in this setting."""
         return NoisyCGD(
             n=self.n,
             batch_size=self.batch_size,
@@ -56,7 +56,7 @@ class Setting:
         )
 
     def sampled(self, epochs: int) -> NoisySGD:
-        """NoisySGD, as many steps as that many epochs have."""
+        """NoisySGD, with as many steps as that many epochs of NoisyCGD have."""
         return NoisySGD(
             n=self.n,
             batch_size=self.batch_size,

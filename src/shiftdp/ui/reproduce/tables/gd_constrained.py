@@ -1,4 +1,4 @@
-"""Table 8 [tab:ngd-fdp-proj]: when the bound on constrained NoisyGD stops to grow."""
+"""Table 8 [tab:ngd-fdp-proj]: from which step on the bound on constrained NoisyGD stops growing."""
 
 from __future__ import annotations
 
