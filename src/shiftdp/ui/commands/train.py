@@ -256,7 +256,7 @@ def _train(ctx: click.Context, estimator: Any, options: dict[str, Any]) -> Plann
 
 
 class _CompletedLater:
-    """A ledger that is charged at once, and told of the end of a run when the model is written."""
+    """A ledger that is charged at once, and completes its entries when the model is written."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -268,7 +268,7 @@ class _CompletedLater:
     def complete(self, entry: Entry) -> None:
         self.entries.append(entry)
 
-    def settle(self) -> None:
+    def complete_all(self) -> None:
         for entry in self.entries:
             self.ledger.complete(entry)
 
@@ -286,7 +286,7 @@ def _write(estimator: Any, path: str, account: _CompletedLater | None) -> None:
             lost += f"; {account.ledger.path.name} keeps the charge of a run that is not completed"
         raise click.ClickException(lost) from error
     if account is not None:
-        account.settle()
+        account.complete_all()
 
 
 def _report(planned: Planned, options: dict[str, Any]) -> None:

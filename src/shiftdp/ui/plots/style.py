@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
@@ -94,16 +93,15 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def loaded(settings: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
-    """matplotlib with the settings of these figures, and some more; without it, an error that
-    names the extra."""
+def loaded(*, outlines: bool = False) -> Iterator[None]:
+    """matplotlib with the settings of these figures; an error that names the extra without it."""
     try:
         import matplotlib as mpl
     except ImportError as error:
         raise ImportError(
             "plots need matplotlib, which is not installed: pip install 'shiftdp[plot]'"
         ) from error
-    with mpl.rc_context({**_SETTINGS, **settings}):
+    with mpl.rc_context(_SETTINGS), mpl.rc_context({"svg.fonttype": "path"} if outlines else {}):
         yield
 
 
@@ -177,6 +175,6 @@ def write(figure: Any, path: str | os.PathLike[str], *, outlines: bool = False) 
         raise InvalidInput("path", name, "has an ending that is no format", f"give {endings}")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     drawn = io.BytesIO()
-    with loaded({"svg.fonttype": "path"} if outlines else {}):
+    with loaded(outlines=outlines):
         figure.savefig(drawn, format=suffix, metadata=undated[suffix])
     write_file(name, drawn.getvalue())

@@ -45,12 +45,10 @@ def gd_strongly_convex_figure() -> Picture:
     _tradeoffs(paper, "t", lengths, composed, {f"= {t}": ours(t) for t in lengths})
     _epsilons(paper, "steps t", _STEPS, ours, composed)
     better = all(ours(t) < composed(t) for t in (*_STEPS, 1000))
-    return Picture(
+    return paper.picture(
         "ngd-fdp-approxdp-sc",
         6,
         "NoisyGD on strongly convex losses: Thm gd-sc and composition, c = 0.99",
-        paper.figure,
-        paper.series,
         (claimed("every t > 1", "improves over composition", better),),
     )
 
@@ -64,12 +62,10 @@ def gd_constrained_figure() -> Picture:
     paper = canvas(1, 2)
     _tradeoffs(paper, "t", (80, 160, 320), composed, {r"$\geq$ 80": level})
     _epsilons(paper, "steps t", _STEPS, lambda t: min(level, composed(t)), composed, best)
-    return Picture(
+    return paper.picture(
         "ngd-fdp-approxdp-proj",
         7,
         "Constrained NoisyGD: Thm gd-proj and composition, L/n = 0.5, η = 0.1",
-        paper.figure,
-        paper.series,
         _dominated("t > 4Dn/(ηL) = 80", level, composed, 81),
     )
 
@@ -82,12 +78,10 @@ def cgd_strongly_convex_figure() -> Picture:
     lengths = (5, 50, 500)
     _tradeoffs(paper, "E", lengths, composed, {f"= {E}": ours(E) for E in lengths})
     _epsilons(paper, "epochs E", _EPOCHS, ours, composed)
-    return Picture(
+    return paper.picture(
         "ncgd-fdp-approxdp-sc",
         8,
         "NoisyCGD on strongly convex losses: Thm mgd-sc and composition, c = 0.99, l = 20",
-        paper.figure,
-        paper.series,
         (claimed("text", "E = 500 is below composition at E = 5", ours(500) < composed(5)),),
     )
 
@@ -101,12 +95,10 @@ def cgd_constrained_figure() -> Picture:
     paper = canvas(1, 2)
     _tradeoffs(paper, "E", (25, 50, 100), composed, {r"$\geq$ 100": level})
     _epsilons(paper, "epochs E", _EPOCHS, lambda E: min(level, composed(E)), composed, best)
-    return Picture(
+    return paper.picture(
         "ncgd-fdp-approxdp-proj",
         9,
         "Constrained NoisyCGD: Thm mgd-proj and composition, η = 0.02, L/b = 0.5, l = 20",
-        paper.figure,
-        paper.series,
         _dominated("E > 1 + 4Db/(ηLl) = 21", level, composed, 22),
         (
             "The level of Thm mgd-proj is proved from E = Db/(ηL) = 100 on. As in the paper, the "

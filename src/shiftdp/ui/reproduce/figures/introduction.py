@@ -53,12 +53,10 @@ def introduction_figure() -> Picture:
     )
     limit = renyi_full_batch(c, s, 1.0, math.inf, learning_rate=eta, strong_convexity=m)
     factor = limit / (gd_sc(c, s, 1.0, math.inf) ** 2 / 2.0)
-    return Picture(
+    return paper.picture(
         "fdp-opt",
         1,
         "Improved f-DP and (ε, δ)-DP of NoisyGD on strongly convex losses",
-        paper.figure,
-        paper.series,
         (
             claimed("right", "f-DP is below all others at every t", ordered),
             claimed(

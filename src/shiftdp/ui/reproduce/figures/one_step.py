@@ -49,11 +49,9 @@ def one_step_figure() -> Picture:
         touched = abs(float(on[0]) - float(bound(float(at[0])))) < 1e-12
         entries.append(claimed(f"λ = {lam}", "touches it where its slope is -1", touched))
     paper.panels[0].legend(loc="upper right")
-    return Picture(
+    return paper.picture(
         "optproof",
         4,
         "One-step optimality for NoisySGD: C_p(G(L/(bσ))) and instances that attain it",
-        paper.figure,
-        paper.series,
         tuple(entries),
     )

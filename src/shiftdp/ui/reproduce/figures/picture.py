@@ -76,9 +76,16 @@ class Canvas:
         self.panels = list(panels)
         self._series: list[Series] = []
 
-    @property
-    def series(self) -> tuple[Series, ...]:
-        return tuple(self._series)
+    def picture(
+        self,
+        label: str,
+        number: int | None,
+        title: str,
+        entries: tuple[Entry, ...],
+        notes: tuple[str, ...] = (),
+    ) -> Picture:
+        """What is drawn so far, as a figure of the paper."""
+        return Picture(label, number, title, self.figure, tuple(self._series), entries, notes)
 
     def line(
         self,

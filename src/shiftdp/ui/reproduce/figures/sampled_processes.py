@@ -81,12 +81,10 @@ def sampled_processes_figure() -> Picture:
     for axes in paper.panels:
         axes.legend(loc="upper left", ncols=2)
     one = right.original
-    return Picture(
+    return paper.picture(
         "shift-int-sgd-sc",
         5,
         "Shifted interpolated processes in the proofs for NoisySGD, from simulated runs",
-        paper.figure,
-        paper.series,
         (
             claimed("left", "X~ stays within z_k of X", _within(left.original)),
             claimed("left", "X~' stays within z_k of X'", _within(left.adjacent)),

@@ -92,12 +92,10 @@ def _pair(
         for best, other in zip(epsilons["best"], epsilons[kind], strict=True)
     )
     flat = np.ptp(epsilons["best"][-2:]) <= 1e-2 * epsilons["best"][-1]
-    return Picture(
+    return paper.picture(
         label,
         None,
         title,
-        paper.figure,
-        paper.series,
         (
             claimed("every t", "Theorem B3 is the least of the three", ordered, ours=True),
             claimed("large t", "the bound no longer grows", bool(flat), ours=True),

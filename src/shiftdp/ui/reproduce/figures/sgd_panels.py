@@ -61,12 +61,10 @@ def sgd_panels_figure() -> Picture:
         )
     handles, labels = paper.panels[0].get_legend_handles_labels()
     paper.figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
-    return Picture(
+    return paper.picture(
         "sgd-fdp-proj",
         10,
         "Constrained NoisySGD: Thm sgd-proj and composition, D = 1, σ = 3",
-        paper.figure,
-        paper.series,
         tuple(entries),
         (
             "Thm sgd-proj and composition are drawn by the central limit theorem, as in the paper: "

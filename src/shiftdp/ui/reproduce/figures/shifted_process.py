@@ -86,12 +86,10 @@ def shifted_process_figure() -> Picture:
     met = bool((paths.interpolated[-1] == paths.original[-1]).all())
     started = bool((paths.interpolated[0] == paths.adjacent[tau]).all())
     shifted = bool((paths.shifted[:, ...].ravel() <= paths.a + 1e-12).all())
-    return Picture(
+    return paper.picture(
         "shift-int",
         3,
         "The shifted interpolated process of a simulated run of NoisyGD",
-        paper.figure,
-        paper.series,
         (
             claimed("k = τ", "starts at X'", started),
             claimed("k = t", "ends at X", met),

@@ -28,12 +28,10 @@ def tradeoffs_figure() -> Picture:
     axes.legend(loc="upper right")
     above = dominates(mechanism, GaussianTradeoff(1.0)).holds is True
     below = dominates(mechanism, GaussianTradeoff(0.5)).holds is False
-    return Picture(
+    return paper.picture(
         "fdp-intro",
         2,
         "Illustration of f-DP and GDP",
-        paper.figure,
-        paper.series,
         (
             claimed("A", "is 1-GDP", above),
             claimed("A", "is not 0.5-GDP", below),
