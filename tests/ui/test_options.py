@@ -103,9 +103,8 @@ def test_frontier_has_the_parameters_and_curves_of_the_library() -> None:
     )
     known = {name for run in runs for name in parameters_of(run, geometry)}
     assert set(frontier.PARAMETERS) == known
-    assert keywords(shiftdp.privacy.frontier) - {"run", "geometry", "theorems"} <= set(
-        named(frontier.command)
-    )
+    own = {"run", "geometry", "theorems", "progress"}
+    assert keywords(shiftdp.privacy.frontier) - own <= set(named(frontier.command))
 
 
 def test_ledger_and_risk_have_the_keywords_of_the_library() -> None:

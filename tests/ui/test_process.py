@@ -98,13 +98,9 @@ def test_an_interruption_leaves_no_traceback() -> None:
     )
     code = (
         "import signal\n"
-        "from shiftdp.ui.commands import frontier\n"
         "from shiftdp.ui.main import main\n"
-        "def interrupted(items, label):\n"
-        "    for item in items:\n"
-        "        signal.raise_signal(signal.SIGINT)\n"
-        "        yield item\n"
-        "frontier.track = interrupted\n"
+        "from shiftdp.ui.progress import Bar\n"
+        "Bar.advance = lambda bar: signal.raise_signal(signal.SIGINT)\n"
         "main()\n"
     )
     command = [sys.executable, "-c", code, *words.split()]
