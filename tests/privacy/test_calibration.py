@@ -25,11 +25,9 @@ from shiftdp import (
     certify,
 )
 from shiftdp.last_iterate.certification import Bounds
-from shiftdp.last_iterate.runs import Order, Run
+from shiftdp.last_iterate.runs import Order
 from shiftdp.privacy import (
-    Budget,
     ImpossibleBudget,
-    budget_of,
     calibrate,
     calibrate_batch_size,
     calibrate_diameter,
@@ -41,12 +39,10 @@ from shiftdp.privacy import (
 from shiftdp.privacy.calibration import scaled
 from shiftdp.privacy.parameters import with_parameter
 from tests.last_iterate.random_runs import cyclic_runs, full_batch_runs
+from tests.privacy.spending import CYCLIC, MNIST, STRONG, met, spent
 
 A_LITTLE = 1e-6
 ORDERS: list[Order] = ["fixed", "shuffled_once", "reshuffled"]
-MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
-CYCLIC = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
-STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0, gradient_bound=1.0)
 KINDS: list[dict[str, Any]] = [
     {"epsilon": 1.5, "delta": 1e-5},
     {"mu": 0.6},
@@ -54,14 +50,6 @@ KINDS: list[dict[str, Any]] = [
     {"advantage": 0.2},
     {"tpr": 0.06, "fpr": 0.01},
 ]
-
-
-def spent(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> float:
-    return budget_of(**terms).spent(certify(run, geometry, bounds=bounds))
-
-
-def met(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> bool:
-    return spent(terms, run, geometry, bounds) <= budget_of(**terms).limit
 
 
 @st.composite
@@ -340,12 +328,6 @@ def test_the_most_steps() -> None:
         assert calibrate_epochs(run, bounded, epsilon=2.0, delta=1e-5).steps == math.inf
 
 
-def test_sequences_fix_the_length() -> None:
-    run = NoisyGD(n=50, steps=3, learning_rate=(0.1, 0.2, 0.1), noise=0.5)
-    with pytest.raises(InvalidInput, match="fixes the number of steps: steps cannot change"):
-        calibrate_epochs(run, STRONG, epsilon=1.0, delta=1e-5)
-
-
 # --- the learning rate and the batch size ---
 
 
@@ -487,33 +469,6 @@ def test_random_batches_and_losses() -> None:
 
 
 @pytest.mark.parametrize(
-    "terms", [{"mu": 0.0}, {"tpr": 0.005, "fpr": 0.01}, {"renyi": 0.0, "order": 2.0}]
-)
-def test_the_nearest_budget_is_possible(terms: dict[str, Any]) -> None:
-    with pytest.raises(ImpossibleBudget) as refusal:
-        calibrate_noise(CYCLIC, MNIST, **terms)
-    nearest: Budget = refusal.value.nearest
-    assert nearest.limit > budget_of(**terms).limit
-    assert str(nearest) in str(refusal.value)
-    name = next(iter(terms))
-    found = calibrate_noise(CYCLIC, MNIST, **{**terms, name: nearest.limit})
-    assert met({**terms, name: nearest.limit}, found, MNIST)
-
-
-def test_impossible_losses_name_the_nearest_budget() -> None:
-    run = NoisyCGD(n=300, batch_size=30, epochs=10, learning_rate=0.1, noise=0.15)
-    for calibrator in (calibrate_diameter, calibrate_strong_convexity):
-        with pytest.raises(ImpossibleBudget) as refusal:
-            calibrator(run, STRONG, epsilon=0.01, delta=1e-5)
-        nearest = refusal.value.nearest.limit
-        assert met(
-            {"epsilon": nearest, "delta": 1e-5},
-            run,
-            calibrator(run, STRONG, epsilon=nearest, delta=1e-5),
-        )
-
-
-@pytest.mark.parametrize(
     ("parameter", "calibrator"),
     [
         ("noise", calibrate_noise),
@@ -557,13 +512,3 @@ def test_what_has_no_answer_is_refused() -> None:
     for calibrator in (calibrate_diameter, calibrate_strong_convexity):
         with pytest.raises(InvalidInput, match="does not depend"):
             calibrator(run, STRONG, bounds="composition", mu=1.0)
-
-
-def test_where_nothing_is_kept_private() -> None:
-    """A single step whose mu is 32 gives an advantage of 1 to the last digit."""
-    run = NoisyCGD(n=2, batch_size=1, steps=1, learning_rate=1.0, noise=0.25)
-    plain = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=8.0)
-    for calibrator in (calibrate_epochs, calibrate_diameter):
-        with pytest.raises(InvalidInput, match="nothing is kept private") as refusal:
-            calibrator(run, plain, advantage=0.5)
-        assert refusal.value.name == "advantage"

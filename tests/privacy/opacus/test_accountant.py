@@ -6,11 +6,8 @@ import io
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from opacus import PrivacyEngine
 from opacus.accountants.utils import get_noise_multiplier
 from torch import nn
@@ -18,21 +15,18 @@ from torch.utils.data import DataLoader
 
 import shiftdp as sdp
 from shiftdp.privacy.opacus.accountant import Declaration, register
-from shiftdp.privacy.opacus.run import LoaderReading, StepReading, described
-from tests.privacy.opacus_loop import FEATURES, LOGISTIC, Session, dataset, session
+from tests.privacy.opacus.loop import COMPOSED, DELTA, FEATURES, LOGISTIC, Session, dataset, session
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Secure RNG"),
     pytest.mark.filterwarnings("ignore:Full backward hook"),
 ]
-DELTA = 1e-5
 CLASS: dict[str, Any] = {
     "strong_convexity": 0.1,
     "smoothness": 0.6,  # (1 + 1)/4 with the intercept, and the weight decay
     "sensitivity": 0.7,
     "adjacency": "zero_out",
 }
-COMPOSED = Declaration(adjacency="zero_out", bounds="composition")
 
 
 # --- end to end ---
@@ -226,133 +220,6 @@ def test_composition_of_poisson_batches_is_what_opacus_says() -> None:
 # --- conventions ---
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
-@pytest.mark.parametrize(("n", "drop_last"), [(60, False), (55, False), (57, True)])
-def test_the_run_that_is_described_is_the_one_that_runs(
-    n: int, drop_last: bool, reduction: str
-) -> None:
-    """X - eta' (clipped sum / b + m' X) with the described eta', m' and b, for every batch."""
-    data = dataset(n, dtype=torch.float64)
-    made = session(
-        data=data,
-        module=nn.Linear(FEATURES, 1).double(),
-        noise_multiplier=1e-12,
-        loss_reduction=reduction,
-        criterion=nn.BCEWithLogitsLoss(reduction=reduction),
-        drop_last=drop_last,
-        lr=0.5 if reduction == "mean" else 0.05,
-    )
-    weights = [_weights(made)]
-    for x, y in made.loader:
-        made.step(x, y)
-        weights.append(_weights(made))
-    run, geometry = made.accountant.described()
-    b = run.batch_size
-    assert b == 10
-    assert run.noise == pytest.approx(1e-12 * 0.7 / b)
-    for k, (x, y) in enumerate(DataLoader(data, batch_size=10, drop_last=drop_last)):
-        w = weights[k]
-        rows = np.hstack([x.numpy(), np.ones((len(x), 1))])
-        slopes = 1 / (1 + np.exp(-rows @ w)) - y.numpy()
-        gradients = slopes[:, None] * rows
-        norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-        clipped = gradients * np.minimum(1.0, 0.7 / (norms + 1e-6))
-        step = clipped.sum(axis=0) / b + geometry.strong_convexity * w
-        assert weights[k + 1] == pytest.approx(w - run.learning_rate * step, abs=1e-10)
-
-
-def _weights(made: Session) -> Any:
-    parameters = [p.detach().reshape(-1) for p in made.optimizer.params]
-    return torch.cat(parameters).numpy().copy()
-
-
-vectors = st.lists(st.floats(-3, 3), min_size=3, max_size=3)
-
-
-@given(
-    st.lists(st.tuples(vectors, st.sampled_from([0.0, 1.0])), min_size=1, max_size=4),
-    vectors,
-    vectors,
-    st.floats(1e-7, 2.0),
-    st.floats(0.01, 3.0),
-)
-def test_a_clipped_logistic_step_contracts_as_declared(
-    records: list[tuple[list[float], float]],
-    first: list[float],
-    second: list[float],
-    clip: float,
-    lr: float,
-) -> None:
-    """What the proof says of Opacus' own clipping, C/(norm + 1e-6), on rows of norm at most 1."""
-    rows = np.array([row for row, _ in records])
-    rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-    labels = np.array([label for _, label in records])
-    loader = LoaderReading("fixed", len(rows), len(rows), 1, len(rows))
-    step = StepReading(lr, 0.1, 1.0, clip, float(len(rows)))
-    _, geometry = described(LOGISTIC, loader, [(step, 1)], intercept=False)
-
-    def moved(w: Any) -> Any:
-        gradients = (1 / (1 + np.exp(-rows @ w)) - labels)[:, None] * rows
-        norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-        clipped = gradients * np.minimum(1.0, clip / (norms + 1e-6))
-        assert np.all(np.linalg.norm(clipped, axis=1) <= clip)
-        return w - lr * (clipped.mean(axis=0) + 0.1 * w)
-
-    a, b = np.array(first), np.array(second)
-    apart = float(np.linalg.norm(moved(a) - moved(b)))
-    assert apart <= geometry.contraction(lr) * float(np.linalg.norm(a - b)) * (1 + 1e-9) + 1e-12
-
-
-@given(st.integers(1, 300), st.integers(1, 300), st.floats(0.5, 4.0))
-def test_poisson_participation_is_never_understated(
-    n: int, batches: int, multiplier: float
-) -> None:
-    batches = min(batches, n)
-    size = -(-n // batches)
-    loader = LoaderReading("poisson", n, size, batches, size, 1 / batches)
-    divisor = float(max(1, n // batches))
-    step = StepReading(0.1, 0.1, multiplier, 0.5, divisor)
-    run, geometry = described(LOGISTIC, loader, [(step, 3)], intercept=True)
-    assert isinstance(run, sdp.NoisySGD)
-    assert run.batch_size * batches >= n
-    # the sum: its noise, its weight in the step, and the weight of the ridge
-    assert run.noise * run.batch_size == pytest.approx(multiplier * 0.5)
-    assert run.learning_rate / run.batch_size == pytest.approx(0.1 / divisor)
-    assert run.learning_rate * geometry.strong_convexity == pytest.approx(0.01)
-    assert run.noise * run.batch_size <= multiplier * 0.5
-
-
-def test_a_ragged_last_batch_in_fixed_order() -> None:
-    """55 records in batches of 10: Opacus divides all sums by int(55/6) = 9."""
-    made = session(data=dataset(55)).train(3)
-    run, geometry = made.accountant.described()
-    assert isinstance(run, sdp.NoisyCGD)
-    assert (run.n, run.batch_size, run.steps, run.last_batch) == (55, 10, 18, "divide_by_b")
-    assert run.learning_rate == pytest.approx(0.5 * 10 / 9)
-    assert run.learning_rate * geometry.strong_convexity == pytest.approx(0.05)
-    assert made.engine.get_epsilon(DELTA) < sdp.certify(
-        run, geometry, bounds="composition"
-    ).epsilon(DELTA)
-
-
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_a_last_batch_of_one_record_costs_no_more_than_a_full_one(shuffle: bool) -> None:
-    """Opacus divides every sum by the same number, so nobody weighs more than others."""
-    ragged = session(data=dataset(61), batch_size=20, shuffle=shuffle).train(3)
-    whole = session(data=dataset(60), batch_size=20, shuffle=shuffle).train(3)
-    assert ragged.engine.get_epsilon(DELTA) < 1.02 * whole.engine.get_epsilon(DELTA)
-    ragged.accountant.certificate().verify()
-
-
-def test_records_that_are_dropped_have_their_share_in_a_random_order() -> None:
-    made = session(data=dataset(57), shuffle=True, drop_last=True).train(3)
-    run, _ = made.accountant.described()
-    assert isinstance(run, sdp.NoisyCGD)
-    assert (run.n, run.batches, run.last_batch) == (57, 5, "drop")
-    all_used = session(data=dataset(50), shuffle=True).train(3)
-    assert made.engine.get_epsilon(DELTA) < all_used.engine.get_epsilon(DELTA)
-
-
 def test_what_cannot_be_watched_is_in_the_certificate() -> None:
     certificate = session().train().accountant.certificate()
     assert [item.name for item in certificate.assumptions[-2:]] == ["records", "gradients"]
@@ -361,16 +228,6 @@ def test_what_cannot_be_watched_is_in_the_certificate() -> None:
     curved = Declaration(adjacency="zero_out", curvature=(0.0, 0.5), inputs="computed")
     names = [item.name for item in session(curved).train().accountant.certificate().assumptions]
     assert names[-4:] == ["records", "gradients", "inputs", "declared curvature"]
-
-
-def test_curvature_of_records_counts_in_full_batches_only() -> None:
-    declaration = Declaration(adjacency="zero_out", curvature=(0.2, 0.5))
-    made = session(declaration).train()
-    assert made.accountant.described()[1].strong_convexity == pytest.approx(0.3)
-    ragged = session(declaration, data=dataset(55)).train()
-    assert ragged.accountant.described()[1].strong_convexity == pytest.approx(0.1 * 9 / 10)
-    poisson = session(declaration, poisson_sampling=True).train()
-    assert poisson.accountant.described()[1].strong_convexity == pytest.approx(0.1)
 
 
 def test_empty_batches_are_steps() -> None:

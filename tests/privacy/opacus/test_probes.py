@@ -14,7 +14,7 @@ import shiftdp as sdp
 from shiftdp.privacy.opacus.accountant import LastIterateAccountant, Plan
 from shiftdp.privacy.opacus.probes import Probes
 from shiftdp.privacy.opacus.run import LoaderReading, StepReading, described
-from tests.privacy.opacus_loop import LOGISTIC
+from tests.privacy.opacus.loop import LOGISTIC
 
 
 @given(st.floats(0.1, 10.0), st.floats(0.0, 0.5), st.floats(0.02, 0.5))

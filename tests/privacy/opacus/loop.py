@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 from opacus import PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import shiftdp as sdp
 from shiftdp.privacy.opacus.accountant import Declaration, register
 
+DELTA = 1e-5
 FEATURES = 4
 LOGISTIC = Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0)
+COMPUTED = Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0, inputs="computed")
+COMPOSED = Declaration(adjacency="zero_out", bounds="composition")
 
 
 def dataset(n: int = 60, norm: float = 1.0, dtype: torch.dtype = torch.float32) -> TensorDataset:
@@ -110,3 +116,12 @@ def session(
     if attach:
         made.loader = engine.accountant.attach(module, optimizer, loader)
     return made
+
+
+@contextmanager
+def refused(name: str, match: str | None = None) -> Iterator[None]:
+    """A refusal that names this, and gives a remedy."""
+    with pytest.raises(sdp.UnmetHypothesis, match=match) as caught:
+        yield
+    assert caught.value.name == name
+    assert caught.value.remedy

@@ -1,10 +1,8 @@
-"""What no theorem covers is refused by name, before the step is taken."""
+"""Loaders, optimizers and models of Opacus: what no theorem covers is refused by name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 from opacus.optimizers import DistributedDPOptimizer
-from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.utils.data import (
     BatchSampler,
@@ -28,22 +25,20 @@ from torch.utils.data import (
 
 import shiftdp as sdp
 from shiftdp.privacy.opacus.accountant import Declaration
-from tests.privacy.opacus_loop import FEATURES, LOGISTIC, dataset, session
+from tests.privacy.opacus.loop import (
+    COMPOSED,
+    COMPUTED,
+    FEATURES,
+    LOGISTIC,
+    dataset,
+    refused,
+    session,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Secure RNG"),
     pytest.mark.filterwarnings("ignore:Full backward hook"),
 ]
-COMPOSED = Declaration(adjacency="zero_out", bounds="composition")
-
-
-@contextmanager
-def refused(name: str, match: str | None = None) -> Iterator[None]:
-    """A refusal that names this, and gives a remedy."""
-    with pytest.raises(sdp.UnmetHypothesis, match=match) as caught:
-        yield
-    assert caught.value.name == name
-    assert caught.value.remedy
 
 
 # --- optimizers ---
@@ -140,40 +135,6 @@ def test_a_rate_of_zero() -> None:
         made.train()
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [("weight_decay", "weight_decay"), ("max_grad_norm", "max_grad_norm")],
-)
-def test_what_may_not_change(change: str, name: str) -> None:
-    made = session().train()
-    if change == "weight_decay":
-        made.optimizer.param_groups[0]["weight_decay"] = 0.2
-    else:
-        made.optimizer.max_grad_norm = 0.5
-    weights = [p.detach().clone() for p in made.optimizer.params]
-    with refused(name, "first step"):
-        made.train()
-    for before, now in zip(weights, made.optimizer.params, strict=True):
-        assert torch.equal(before, now.detach()), "the step was taken"
-
-
-@pytest.mark.parametrize("name", ["learning_rate", "noise_multiplier"])
-def test_what_may_not_change_under_poisson_sampling(name: str) -> None:
-    made = session(poisson_sampling=True).train()
-    if name == "learning_rate":
-        made.optimizer.param_groups[0]["lr"] = 0.4
-    else:
-        made.optimizer.noise_multiplier = 3.0
-    with refused(name):
-        made.train()
-
-
-def test_a_step_that_does_not_contract() -> None:
-    made = session(lr=4.0).train()
-    with refused("learning_rate", "not contractive"):
-        made.engine.get_epsilon(1e-5)
-
-
 # --- models and losses ---
 
 
@@ -256,54 +217,6 @@ def test_parameters_outside_of_the_ball() -> None:
         made.train(20)
 
 
-def test_a_loss_that_is_not_convex_under_poisson_sampling() -> None:
-    """Weight decay makes up for it on average only: a batch may be larger."""
-    declaration = Declaration(adjacency="zero_out", curvature=(-0.05, 0.5), diameter=2.0)
-    with refused("curvature", "any size"):
-        session(declaration, poisson_sampling=True)
-
-
-def test_a_model_that_is_not_convex_on_a_ball() -> None:
-    declaration = Declaration(adjacency="zero_out", curvature=(-0.1, 0.5), diameter=2.0)
-    made = session(declaration, weight_decay=0.0)
-    with torch.no_grad():
-        for p in made.optimizer.params:
-            p.zero_()
-    for _ in range(20):
-        for x, y in made.loader:
-            made.step(x, y)
-            norm = torch.cat([p.detach().reshape(-1) for p in made.optimizer.params]).norm()
-            with torch.no_grad():
-                for p in made.optimizer.params:
-                    p.mul_(1.0 / max(1.0, float(norm)))
-    run, geometry = made.accountant.described()
-    assert (geometry.strong_convexity, geometry.diameter) == (-0.1, 2.0)
-    composed = sdp.certify(run, geometry, bounds="composition").epsilon(1e-5)
-    assert made.engine.get_epsilon(1e-5) < 0.9 * composed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({}, "loss"),
-        ({"loss": "softmax", "feature_bound": 1.0}, "loss"),
-        ({"loss": "logistic"}, "feature_bound"),
-        ({"loss": "logistic", "feature_bound": 0.0}, "feature_bound"),
-        ({"loss": "logistic", "feature_bound": 1.0, "curvature": (0, 1)}, "curvature"),
-        ({"curvature": (-0.1, 1.0)}, "curvature"),
-        ({"curvature": (1.0, 0.5)}, "curvature"),
-        ({"curvature": (0.0, math.inf)}, "curvature"),
-        ({"curvature": (0.0, 1.0), "diameter": 0.0}, "diameter"),
-        ({"bounds": "tight"}, "bounds"),
-        ({"adjacency": "add_remove", "bounds": "composition"}, "adjacency"),
-    ],
-)
-def test_declarations(arguments: dict[str, Any], name: str) -> None:
-    with pytest.raises(sdp.InvalidInput) as caught:
-        Declaration(**{"adjacency": "zero_out", **arguments})
-    assert caught.value.name == name
-
-
 # --- loaders ---
 
 
@@ -356,96 +269,7 @@ def test_random_records_for_empty_batches() -> None:
         session(poisson_sampling=True, rand_on_empty=True)
 
 
-# --- what reaches the step ---
-
-COMPUTED = Declaration(adjacency="zero_out", loss="logistic", feature_bound=1.0, inputs="computed")
-
-
-@pytest.mark.parametrize("poisson", [False, True])
-@pytest.mark.parametrize("declaration", [LOGISTIC, COMPOSED, COMPUTED])
-def test_one_batch_that_is_used_for_all_steps(declaration: Declaration, poisson: bool) -> None:
-    """The loop draws a new batch for each step, and trains on the first."""
-    torch.manual_seed(0)  # the first Poisson batch is not empty, and the second of another size
-    made = session(declaration, poisson_sampling=poisson)
-    batches = iter(made.loader)
-    first = next(batches)
-    assert len(first[0])
-    made.step(*first)
-    next(batches)
-    with pytest.raises(sdp.UnmetHypothesis) as caught:
-        made.step(*first)
-    assert caught.value.name == ("data_loader" if poisson else "inputs")
-    assert len(made.accountant) == 1
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda x: x[:1].expand(len(x), -1),
-        lambda x: x[:1].repeat(len(x), 1),
-        lambda x: x[torch.zeros(len(x), dtype=torch.long)],
-        lambda x: 0.5 * x,
-        lambda x: x.flip(0),
-    ],
-    ids=["a view of one", "one repeated", "one index", "scaled", "another order"],
-)
-def test_inputs_that_are_not_the_batch(other: Any) -> None:
-    made = session()
-    for x, y in made.loader:
-        with refused("inputs", "not the batch that was yielded last"):
-            made.step(other(x), y)
-        break
-    assert len(made.accountant) == 0, "it is refused before the step"
-
-
-def test_a_batch_that_was_written_over() -> None:
-    made = session()
-    for x, y in made.loader:
-        x.copy_(x[:1].expand(len(x), -1))
-        with refused("inputs"):
-            made.step(x, y)
-        break
-
-
-def test_a_second_batch_in_the_same_loss() -> None:
-    """Opacus adds up what a layer did in two calls: both records of a row are in its gradient."""
-    made = session(COMPOSED)
-    batches = iter(made.loader)
-    before = next(batches)
-    made.step(*before)
-    x, y = next(batches)
-    made.optimizer.zero_grad()
-    output = made.module(x).squeeze(1) + made.module(before[0]).squeeze(1)
-    made.criterion(output, y).backward()
-    with refused("inputs"):
-        made.optimizer.step()
-
-
-def test_inputs_that_are_reshaped_or_cast_are_the_batch() -> None:
-    made = session(module=nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 1).double()))
-    for x, y in made.loader:
-        made.step(x.double().reshape(len(x), 2, 2), y.double())
-    assert len(made.accountant) == 6
-
-
-def test_inputs_that_the_loop_computes_are_declared() -> None:
-    made = session(COMPUTED)
-    for x, y in made.loader:
-        made.step(0.5 * x, y)
-    assert len(made.accountant) == 6
-
-
-def test_a_model_that_is_not_called() -> None:
-    made = session()
-    layer = made.module._module
-    for x, y in made.loader:
-        output = nn.functional.linear(x, layer.weight, layer.bias).squeeze(1)
-        made.criterion(output, y).backward()
-        for p in made.optimizer.params:
-            p.grad_sample = torch.zeros(len(x), *p.shape)
-        with refused("inputs", "was not called"):
-            made.optimizer.step()
-        break
+# --- records ---
 
 
 def repeated(samples: list[Any]) -> Any:
@@ -555,119 +379,3 @@ def test_other_losses_of_several_outputs_and_two_classes_are_taken_at_their_word
         declaration, module=nn.Linear(FEATURES, 2), data=pair, criterion=nn.CrossEntropyLoss()
     )
     assert len(two.train().accountant) == 6
-
-
-def test_a_loader_that_was_not_shown() -> None:
-    made = session(attach=False)
-    with refused("optimizer", "attach"):
-        made.train()
-    assert len(made.accountant) == 0
-
-
-def test_another_loader_than_the_one_that_was_shown() -> None:
-    made = session(attach=False)
-    made.accountant.attach(made.module, made.optimizer, made.loader)
-    with refused("data_loader", "loop over the loader"):
-        made.train()
-
-
-def test_another_loader_than_before() -> None:
-    made = session().train()
-    other = DataLoader(dataset(), batch_size=20)
-    with refused("data_loader", "not the one so far"):
-        made.accountant.attach(made.module, made.optimizer, other)
-
-
-@pytest.mark.parametrize("poisson", [False, True])
-def test_a_batch_that_is_used_twice(poisson: bool) -> None:
-    made = session(poisson_sampling=poisson)
-    for x, y in made.loader:
-        made.step(x, y)
-        with refused("data_loader", "one step for each batch"):
-            made.step(x, y)
-        break
-
-
-@pytest.mark.parametrize("poisson", [False, True])
-def test_a_batch_that_is_left_out(poisson: bool) -> None:
-    made = session(poisson_sampling=poisson)
-    with refused("data_loader", "one step for each batch"):
-        for k, (x, y) in enumerate(made.loader):
-            if k != 2:
-                made.step(x, y)
-    assert len(made.accountant) == 2
-
-
-def test_a_step_after_the_pass() -> None:
-    made = session()
-    for x, y in made.loader:
-        made.step(x, y)
-    with refused("data_loader", "yielded"):
-        made.step(x, y)
-
-
-def test_a_pass_that_is_broken_off() -> None:
-    made = session()
-    for x, y in made.loader:
-        made.step(x, y)
-        break
-    with refused("data_loader", "1 of 6"):
-        made.train()
-
-
-def test_passes_that_are_mixed() -> None:
-    made = session()
-    first, second = iter(made.loader), iter(made.loader)
-    next(first)
-    next(second)
-    with refused("data_loader", "mixed"):
-        next(first)
-
-
-def test_a_part_of_a_batch() -> None:
-    made = session()
-    for x, y in made.loader:
-        with refused("data_loader", "whole batch"):
-            made.step(x[:4], y[:4])
-        break
-
-
-def test_looking_at_the_data_is_free() -> None:
-    made = session()
-    assert len(made.loader) == len(list(made.loader)) == 6
-    assert made.loader.dataset is made.loader.dataset
-    next(iter(made.loader))
-    assert len(made.train().accountant) == 6
-
-
-def test_batches_that_are_accumulated() -> None:
-    made = session()
-    with refused("accumulated_iterations"):
-        for k, (x, y) in enumerate(made.loader):
-            made.criterion(made.module(x).squeeze(1), y).backward()
-            if k == 1:
-                made.optimizer.step()
-
-
-def test_skipped_steps() -> None:
-    """Opacus' virtual steps put several batches into one."""
-    made = session()
-    with refused("data_loader"):
-        for k, (x, y) in enumerate(made.loader):
-            made.optimizer.signal_skip_step(do_skip=k % 2 == 0)
-            made.step(x, y)
-
-
-def test_batches_that_are_split_to_save_memory() -> None:
-    made = session(poisson_sampling=True)
-    manager = BatchMemoryManager(
-        data_loader=made.loader, max_physical_batch_size=5, optimizer=made.optimizer
-    )
-    with manager as loader, refused("data_loader", "attach returned"):
-        made.once(loader)
-
-
-def test_steps_that_are_only_told() -> None:
-    made = session()
-    with refused("noise_multiplier"):
-        made.accountant.step(noise_multiplier=1.0, sample_rate=0.1)
