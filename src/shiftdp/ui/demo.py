@@ -14,7 +14,7 @@ from shiftdp.privacy.comparison import compare, prior_rho
 from shiftdp.training.plan import Plan
 
 if TYPE_CHECKING:
-    from shiftdp.training.planning.planned import Planned
+    from shiftdp.training.planning.planner import Planned
 
 __all__ = ["Demonstration", "Fitted", "demonstrate", "figure"]
 

@@ -32,8 +32,7 @@ from shiftdp.training.estimators.inputs import (
     table_type,
 )
 from shiftdp.training.losses.base import Loss, described
-from shiftdp.training.planning.planned import Planned
-from shiftdp.training.planning.planner import plan_for
+from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
 try:

@@ -36,7 +36,7 @@ from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitte
 from shiftdp.training.model_file.matching import require_match
 from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
-from shiftdp.training.planning.planned import Planned
+from shiftdp.training.planning.planner import Planned
 
 __all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
 

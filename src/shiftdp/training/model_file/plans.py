@@ -19,7 +19,7 @@ from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, Smoo
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.plan import Plan
-from shiftdp.training.planning.planned import Planned
+from shiftdp.training.planning.planner import Planned
 from shiftdp.training.planning.problem import Problem
 from shiftdp.training.planning.utility import Prediction
 

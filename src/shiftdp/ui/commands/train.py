@@ -18,7 +18,7 @@ from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
-    from shiftdp.training.planning.planned import Planned
+    from shiftdp.training.planning.planner import Planned
     from shiftdp.ui.data_files import Rules
 
 __all__ = ["command"]
