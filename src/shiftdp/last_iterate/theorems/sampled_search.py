@@ -14,8 +14,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.fdp import Minimum, TradeoffFunction
-from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.contour.estimate import estimate_epsilon
 from shiftdp.fdp.search.lattice import lattice_epsilon
 from shiftdp.fdp.search.sampled_estimates import (
@@ -93,10 +92,10 @@ def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
 
 def _contour(f: TradeoffFunction, delta: float) -> float | None:
     """An estimate of eps that is as good as exact, of the worse direction; None if refused."""
-    worse = f.components[0] if isinstance(f, Minimum) else f
-    if not isinstance(worse, Composite):
+    worse, failure = f.directions[0].split_failure()
+    if failure > 0.0 or not worse.composed:
         return None
-    found = estimate_epsilon(worse.factors, delta)
+    found = estimate_epsilon([(worse, 1)], delta)
     return None if found is None else found.value
 
 
@@ -158,7 +157,7 @@ def best_split(
         """The contour estimate, infinite where it is refused."""
         T = min(most, max(1, round(math.exp(log_count))))
         f = rebuilt(StochasticProof(steps.steps - T, split=_beta(u)))
-        if not isinstance(f, Composite):
+        if not f.composed:
             return f.epsilon(delta)
         found = _contour(f, delta)
         return math.inf if found is None else found
