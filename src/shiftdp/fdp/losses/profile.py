@@ -20,6 +20,7 @@ __all__ = ["ProfileLaw"]
 
 Profile = Callable[[Array], Array]
 
+_NONE = np.zeros(0)
 _FARTHEST = 1e4  # losses beyond are not followed
 _SMALLEST_PANEL = 36  # halvings of the support towards 0, where profiles bend most
 _MOST_HALVINGS = 60
@@ -52,6 +53,8 @@ class ProfileLaw(LossLaw):
         unseen = _LOST_IN_ROUNDING * max(lost, lost_back)
         floor = max(math.exp(max(log_floor, -INVERTIBLE_EXPONENT)), unseen)
         end = max(_support(delta, lost + floor), _support(back, lost_back + floor))
+        if end == 0.0:  # losses are 0 or infinite
+            return Quadrature(_NONE, _NONE, atom=1.0 - lost, missing=(lost, lost_back))
         cut, cut_back = max(_at(delta, end), lost), max(_at(back, end), lost_back)
 
         def right(e: Array) -> Array:

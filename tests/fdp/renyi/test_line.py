@@ -1,0 +1,81 @@
+"""Renyi moments of Poisson steps: never below the exact ones, and close."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from shiftdp.fdp import (
+    GaussianTradeoff,
+    PoissonReplaceOne,
+    PoissonZeroOut,
+    ShiftedSubsampled,
+)
+from shiftdp.fdp.renyi.line import line_log_moment, log_excess
+from tests.fdp.catalogue import log_uniform
+from tests.fdp.renyi.exact_moments import (
+    ORDERS,
+    agrees,
+    exact_halves,
+    exact_line,
+    orders,
+    probabilities,
+    sizes,
+)
+
+
+@settings(max_examples=10)
+@given(probabilities, st.sampled_from([0.0, 0.02, 0.5, 0.98]), sizes, orders)
+def test_poisson_steps_against_mpmath(p: float, share: float, d: float, order: float) -> None:
+    assume(order * d <= 20.0)
+    a = share * d
+    for above, below in (
+        ((a, d), (0.0, 0.0)),
+        ((0.0, 0.0), (a, d)),
+        ((a, d), (0.0, d - a)),
+    ):
+        exact = exact_line(p, above, below, order)
+        assert agrees(line_log_moment(p, above, below, order), exact)
+
+
+@pytest.mark.parametrize(
+    "order", [*ORDERS[:-2], *(pytest.param(k, marks=pytest.mark.slow) for k in ORDERS[-2:])]
+)
+def test_every_order(order: float) -> None:
+    p, a, s = 0.03, 0.02, 0.2
+    d = math.nextafter(a + s, 1.0)
+    forward, backward = exact_line(p, (a, d), (0, 0), order), exact_line(p, (0, 0), (a, d), order)
+    step = PoissonZeroOut(p, a, s)
+    assert agrees(step.inverse()._log_moment(order), forward)
+    assert agrees(step._log_moment(order), backward)
+    both = PoissonReplaceOne(p, a, s)
+    assert agrees(both._log_moment(order), exact_line(p, (a, both._d), (0, s), order))
+    shifted = ShiftedSubsampled(p, a, s)
+    assert agrees(shifted._log_moment(order), exact_halves(p, a, shifted._d, order))
+    sampled = GaussianTradeoff(s).subsample(p)
+    assert agrees(sampled._log_moment(order), exact_halves(p, 0.0, s, order))
+
+
+@given(st.floats(0.01, 0.99), log_uniform(1e-3, 5.0), st.floats(1.001, 60.0))
+def test_two_equal_components_are_one_gaussian(p: float, mu: float, order: float) -> None:
+    exact = order * (order - 1.0) * mu * mu / 2.0
+    for pair in (((mu, mu), (0.0, 0.0)), ((0.0, 0.0), (mu, mu))):
+        found = line_log_moment(p, *pair, order)
+        assert exact <= found * (1 + 1e-15) <= exact * (1 + 1e-9)
+
+
+@settings(max_examples=40)
+@given(st.floats(0.1, 1.7) | st.floats(-0.6, -0.1), st.floats(1e-6, 300.0), st.floats(0.0, 12.0))
+def test_the_integrand_near_one(size: float, s: float, decades: float) -> None:
+    """F(1 + w) for w down to 1e-12, where it is the difference of nearly equal terms."""
+    w = size * 10.0**-decades
+    with mpmath.workdps(60):
+        exact = mpmath.log((1 + mpf(w)) ** (1 + mpf(s)) - 1 - (1 + mpf(s)) * mpf(w))
+        found = float(log_excess(np.array([w]), s)[0])
+        assert exact <= found <= exact + mpf("1e-11") * (1 + s)
