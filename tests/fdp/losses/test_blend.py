@@ -8,12 +8,24 @@ import numpy as np
 import pytest
 
 from shiftdp.fdp import (
+    ApproxDPTradeoff,
     GaussianTradeoff,
     Mixture,
     WithFailure,
     privacy_loss,
 )
-from shiftdp.fdp.losses import PrivacyLoss
+from shiftdp.fdp.losses import PrivacyLoss, loss_law
+
+
+def test_an_atom_beside_the_edge_of_a_panel_is_integrated() -> None:
+    """3/16 of the largest loss is an edge of panels, and an atom is close to it."""
+    high = 10.93125
+    low = high * (3 / 16 - 4e-5)
+    parts = [ApproxDPTradeoff(high), ApproxDPTradeoff(low)]
+    f = Mixture(parts, [0.5, 0.5])
+    rule = loss_law(f).quadrature(-150.0, 3.0)
+    for s in (-0.8, -0.3):
+        assert rule.excess(s) == pytest.approx(math.expm1(privacy_loss(f).log_mgf(s)), rel=1e-11)
 
 
 def test_shapes_and_kinds() -> None:

@@ -172,4 +172,5 @@ def _blend(f: TradeoffFunction, parts: list[tuple[LossLaw, float]]) -> LossLaw:
     if len(closed) < len(parts):
         return ProfileLaw(f)
     laws, log_weights = zip(*closed, strict=True)
-    return BlendLoss(laws, log_weights, ProfileLaw(f))
+    atoms = {abs(loss) for law in laws for loss in law.atoms.loss.tolist()}
+    return BlendLoss(laws, log_weights, ProfileLaw(f, tuple(sorted(atoms - {math.inf}))))
