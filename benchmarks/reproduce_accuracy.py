@@ -1,7 +1,7 @@
 """Claim: the accuracy part of the paper takes minutes, not hours.
 
 All 24 settings (NoisyCGD and NoisySGD, two regularisers, three lengths, training and test), 10 runs
-each: under 6 minutes on two cores. The authors report 6 to 7 hours. Beside it the per-record
+each: under 8 minutes on two cores. The authors report 6 to 7 hours. Beside it the per-record
 formulation, written from the formula (a gradient formed, measured and clipped for each record) and
 timed for a few batches, for the steps that separate runs would take: at least 80 times slower.
 
@@ -105,9 +105,9 @@ def main(arguments: list[str]) -> None:
     print_table((images.name, "seconds", "of the processor"), rows)
     ratios = slow_wall / wall, slow_cpu / cpu
     print(f"\ntimes slower: {ratios[0]:.0f} ({ratios[1]:.0f} in processor time)")
-    print(f"under 6 minutes: {'yes' if wall < 360 else 'NO'}")
+    print(f"under 8 minutes: {'yes' if wall < 480 else 'NO'}")
     # two cores that do nothing else take half of the processor time
-    print(f"under 6 minutes of two cores: {'yes' if cpu / 2 < 360 else 'NO'}")
+    print(f"under 8 minutes of two cores: {'yes' if cpu / 2 < 480 else 'NO'}")
     print(f"at least 80 times: {'yes' if ratios[0] >= 80 else 'NO'}")
     share = max(PAPER.epochs) / sum(PAPER.epochs)
     print(f"if those were read at all three lengths as well: {ratios[0] * share:.0f} times")
