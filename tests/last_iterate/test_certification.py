@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from shiftdp import InvalidInput, NoisyCGD, NoisyGD, UnmetHypothesis, certify
+from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis, certify
+from shiftdp.fdp.composition.composite import Composite
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC
 from shiftdp.last_iterate.certification import evaluate, mu_by_position
 from shiftdp.last_iterate.runs import Order, Run
@@ -286,3 +287,17 @@ def test_refusals_are_listed_beside_the_bounds() -> None:
     assert [name for name, _ in evaluation.refused] == ["Thm mgd-proj"]
     assert {bound.family for bound in evaluation.found} == {"composition", "paper", "ours"}
     assert len(evaluate(mnist_run(5), mnist(0.002), "composition").found) == 1
+
+
+def test_a_tie_is_not_broken_before_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The advantage of a product is as costly as its epsilon: it is asked where epsilons agree."""
+    monkeypatch.setattr(Composite, "advantage", lambda _: pytest.fail("no tie was to be broken"))
+    run = NoisySGD(n=1000, batch_size=10, steps=200, learning_rate=0.1, noise=3.0)
+    geometry = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=10)
+    found = evaluate(run, geometry, delta=1e-5).found
+    guesses = {bound.name: bound.guess for bound in found if bound.family != "paper"}
+    first, second = guesses.values()
+    assert first is not None
+    assert second is not None
+    assert abs(first - second) < 0.02  # so close that both are composed
+    certify(run, geometry)

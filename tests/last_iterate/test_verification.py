@@ -17,9 +17,9 @@ from shiftdp.interpolation.shifts import frozen_shifts
 from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
 from shiftdp.last_iterate.certification import Bounds, evaluate
-from shiftdp.last_iterate.endless import is_endless, stand_in
+from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
-from shiftdp.last_iterate.runs import Order
+from shiftdp.last_iterate.runs import Order, is_endless
 from tests.last_iterate.every_kind import CERTIFICATES, CGD, STRONG, proofs_in
 from tests.last_iterate.random_runs import BOUNDS, ORDERS, Setting, settings_of
 

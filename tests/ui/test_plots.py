@@ -24,7 +24,8 @@ from shiftdp.ui.plots import (
     write,
 )
 from shiftdp.ui.plots.curves import beside, profile_points, tradeoff_points
-from shiftdp.ui.plots.style import LINES
+from shiftdp.ui.plots.style import LINES, OTHER_LINES
+from tests.last_iterate.theorems.fixed import Fixed
 from tests.ui.shell import MNIST, prose
 
 GEOMETRY = sdp.Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -169,6 +170,18 @@ def test_a_frontier_figure_has_its_numbers() -> None:
     assert axes.get_xlabel() == "epochs"
 
 
+def test_theorems_of_the_user_have_lines_of_their_own() -> None:
+    run = sdp.NoisyGD(n=100, steps=20, learning_rate=0.05, noise=0.05)
+    own = [Fixed(0.1 * i, f"Theorem {i} of mine") for i in range(1, 4)]
+    found = frontier(run, GEOMETRY, parameter="noise", values=[0.1, 0.2], delta=1e-5, theorems=own)
+    (axes,) = frontier_figure(found).axes
+    lines = {line.get_label(): line for line in axes.lines}
+    for theorem in own:
+        np.testing.assert_array_equal(lines[theorem.name].get_ydata(), found[theorem.name].epsilon)
+    colours = {line.get_color() for line in axes.lines}
+    assert len(colours) == len(axes.lines)
+
+
 def test_a_frontier_without_numbers_is_drawn_all_the_same() -> None:
     bare = sdp.Geometry(strong_convexity=0.0, smoothness=32.502, sensitivity=10.0)
     found = frontier(
@@ -218,9 +231,10 @@ def test_drawing_leaves_matplotlib_as_it_was() -> None:
 
 def test_colours_are_told_apart_without_colour() -> None:
     """Each by its dashes or its width as well, for whoever prints in grey."""
-    looks = {(str(line.dashes), line.width) for line in LINES.values()}
-    assert len(looks) == len(LINES)
-    assert all(re.fullmatch(r"#[0-9A-Fa-f]{6}", line.colour) for line in LINES.values())
+    lines = [*LINES.values(), *OTHER_LINES]
+    looks = {(str(line.dashes), line.width) for line in lines}
+    assert len(looks) == len(lines)
+    assert all(re.fullmatch(r"#[0-9A-Fa-f]{6}", line.colour) for line in lines)
 
 
 @pytest.mark.parametrize("command", ["account", "compare", "calibrate noise", "frontier noise"])

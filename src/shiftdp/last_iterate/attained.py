@@ -18,7 +18,7 @@ from shiftdp.interpolation.lower_bound import (
     slope_floor,
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.last_iterate.endless import is_endless, stand_in
+from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import (
     BatchRun,
@@ -35,6 +35,7 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
+    is_endless,
 )
 
 __all__ = ["attained_mu"]

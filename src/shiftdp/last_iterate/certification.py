@@ -12,10 +12,17 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.fdp import Maximum, Mixture
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.endless import is_endless, stand_in
+from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Visits, schedule_of
-from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    Run,
+    is_endless,
+)
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency

@@ -31,24 +31,19 @@ from typing import TYPE_CHECKING, Any
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_shifts import capped_steps
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
     from shiftdp.last_iterate.outcomes import BatchRun
 
-__all__ = ["faded", "holds_for_longer", "is_endless", "remembered", "stand_in"]
+__all__ = ["faded", "holds_for_longer", "remembered", "stand_in"]
 
 _LONGEST = 2**53
 # c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
 # rounding; half of it (2e-22) is what is asked for, far below the last digit of mu.
 _FORGOTTEN = 100.0
-
-
-def is_endless(run: Run) -> bool:
-    """Whether the run has no last step and needs a stand-in; Langevin has a theorem for it."""
-    return isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and run.steps == math.inf
 
 
 def stand_in(run: Any, geometry: Geometry) -> Any:

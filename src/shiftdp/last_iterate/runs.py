@@ -29,6 +29,7 @@ __all__ = [
     "PerStep",
     "Run",
     "Sampling",
+    "is_endless",
 ]
 
 PerStep = float | tuple[float, ...]
@@ -284,6 +285,11 @@ class ExponentialMechanism:
 
 
 Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
+
+
+def is_endless(run: Run) -> bool:
+    """Whether the run has no last step and needs a stand-in; Langevin has theorems for it."""
+    return isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and run.steps == math.inf
 
 
 def _set(target: Any, **fields: object) -> None:

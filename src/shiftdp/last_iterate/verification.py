@@ -14,8 +14,8 @@ from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.endless import is_endless, stand_in
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.endless import stand_in
+from shiftdp.last_iterate.runs import Run, is_endless
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.registry import THEOREMS, theorem_of
 from shiftdp.last_iterate.theorems.theorem import Claim, Theorem

@@ -7,31 +7,10 @@ import math
 import pytest
 
 import shiftdp as sdp
-from shiftdp.last_iterate import Assumption, Bound, Theorem
-from shiftdp.last_iterate.runs import Run
+from tests.last_iterate.theorems.fixed import Fixed
 
 GD = sdp.NoisyGD(n=100, steps=20, learning_rate=1.5, noise=0.05)
 FLAT = sdp.Geometry(strong_convexity=1, smoothness=1, sensitivity=5)
-
-
-class Fixed(Theorem):
-    """mu, whatever the run: true of none, which is for the user to know."""
-
-    citation = "a test"
-    runs = (sdp.NoisyGD, sdp.NoisySGD)
-
-    def __init__(self, mu: float, name: str = "Fixed") -> None:
-        self.mu, self.name = mu, name
-
-    def bound(self, run: Run, geometry: sdp.Geometry, delta: float) -> Bound:
-        if geometry.bounded:
-            raise sdp.UnmetHypothesis("diameter", geometry.diameter, "is finite", "give none")
-        return Bound(self, sdp.GaussianTradeoff(self.mu))
-
-    def hypotheses(
-        self, run: Run, geometry: sdp.Geometry, proofs: object
-    ) -> tuple[Assumption, ...]:
-        return (Assumption("steps", "they are as stated"),)
 
 
 def test_the_better_one_is_taken_and_named() -> None:
