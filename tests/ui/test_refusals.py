@@ -48,7 +48,10 @@ from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
         ("calibrate noise cgd", "--epsilon, --mu, --renyi, --advantage, --tpr: none is given"),
         ("calibrate noise cgd --epsilon 1 --mu 2", "--epsilon 1 --mu 2: are too many"),
         ("calibrate noise cgd --renyi 1", "--renyi-order: is missing"),
-        ("calibrate noise cgd --renyi 1 --renyi-order 1", "--renyi-order 1: lies outside (1, inf)"),
+        (
+            "calibrate noise cgd --renyi 1 --renyi-order 1",
+            "--renyi-order 1: lies outside (1, 1e+100]",
+        ),
         ("calibrate noise cgd --tpr 0.5", "--fpr: is missing"),
         ("calibrate noise cgd --mu 1 --delta 0.1", "--delta 0.1: says nothing about mu"),
         ("calibrate nose cgd --mu 1", "PARAMETER nose: is not one of noise, epochs"),
