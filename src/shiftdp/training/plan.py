@@ -19,6 +19,7 @@ import numpy as np
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, RIDGE_GREATEST, choice, count, magnitude
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._kinds import Uncertified
+from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate import (
     Certificate,
@@ -49,7 +50,7 @@ __all__ = ["Clipping", "Oversized", "Plan"]
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
 
-_UP = 1.0 + 2.0**-50
+_UP = 1.0 + EIGHT_ROUNDINGS  # for a root, a product or two, and this one
 _MOST = 290.0  # powers of ten that parameters and scores may reach, of the 308 of a float
 _NORMAL = 9.0  # no normal number of the loop is larger
 

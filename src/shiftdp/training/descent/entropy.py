@@ -32,7 +32,7 @@ __all__ = [
 Role = Literal["noise", "batches"]
 Draw = Callable[[int], bytes]
 
-_BLOCK = 1 << 16  # numbers made together: more would leave the cache, less be mostly calls
+_BLOCK = 1 << 16  # numbers that are made together: half a megabyte, which stays in the cache
 
 
 class MissingPackage(ShiftdpError, ImportError):

@@ -13,11 +13,12 @@ import numpy as np
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.training.losses.base import Floats
 
 __all__ = ["Ball", "Box", "Projection", "Simplex"]
 
-_UP = 1.0 + 2.0**-50
+_UP = 1.0 + EIGHT_ROUNDINGS  # for a root, a product or two, and this one
 
 
 class Projection(ABC):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import EIGHT_ROUNDINGS, UNIT
 from shiftdp.training.descent.csr import Indices, canonical, csr, rows_of_csr
 from shiftdp.training.losses.base import Floats, described
 
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundedRows", "Indices", "Records", "bounded_rows", "prepare"]
 
-_UNIT = 2.0**-53  # the relative error of one rounding in float64
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
 _HUGE = 2.0**500  # the square of a larger entry may overflow
-_ROOM = 1.0 - 2.0**-50  # for the roundings of a scale and of the product with it
-_ENTRIES = 1 << 20  # that are looked at together
+_ROOM = 1.0 - EIGHT_ROUNDINGS  # for the roundings of a scale and of the product with it
+_ENTRIES = 1 << 20  # whose norms are computed together: their float64 copies take 8 MB
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +118,7 @@ def prepare(plan: Plan, X: Any, y: Any) -> Records:
     if targets.shape != (n,):
         raise InvalidInput("y", described(targets), f"does not have {n} entries", "give one a row")
     # rows that were scaled to the bound in their own precision are not refused
-    rounding = 8.0 * float(np.finfo(rows.features.dtype).eps) + (2 * d + 32) * _UNIT
+    rounding = 8.0 * float(np.finfo(rows.features.dtype).eps) + (2 * d + 32) * UNIT
     if plan.oversized == "refuse" and rows.longest > plan.feature_bound * (1.0 + rounding):
         raise InvalidInput(
             "X",
@@ -139,7 +139,7 @@ def _limits(plan: Plan, norms: NDArray[np.float64]) -> Floats | None:
         return None
     if plan.intercept:
         norms = np.sqrt(norms * norms + 1.0)
-    room = 1.0 - 2.0 * (8 + plan.loss.outputs) * _UNIT
+    room = 1.0 - 2.0 * (8 + plan.loss.outputs) * UNIT
     with np.errstate(over="ignore"):
         limits = plan.residual_clip * room / norms
     return np.minimum(limits, 0.5 * float(np.finfo(np.float64).max))
@@ -196,7 +196,7 @@ def _norms(features: Any) -> tuple[Floats, Floats | None]:
                 part = slice(start, min(start + rows, n))
                 if (shrink[part] < 1.0).any():
                     norms[part], _ = _norms_of(features, part, shrink[part])
-        return norms * (1.0 + (d + 8) * _UNIT) + _LOST, shrink
+        return norms * (1.0 + (d + 8) * UNIT) + _LOST, shrink
 
 
 def _norms_of(features: Any, part: slice, shrink: Floats | None) -> tuple[Floats, Floats]:

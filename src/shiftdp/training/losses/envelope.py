@@ -20,9 +20,10 @@ LEAST = 1e-4
 """The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse
 smaller ones: nu is about 1/kappa, and digits of z would be lost in it."""
 
-_NEWTON = 20
-_CLOSING = 200
-_TOLERANCE = 1e-11
+_NEWTON = 20  # steps of Newton's method; what has not settled by then is bracketed
+_CLOSING = 200  # steps that a bracket may take to close; halving to the last bit takes some 60
+_TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
+_MOVED = 4e-16  # a relative change that is still seen in a float
 
 
 def envelope_residuals(z: NDArray[Any], y: NDArray[Any], kappa: NDArray[Any]) -> NDArray[Any]:
@@ -142,7 +143,7 @@ def _bracketed(z: Array, y: NDArray[Any], kappa: Array) -> Array:
         size = _length(q)
         long = size > kappa
         low, high = np.where(long, nu, low), np.where(long, high, nu)
-        open_still = (high - low > 4e-16 * high) & (np.abs(size - kappa) > _TOLERANCE * kappa)
+        open_still = (high - low > _MOVED * high) & (np.abs(size - kappa) > _TOLERANCE * kappa)
         if not (open_still | long).any():
             break
         p = q.copy()
@@ -173,7 +174,7 @@ def _proximal(z: Array, y: NDArray[Any], nu: Array) -> Array:
         excess = w.sum(axis=0) - nu
         step = excess / (w / (1.0 + w)).sum(axis=0)
         # a record that has settled is left alone, whatever those beside it still need
-        moving = step > 4e-16 * (1.0 + np.abs(A))
+        moving = step > _MOVED * (1.0 + np.abs(A))
         if not moving.any():
             break
         A = np.where(moving, A + step, A)

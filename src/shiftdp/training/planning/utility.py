@@ -30,6 +30,7 @@ __all__ = ["Prediction", "Reference"]
 
 _SHARES = 1.0  # the power of 1/j in lambda_j
 _ENERGIES = 1.5  # the power of 1/j in q_j
+_EQUAL = 1e-12  # terms of a geometric sum whose ratio is nearer to 1 are counted as equal
 _MOST_GROUPS = 64  # of directions that are treated alike
 
 
@@ -156,7 +157,7 @@ def _equal(rates: Array, rate: Array, steps: int) -> tuple[Array, Array]:
     # 1 - c^2 = gap (2 - gap); where the gap is 2 all terms are 1
     ratio = gap * (2.0 - gap)
     total = np.where(
-        np.abs(ratio) > 1e-12,
+        np.abs(ratio) > _EQUAL,
         -np.expm1(steps * np.log1p(-np.minimum(ratio, 1.0))) / ratio,
         float(steps),
     )
