@@ -1,6 +1,6 @@
 """A whole tradeoff curve of a product by one contour integral: a fast estimate, no certificate.
 
-On the line c = -1/2 between the poles the integral of `contour` is delta(eps) - 1 for every eps,
+On the line c = -1/2 between the poles the integral of `estimate` is delta(eps) - 1 for every eps,
 to about the same absolute error, and its derivative is -e^eps P(loss > eps). So one line gives
 delta and the tails of the loss at the Chebyshev points of an interval that holds nearly all of
 either law, and between them delta is a polynomial. The line 1 - delta(eps) - e^eps alpha touches f

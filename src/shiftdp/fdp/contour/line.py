@@ -1,6 +1,6 @@
 """One line of integration for a product: where it runs, how far, and what is known of its error.
 
-`contour` has the formulas; here is what they need: quadratures of the laws that leave out no more
+`estimate` has the formulas; here is what they need: quadratures of the laws that leave out no more
 than is allowed (`Survey`), the cumulant K on points around the saddle (`Tilts`), and the integrand
 on the nodes of the trapezoid rule (`Line`).
 """

@@ -74,7 +74,7 @@ class Stretch:
             ends = np.append(0.0, np.cumsum(parts))
             whole = math.ceil(ends[-1])
             if whole < MOST_PANELS:
-                edges = np.interp(np.linspace(0.0, ends[-1], whole + 1), ends, edges)
+                edges = np.interp(ends[-1] / whole * np.arange(whole + 1.0), ends, edges)
                 fastest = float((turns / parts).max())
             else:
                 error = math.inf
