@@ -13,10 +13,14 @@ class Fixed(Theorem):
     """mu, whatever the run: true of none, which is for the user to know."""
 
     citation = "a test"
-    runs = (sdp.NoisyGD, sdp.NoisySGD)
 
-    def __init__(self, mu: float, name: str = "Fixed") -> None:
-        self.mu, self.name = mu, name
+    def __init__(
+        self,
+        mu: float,
+        name: str = "Fixed",
+        runs: tuple[type[Run], ...] = (sdp.NoisyGD, sdp.NoisySGD),
+    ) -> None:
+        self.mu, self.name, self.runs = mu, name, runs
 
     def bound(self, run: Run, geometry: sdp.Geometry, delta: float) -> Bound:
         if geometry.bounded:

@@ -7,6 +7,7 @@ import math
 import pytest
 
 import shiftdp as sdp
+from shiftdp.last_iterate.last_batch import last_batch_cost
 from tests.last_iterate.theorems.fixed import Fixed
 
 GD = sdp.NoisyGD(n=100, steps=20, learning_rate=1.5, noise=0.05)
@@ -98,3 +99,13 @@ def test_comparisons_and_frontiers_show_it_beside_ours() -> None:
     assert found["Fixed"].kind == "conditional"
     assert found["Fixed"].mu.tolist() == [0.01, 0.01]
     assert found["Fixed"].label == "Fixed"
+
+
+def test_what_a_last_batch_costs_is_known_beside_it() -> None:
+    run = sdp.NoisyCGD(n=1000, batch_size=333, epochs=10, learning_rate=0.5, noise=0.05)
+    geometry = sdp.Geometry(strong_convexity=0.01, smoothness=1.0, sensitivity=1.0)
+    mine = sdp.certify(run, geometry, theorems=[Fixed(2.0, runs=(sdp.NoisyCGD,))])
+    assert mine.kind == "conditional"
+    cost = last_batch_cost(mine, 1e-5)
+    assert cost is not None
+    assert cost.own_size == mine.epsilon(1e-5) > cost.divide_by_b
