@@ -49,6 +49,7 @@ _FORGOTTEN = 100.0
 def stand_in(run: Any, geometry: Geometry) -> Any:
     """A run in whole epochs that is as good as endless, if there is one.
 
+    >>> from shiftdp.last_iterate import NoisyGD
     >>> run = NoisyGD(n=10, steps=math.inf, learning_rate=0.1, noise=1.0)
     >>> stand_in(run, Geometry(strong_convexity=1, smoothness=5, sensitivity=1)).steps
     972
