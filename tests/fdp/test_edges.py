@@ -12,14 +12,12 @@ from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
     LaplaceTradeoff,
-    Mixture,
     PiecewiseLinear,
     PoissonReplaceOne,
     PoissonZeroOut,
     ShiftedSubsampled,
     TradeoffFunction,
 )
-from shiftdp.fdp.functions import subsampling as sampling
 
 NOTHING = ApproxDPTradeoff(math.inf, 0.0)
 HUGE = (LaplaceTradeoff(1e308), ApproxDPTradeoff(1e308))
@@ -74,18 +72,6 @@ def test_a_product_answers_at_every_epsilon() -> None:
     f = LaplaceTradeoff(1.0).power(2)
     assert np.all(np.asarray(f.delta([-math.inf, -1e308])) == 1.0)
     assert np.all(np.asarray(f.delta([1e308, math.inf])) <= 1e-9)
-
-
-def test_the_ends_of_f_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a search")
-
-    monkeypatch.setattr(sampling, "most", refuse)
-    monkeypatch.setattr(Mixture, "_beta", refuse)
-    mixed = Mixture([GaussianTradeoff(0.0), GaussianTradeoff(0.29)], [0.0, 1.0])
-    for f in (mixed, mixed.subsample(7.5e-197)):
-        assert f(1.0) == 0.0
-        assert f(0.0) == 1.0
 
 
 SAMPLED = (ShiftedSubsampled, PoissonZeroOut, PoissonReplaceOne)

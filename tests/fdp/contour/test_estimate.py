@@ -20,27 +20,19 @@ from shiftdp.fdp import (
     Maximum,
     Mixture,
     PiecewiseLinear,
-    TradeoffFunction,
     WithFailure,
 )
 from shiftdp.fdp.composition.product import Product
 from shiftdp.fdp.contour.estimate import (
     ContourEstimate,
-    ContourRefusal,
     estimate_delta,
     estimate_epsilon,
 )
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon, gaussian_log_delta
+from tests.fdp.contour.cases import ASYMMETRIC, NOISE, Parts, subsampled
 from tests.fdp.tilted_fft import reference_log_delta
-
-NOISE = 1e-8  # of the reference: its masses are second differences of profiles
-Parts = list[tuple[TradeoffFunction, int]]
-
-
-def subsampled(p: float, mu: float) -> TradeoffFunction:
-    return GaussianTradeoff(mu).subsample(p)
 
 
 def log_delta(parts: Parts, eps: float) -> float:
@@ -205,16 +197,8 @@ def test_pure_mechanisms_and_a_wide_gaussian_are_not_refused() -> None:
         assert log_delta(parts, eps) == pytest.approx(true, abs=1e-11)
 
 
-@pytest.mark.parametrize("k", [1, 2, 10, 1000, 10**6])
-@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-30])
-def test_lattices_alone_are_refused(k: int, delta: float) -> None:
-    """Their delta is not smooth in eps; where eps = 0 serves, it may be seen."""
-    assert estimate_epsilon([(ApproxDPTradeoff(0.1), k)], delta) is None
-
-
 # --- the slow reference ----------------------------------------------------------------------
 
-ASYMMETRIC = PiecewiseLinear([0, 0.1, 0.5, 1], [1, 0.7, 0.2, 0])
 # parts, eps, then the step, the reach and the length of the lattice
 REGIMES: dict[str, tuple[Parts, list[float], float, float, float]] = {
     "t = 20": ([(subsampled(0.025, 2 / 3), 20)], [0, 0.3, 1.0], 2e-4, 9, 50),
@@ -302,29 +286,6 @@ def test_a_regime_against_the_reference() -> None:
     true, error = reference_log_delta(parts, 2.0, 2e-3, 5.0, 32.0)
     assert error < 1e-7
     assert log_delta(parts, 2.0) == pytest.approx(true, abs=NOISE + error)
-
-
-@pytest.mark.parametrize("f", [subsampled(0.1, 10.0), subsampled(0.025, 2 / 3), ASYMMETRIC])
-def test_one_factor_is_right_or_refused(f: TradeoffFunction) -> None:
-    for delta in (0.4, 1e-2, 1e-5, 1e-12, 1e-30):
-        estimate = estimate_epsilon([(f, 1)], delta)
-        if estimate is not None:
-            assert estimate.value == pytest.approx(f.epsilon(delta), rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("t", [2, 5, 10])
-def test_few_factors_are_right_or_refused(t: int) -> None:
-    parts: Parts = [(subsampled(0.025, 2 / 3), t)]
-    for eps in (0.05, 0.5):
-        estimate = estimate_delta(parts, eps)
-        if estimate is not None:
-            true, error = reference_log_delta(parts, eps, 2.5e-4, 6.0, 32.0)
-            assert math.log(estimate.value) == pytest.approx(true, abs=NOISE + error)
-
-
-def test_a_refusal_says_why() -> None:
-    with pytest.raises(ContourRefusal, match="decays too slowly; compose on a grid instead"):
-        ContourEstimate.of([(LaplaceTradeoff(0.1), 10)]).epsilon(1e-5)
 
 
 # --- laws of the algebra ---------------------------------------------------------------------

@@ -11,12 +11,7 @@ import pytest
 from shiftdp._checks import Array
 from shiftdp.fdp import (
     GaussianTradeoff,
-    PoissonReplaceOne,
-    PoissonZeroOut,
-    ShiftedSubsampled,
-    TradeoffFunction,
 )
-from shiftdp.fdp.search.lattice import lattice_epsilon
 from shiftdp.fdp.search.sampled_estimates import (
     Pair,
     best_count,
@@ -25,12 +20,9 @@ from shiftdp.fdp.search.sampled_estimates import (
     orders,
     polish,
 )
+from tests.fdp.search.steps import STEPS
 
 THETA = np.array([0.5, 1.0, 3.0, 8.0])
-STEPS: dict[Pair, TradeoffFunction] = {
-    "one_sided": PoissonZeroOut(0.05, 0.1, 0.8, swapped=True),
-    "two_sided": PoissonReplaceOne(0.05, 0.1, 0.8),
-}
 
 
 @pytest.mark.parametrize("pair", STEPS)
@@ -90,21 +82,3 @@ def test_polishing_finds_the_bottom_of_a_bowl_and_never_gets_worse() -> None:
     assert abs(y + 0.2) <= 0.11
     assert value == bowl(x, y) < bowl(0.0, 0.0)
     assert polish(bowl, (0.3, -0.2)) == ((0.3, -0.2), 0.0)
-
-
-@pytest.mark.parametrize(
-    ("pair", "step"),
-    [("symmetric", ShiftedSubsampled(0.05, 0.1, 0.8)), *STEPS.items()],
-    ids=["symmetric", *STEPS],
-)
-def test_the_lattice_is_right_to_a_percent(pair: Pair, step: TradeoffFunction) -> None:
-    exact = step.power(60).epsilon(1e-5)
-    # the tilt of a Gaussian with the same epsilon will do
-    theta = 9.0 / exact
-    found = lattice_epsilon(pair, 0.05, 0.8, [(0.1, 60)], 1e-5, theta, 0.8 * exact)
-    assert found == pytest.approx(exact, rel=0.01)
-
-
-def test_a_lattice_that_would_be_too_large_is_refused() -> None:
-    assert lattice_epsilon("symmetric", 0.5, 30.0, [(0.0, 10)], 1e-5, 4.0, 100.0) is None
-    assert lattice_epsilon("symmetric", 0.5, 1.0, [(0.0, 10**9)], 1e-5, 4.0, 1.0) is None

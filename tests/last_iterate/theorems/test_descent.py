@@ -9,58 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from shiftdp import ApproxDPTradeoff, GaussianTradeoff, Maximum, Mixture, UnmetHypothesis
-from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_proj_best, mgd_sc
-from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd_sc
-from shiftdp.interpolation.closed_forms.langevin import lmc_stationary_convex, lmc_uniform
+from shiftdp import GaussianTradeoff, Mixture, UnmetHypothesis
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, NoisyCGD, NoisyGD
 from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.theorems.descent import composition_mu, proofs_of
-from shiftdp.last_iterate.theorems.registry import THEOREMS
-from shiftdp.last_iterate.theorems.theorem import Bound
 from tests.last_iterate.brute_force import divisors_of, positions, reshuffles
 from tests.last_iterate.random_runs import cyclic_runs
-
-CLASS: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 4.0, "sensitivity": 3.0}
-GD = NoisyGD(n=30, steps=20, learning_rate=0.2, noise=0.4)
-CGD = NoisyCGD(n=30, batch_size=10, epochs=20, learning_rate=0.2, noise=0.4)
-
-
-def bounds(run: Any, **changes: Any) -> dict[str, Bound]:
-    return {bound.name: bound for bound in evaluate(run, Geometry(**{**CLASS, **changes})).found}
+from tests.last_iterate.theorems.by_name import CGD, CLASS, GD, bounds
 
 
 def refused(run: Any, theorem: str, **changes: Any) -> UnmetHypothesis:
     return dict(evaluate(run, Geometry(**{**CLASS, **changes})).refused)[theorem]
-
-
-def test_closed_forms_of_the_paper_are_called_with_the_numbers_of_the_run() -> None:
-    full = bounds(GD, diameter=1.5)
-    c, s, sd = 0.9, 0.2 * 3.0 / 30, 0.2 * 0.4
-    assert full["Thm gd (composition)"].mu == pytest.approx(s / sd * math.sqrt(20))
-    assert full["Thm gd-sc"].mu == pytest.approx(gd_sc(c, s, sd, 20))
-    assert full["Thm gd-proj"].mu == pytest.approx(gd_proj_best(s, sd, 1.5, 20))
-    cyclic, s = bounds(CGD, diameter=1.5), 0.2 * 3.0 / 10
-    assert cyclic["Thm mgd (composition)"].mu == pytest.approx(s / sd * math.sqrt(20))
-    assert cyclic["Thm mgd-sc"].mu == pytest.approx(mgd_sc(c, s, sd, 3, 20))
-    assert cyclic["Thm mgd-proj"].mu == pytest.approx(mgd_proj_best(s, sd, 1.5, 3, 20))
-
-
-def test_theorems_on_samplers_are_called_with_the_right_lipschitz_constant() -> None:
-    chain = LangevinMC(steps=math.inf, learning_rate=0.2)
-    found = bounds(chain, diameter=1.5)
-    assert found["Cor expmechsc"].mu == pytest.approx(lmc_uniform(0.5, 4.0, 3.0, 0.2))
-    # Geometry.sensitivity is the distance of two gradients: twice the Lipschitz constant of each
-    wide = lmc_stationary_convex(1.5, 1.5, 4.0, 0.2)
-    assert 0.8 * wide < (found["Cor expmechconvex"].mu or 0.0) <= wide
-    draw = bounds(ExponentialMechanism(), diameter=1.5)
-    assert draw["Cor expmechsc"].mu == pytest.approx(3.0 / math.sqrt(0.5))
-    assert draw["Cor expmechconvex"].mu == pytest.approx(math.sqrt(2 * 3.0 * 1.5))
-    pure = draw["pure DP"].f
-    assert isinstance(pure, ApproxDPTradeoff)
-    assert pure.budget_epsilon == pytest.approx(3.0 * 1.5)
-    assert pure.budget_delta == 0.0
-    assert isinstance(draw["Cor expmechconvex and pure DP"].f, Maximum)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +114,3 @@ def test_a_random_order_gives_a_mixture_with_no_component_above_composition() ->
     most = composition_mu(run, geometry)
     assert max(proof.shifts.mu for proof in proofs_of(run, geometry)) > most
     assert max(part.mu for part in bound.f.components if isinstance(part, GaussianTradeoff)) <= most
-
-
-def test_every_run_has_theorems_of_every_family() -> None:
-    for run in (GD, CGD, LangevinMC(steps=3, learning_rate=0.1), ExponentialMechanism()):
-        assert {theorem.family for theorem in THEOREMS if theorem.applies_to(run)} == {
-            "composition",
-            "paper",
-            "ours",
-        }
