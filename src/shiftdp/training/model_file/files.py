@@ -23,8 +23,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import sklearn
-
 from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
@@ -37,6 +35,8 @@ from shiftdp.training.model_file.matching import require_match
 from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
+
+import sklearn  # isort: skip  (after the estimators, which say what to install without it)
 
 __all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
 
