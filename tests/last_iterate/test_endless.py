@@ -102,7 +102,7 @@ def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
         "noise": 1.0,
         "sampling": sampling,
     }
-    run = NoisySGD(**given, steps=math.inf)  # type: ignore[arg-type]
+    run = NoisySGD(**given, steps=math.inf)
     certificate = certify(run, geometry)
     certificate.verify()
     assert certificate.run.steps == math.inf  # type: ignore[union-attr]
@@ -127,7 +127,7 @@ def test_what_never_forgets_is_refused() -> None:
     capped = NoisySGD(
         n=100,
         batch_size=10,
-        steps=math.inf,  # type: ignore[arg-type]
+        steps=math.inf,
         learning_rate=0.05,
         noise=1.0,
         sampling="poisson",
@@ -250,7 +250,7 @@ FAR_RUNS: list[Any] = [
     NoisySGD(
         n=10**9,
         batch_size=10**9,
-        steps=math.inf,  # type: ignore[arg-type]
+        steps=math.inf,
         learning_rate=1e-7,
         noise=0.1,
     ),
@@ -325,7 +325,7 @@ def test_sampled_batches_on_a_wide_set_have_a_number() -> None:
     run = NoisySGD(
         n=10**9,
         batch_size=10**8,
-        steps=math.inf,  # type: ignore[arg-type]
+        steps=math.inf,
         learning_rate=1e-7,
         noise=0.1,
     )

@@ -177,6 +177,7 @@ def test_renyi_budgets_for_all_that_random_batches_have(sampling: Any) -> None:
         assert not met(terms, less, STRONG)
     faster = calibrate_learning_rate(run, STRONG, **terms)
     assert met(terms, faster, STRONG)
+    assert isinstance(faster.learning_rate, float)
     assert faster.learning_rate <= 1.0
 
 
@@ -201,6 +202,8 @@ def test_a_finer_accuracy_finds_less_noise(sampling: Any) -> None:
     terms: dict[str, Any] = {"epsilon": 1.5, "delta": 1e-5}
     usual = calibrate_noise(run, STRONG, bounds="composition", **terms)
     fine = calibrate_noise(run, STRONG, bounds="composition", accuracy=2e-5, **terms)
+    assert isinstance(fine.noise, float)
+    assert isinstance(usual.noise, float)
     assert fine.noise < usual.noise < 1.001 * fine.noise
     certificate = certify(fine, STRONG, bounds="composition", accuracy=2e-5)
     low, high = certificate.epsilon_interval(1e-5)

@@ -227,6 +227,13 @@ def random_batches(run: NoisySGD) -> Assumption:
             f"afresh each step and unseen; sums are divided by {run.batch_size} whatever the size "
             "of the batch",
         )
+    if run.sampling == "random_allocation":
+        return Assumption(
+            "sampling",
+            f"in each epoch each of the {run.n} records goes into one of {run.batches} batches, "
+            "chosen uniformly, independently of the other records and epochs, and unseen; sums are "
+            f"divided by {run.batch_size} whatever the size of the batch",
+        )
     return Assumption(
         "sampling",
         f"each batch is a uniform set of {run.batch_size} of the {run.n} records, drawn afresh "

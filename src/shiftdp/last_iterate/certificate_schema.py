@@ -88,9 +88,9 @@ _RUNS = (
     _object(
         {
             **_BATCHES,
-            "learning_rate": _POSITIVE,
-            "noise": _POSITIVE,
-            "sampling": {"enum": ["without_replacement", "poisson"]},
+            "learning_rate": _PER_STEP,
+            "noise": _PER_STEP,
+            "sampling": {"enum": ["without_replacement", "poisson", "random_allocation"]},
             "batch_cap": _either(_COUNT, _NULL),
         },
         "NoisySGD",

@@ -56,8 +56,9 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
     """
     given = dict(vars(run))
     if isinstance(run, NoisySGD):
-        given["steps"] = _LONGEST
-        if run.sampling == "poisson" and not geometry.bounded and run.batch_cap is None:
+        whole = run.batches if run.sampling == "random_allocation" else 1
+        given["steps"] = _LONGEST // whole * whole
+        if run.has_random_sizes and not geometry.bounded and run.batch_cap is None:
             given["batch_cap"] = run.n  # any smaller cap is passed some day
         finite = NoisySGD(**given)
         c = capped_steps(finite, geometry, finite.batch_cap).c

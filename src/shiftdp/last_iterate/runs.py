@@ -10,13 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
-import numpy as np
-
-from shiftdp._checks import choice, count, finite, magnitude, magnitudes
+from shiftdp._checks import choice, count, magnitude
 from shiftdp._errors import InvalidInput
-from shiftdp._rounding import GENEROUS
+from shiftdp.last_iterate.schedules.lengths import (
+    PerStep,
+    batches_of,
+    countable,
+    length,
+    no_epochs,
+    per_step,
+    steps_in,
+    whole_epochs,
+)
 
 __all__ = [
     "ExponentialMechanism",
@@ -32,16 +39,13 @@ __all__ = [
     "is_endless",
 ]
 
-PerStep = float | tuple[float, ...]
-"""One number for all steps, or one a step."""
-
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
-Sampling = Literal["without_replacement", "poisson"]
+Sampling = Literal["without_replacement", "poisson", "random_allocation"]
 
-_MOST = 2**53
+_OF_RANDOM_SIZE = ("poisson", "random_allocation")  # batches of these have no largest size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +71,13 @@ class NoisyGD:
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
     ) -> None:
-        t = _length("steps", steps)
+        t = length("steps", steps)
         _set(
             self,
-            n=_countable("n", n),
+            n=countable("n", n),
             steps=t,
-            learning_rate=_per_step("learning_rate", learning_rate, t),
-            noise=_per_step("noise", noise, t),
+            learning_rate=per_step("learning_rate", learning_rate, t),
+            noise=per_step("noise", noise, t),
         )
 
     @property
@@ -144,21 +148,21 @@ class NoisyCGD:
         order: Order = "fixed",
         last_batch: LastBatch = "own_size",
     ) -> None:
-        records = _countable("n", n)
+        records = countable("n", n)
         size = count("batch_size", batch_size, 1)
         if size > records:
             raise InvalidInput(
                 "batch_size", size, f"exceeds n={records}", f"give at most {records}"
             )
         kept = choice("last_batch", last_batch, get_args(LastBatch))
-        t = _steps(epochs, steps, _batches(records, size, kept))
+        t = steps_in(epochs, steps, batches_of(records, size, kept))
         _set(
             self,
             n=records,
             batch_size=size,
             steps=t,
-            learning_rate=_per_step("learning_rate", learning_rate, t),
-            noise=_per_step("noise", noise, t),
+            learning_rate=per_step("learning_rate", learning_rate, t),
+            noise=per_step("noise", noise, t),
             order=choice("order", order, get_args(Order)),
             last_batch=kept,
         )
@@ -166,7 +170,7 @@ class NoisyCGD:
     @property
     def batches(self) -> int:
         """l, the number of batches an epoch."""
-        return _batches(self.n, self.batch_size, self.last_batch)
+        return batches_of(self.n, self.batch_size, self.last_batch)
 
     @property
     def left_over(self) -> int:
@@ -192,38 +196,69 @@ class NoisyCGD:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisySGD:
-    """One step is X <- Proj(X - eta (batch gradient + Z)), Z ~ N(0, noise^2 I).
+    """One step is X <- Proj(X - eta (batch gradient + Z)), Z ~ N(0, noise^2 I); batches are random.
 
     Args:
         batch_size: b. `without_replacement`: each batch is a uniform set of b records, and its
             gradient the mean over them. `poisson`: each record is in the batch independently with
-            probability b/n, the gradient is the *sum* over the batch divided by the fixed b, and a
-            ridge is added outside of that sum.
-        steps: how many; infinite for a bound that holds for every number of them.
-        sampling: how batches are drawn, afresh and independently each step.
-        batch_cap: B, for `poisson`. What contraction proves is for batches of at most B records;
-            the probability of a larger one is added to delta. Chosen by `certify` if not given.
+            probability b/n. `random_allocation` ("balls and bins"): in each epoch of
+            l = ceil(n/b) steps, each record goes into one of the l batches, chosen uniformly and
+            independently of the others. Under the last two batches have random sizes: the gradient
+            is the *sum* over the batch divided by the fixed b, and a ridge is added outside of
+            that sum.
+        steps: how many; infinite for a bound that holds for every number of them. Whole epochs
+            under `random_allocation`, which may be given as `epochs` instead.
+        learning_rate: one number for all steps, or one a step.
+        noise: likewise.
+        sampling: how batches are drawn, afresh and independently each step (or each epoch), unseen.
+        batch_cap: B, where batches have random sizes. What contraction proves is for batches of at
+            most B records; the probability of a larger one is added to delta. Chosen by `certify`
+            if not given.
 
     >>> NoisySGD(n=1000, batch_size=10, steps=500, learning_rate=0.1, noise=1.0).participation
     0.01
+    >>> NoisySGD(
+    ...     n=1000,
+    ...     batch_size=300,
+    ...     epochs=5,
+    ...     learning_rate=0.1,
+    ...     noise=1.0,
+    ...     sampling="random_allocation",
+    ... ).steps
+    20
     """
 
     n: int
     batch_size: int
     steps: int
-    learning_rate: float
-    noise: float
+    learning_rate: PerStep
+    noise: PerStep
     sampling: Sampling = "without_replacement"
     batch_cap: int | None = None
 
-    def __post_init__(self) -> None:
-        n, b = _countable("n", self.n), _countable("batch_size", self.batch_size)
-        if b > n:
-            raise InvalidInput("batch_size", b, f"exceeds n={n}", f"give at most {n}")
-        sampling = choice("sampling", self.sampling, get_args(Sampling))
-        cap = self.batch_cap
+    def __init__(
+        self,
+        *,
+        n: int,
+        batch_size: int,
+        epochs: float | None = None,
+        steps: float | None = None,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+        sampling: Sampling = "without_replacement",
+        batch_cap: int | None = None,
+    ) -> None:
+        records, b = countable("n", n), countable("batch_size", batch_size)
+        if b > records:
+            raise InvalidInput("batch_size", b, f"exceeds n={records}", f"give at most {records}")
+        choice("sampling", sampling, get_args(Sampling))
+        if sampling == "random_allocation":
+            t = whole_epochs(epochs, steps, batches_of(records, b))
+        else:
+            t = length("steps", no_epochs(epochs, steps))
+        cap = batch_cap
         if cap is not None:
-            if sampling != "poisson":
+            if sampling not in _OF_RANDOM_SIZE:
                 raise InvalidInput(
                     "batch_cap",
                     cap,
@@ -231,22 +266,40 @@ class NoisySGD:
                     'leave it out, or give sampling="poisson"',
                 )
             cap = count("batch_cap", cap, 1)
-        fields = {
-            "n": n,
-            "batch_size": b,
-            "steps": _length("steps", self.steps),
-            "learning_rate": _one_number("learning_rate", self.learning_rate),
-            "noise": _one_number("noise", self.noise),
-            "sampling": sampling,
-            "batch_cap": cap,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        _set(
+            self,
+            n=records,
+            batch_size=b,
+            steps=t,
+            learning_rate=per_step("learning_rate", learning_rate, t),
+            noise=per_step("noise", noise, t),
+            sampling=sampling,
+            batch_cap=cap,
+        )
+
+    @property
+    def batches(self) -> int:
+        """l = ceil(n/b): how many steps an epoch of random allocation has."""
+        return batches_of(self.n, self.batch_size)
+
+    @property
+    def epochs(self) -> float:
+        """How often a record takes part: exactly under random allocation, else on average."""
+        if self.sampling == "random_allocation" and self.steps != math.inf:
+            return self.steps // self.batches
+        return self.steps * self.participation
 
     @property
     def participation(self) -> float:
-        """p = b/n: how likely a record is to take part in a step."""
+        """p: how likely a record is to take part in a step; b/n, or 1/l of random allocation."""
+        if self.sampling == "random_allocation":
+            return 1.0 / self.batches
         return self.batch_size / self.n
+
+    @property
+    def has_random_sizes(self) -> bool:
+        """Whether there is no largest batch, so that contraction needs a batch cap."""
+        return self.sampling in _OF_RANDOM_SIZE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +318,7 @@ class LangevinMC:
     def __init__(self, *, steps: float, learning_rate: float) -> None:
         _set(
             self,
-            steps=_length("steps", steps),
+            steps=length("steps", steps),
             learning_rate=magnitude("learning_rate", learning_rate),
         )
 
@@ -295,68 +348,3 @@ def is_endless(run: Run) -> bool:
 def _set(target: Any, **fields: object) -> None:
     for name, value in fields.items():
         object.__setattr__(target, name, value)
-
-
-def _batches(n: int, size: int, last_batch: str) -> int:
-    return n // size if last_batch == "drop" else -(-n // size)
-
-
-def _steps(epochs: float | None, steps: float | None, batches: int) -> int:
-    if (epochs is None) == (steps is None):
-        raise InvalidInput(
-            "epochs, steps", (epochs, steps), "are not one length", "give exactly one of the two"
-        )
-    if steps is not None:
-        return _length("steps", steps)
-    if np.ndim(cast(Any, epochs)) == 0 and epochs == math.inf:
-        return _length("epochs", epochs)
-    if isinstance(epochs, (int, np.integer)):
-        return _countable("epochs", count("epochs", epochs, 1) * batches)
-    t = finite("epochs", epochs, 0.0, open_low=True) * batches
-    if math.isinf(t) or abs(t - round(t)) > GENEROUS * t:
-        raise InvalidInput(
-            "epochs",
-            epochs,
-            f"is not a whole number of steps at {batches} batches an epoch",
-            f"give steps={max(1, round(t))} instead" if t < _MOST else "give fewer",
-        )
-    return _countable("epochs", round(t))
-
-
-def _length(name: str, value: object) -> int:
-    """A whole number >= 1, or infinity, which `certify` treats before it counts anything."""
-    if np.ndim(cast(Any, value)) == 0 and value == math.inf:
-        return cast(int, math.inf)
-    return _countable(name, value)
-
-
-def _countable(name: str, value: object) -> int:
-    """A whole number >= 1 that floats and 64-bit integers hold exactly."""
-    whole = count(name, value, 1)
-    if whole > _MOST:
-        raise InvalidInput(name, value, "is beyond counting", f"give at most {_MOST:g}")
-    return whole
-
-
-def _per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
-    # anything with entries but text and a NumPy scalar is meant as one number a step
-    if not isinstance(value, (list, tuple)) and np.ndim(cast(Any, value)) == 0:
-        return magnitude(name, value)
-    values = magnitudes(name, value)
-    if values.shape != (steps,):
-        raise InvalidInput(
-            name,
-            f"<{values.size} entries>",
-            f"does not have one entry a step ({steps})",
-            f"give a number, or {steps} of them",
-        )
-    return tuple(values.tolist())
-
-
-def _one_number(name: str, value: object) -> float:
-    """A positive number; Theorem B3 is for equal steps."""
-    if isinstance(value, (list, tuple)):
-        raise InvalidInput(
-            name, value, "has many entries, and random batches are for equal steps", "give one"
-        )
-    return magnitude(name, value)

@@ -93,6 +93,6 @@ def residual_error(outputs: int, *, solved: bool) -> float:
 
 def largest_batch(run: NoisyGD | NoisyCGD | NoisySGD) -> int:
     """How many records a batch can have. A Poisson batch may have all of them."""
-    if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.sampling == "poisson"):
+    if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.has_random_sizes):
         return run.n
     return run.batch_size

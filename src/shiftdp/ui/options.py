@@ -67,7 +67,7 @@ KINDS = {
         "NoisySGD",
         "random batches",
         ("n", "batch_size", "steps", "learning_rate", "noise"),
-        ("sampling", "batch_cap"),
+        ("epochs", "sampling", "batch_cap"),
     ),
     "langevin": Kind("LangevinMC", "Langevin Monte Carlo", ("steps", "learning_rate")),
     "exponential": Kind("ExponentialMechanism", "one draw from exp(-F)", ()),
@@ -89,7 +89,7 @@ _TYPES: dict[str, ParamType] = {
     "noise": NUMBERS,
     "order": Word(("fixed", "shuffled_once", "reshuffled")),
     "last_batch": Word(("own_size", "divide_by_b", "drop")),
-    "sampling": Word(("without_replacement", "poisson")),
+    "sampling": Word(("without_replacement", "poisson", "random_allocation")),
     "batch_cap": NUMBER,
     "strong_convexity": NUMBER,
     "smoothness": NUMBER,
@@ -101,15 +101,16 @@ _TYPES: dict[str, ParamType] = {
 MEANINGS = {
     "n": "how many records there are",
     "batch_size": "how many records a batch has (cgd, sgd)",
-    "epochs": "how often all records are used; inf is allowed (cgd)",
+    "epochs": "how often all records are used; inf is allowed (cgd; sgd with random_allocation)",
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
-    "learning_rate": "the step size; one number, or one a step (gd, cgd)",
+    "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd)",
     "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
     "order": "of the batches (cgd); fixed by default",
     "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "
     "batch size (divide_by_b), or it is not used (drop) (cgd); own_size by default",
     "sampling": "of the batches (sgd); without_replacement by default",
-    "batch_cap": "the largest batch that the proof covers (sgd, poisson); chosen by default",
+    "batch_cap": "the largest batch that the proof covers (sgd with poisson or random_allocation); "
+    "chosen by default",
     "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
     "smoothness": "M; inf where nothing is known",
     "sensitivity": "L, the largest distance between the two gradients that are compared",
@@ -210,6 +211,8 @@ def needed(kind: str, given: Sequence[str] = ()) -> tuple[str, ...]:
     needs = [*KINDS[kind].needs, *GEOMETRY.needs]
     if kind == "cgd" and "steps" in given:
         needs.remove("epochs")
+    if kind == "sgd" and "epochs" in given:
+        needs.remove("steps")
     if kind == "exponential":
         needs.remove("smoothness")
     return tuple(needs)

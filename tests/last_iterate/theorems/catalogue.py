@@ -30,6 +30,7 @@ RANDOM: dict[str, Any] = {
     "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
 }  # fmt: skip
 SGD, POISSON = NoisySGD(**RANDOM), NoisySGD(**RANDOM, sampling="poisson")
+ALLOCATED = NoisySGD(**RANDOM, sampling="random_allocation")
 
 RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
 BALL = Geometry(strong_convexity=0.0, smoothness=4.0, sensitivity=3.0, diameter=1.5)
@@ -44,6 +45,7 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Thm mgd (composition)": (CGD, RIDGE),
     "Thm sgd (composition)": (SGD, LOSSES),
     "Poisson (composition)": (POISSON, ALONE),
+    "Random allocation (composition)": (ALLOCATED, ALONE),
     "pure DP": (ExponentialMechanism(), SMALL),
     "Thm gd-sc": (GD, RIDGE),
     "Thm mgd-sc": (CGD, RIDGE),

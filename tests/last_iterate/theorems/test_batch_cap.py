@@ -30,3 +30,14 @@ def test_the_least_cap_is_chosen() -> None:
     cap = choose_cap(10_000, 0.01, 1000, 1e-8)
     assert cap_failure(10_000, 0.01, cap, 1000) <= 1e-8
     assert cap_failure(10_000, 0.01, cap - 1, 1000) > 1e-8
+
+
+def test_probabilities_of_steps_that_depend_on_each_other_are_added_up() -> None:
+    """Two records in two batches, at most one of them in each: it fails unless they part."""
+    one = tail_probability(2, 0.5, 2)
+    assert cap_failure(3, 0.5, 2, 2) == pytest.approx(1 - (1 - one) ** 2)
+    assert 0.5 <= cap_failure(3, 0.5, 2, 2, independent=False) <= 1.0
+    rare = cap_failure(10_000, 0.01, 175, 1000, independent=False)
+    assert cap_failure(10_000, 0.01, 175, 1000) <= rare
+    cap = choose_cap(10_000, 0.01, 1000, 1e-8, independent=False)
+    assert cap_failure(10_000, 0.01, cap, 1000, independent=False) <= 1e-8

@@ -50,7 +50,7 @@ class TestRun:
             ({"steps": 0}, "steps"),
             ({"steps": 1.5}, "steps"),
             ({"learning_rate": 0.0}, "learning_rate"),
-            ({"learning_rate": [0.1, 0.2]}, "equal steps"),
+            ({"learning_rate": [0.1, 0.2]}, "one entry a step"),
             ({"noise": -1.0}, "noise"),
             ({"noise": float("nan")}, "noise"),
             ({"sampling": "shuffled"}, "sampling"),
@@ -211,7 +211,7 @@ def test_groups_and_constants_are_checked() -> None:
     run = sdp.NoisySGD(**RUN)
     steps = steps_of(run, BALL)
     good = StochasticProof(4000, grouped_shifts(1.0, steps.diameter, 1000))
-    verify_constants(run, BALL, steps.p, steps.s)
+    verify_constants(run, BALL, steps.p, [(steps.s, run.steps)])
     verify_groups(run, BALL, good, 0.0)
     for proof in (
         StochasticProof(4000, ((good.groups[0][0] * (1 - 1e-9), 1000),)),
@@ -228,4 +228,4 @@ def test_groups_and_constants_are_checked() -> None:
         (steps.p, steps.s * 1.001),
     ):
         with pytest.raises(VerificationFailed):
-            verify_constants(run, BALL, p, s)
+            verify_constants(run, BALL, p, [(s, run.steps)])

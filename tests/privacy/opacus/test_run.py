@@ -194,6 +194,8 @@ def test_poisson_participation_is_never_understated(
     step = StepReading(0.1, 0.1, multiplier, 0.5, divisor)
     run, geometry = described(LOGISTIC, loader, [(step, 3)], intercept=True)
     assert isinstance(run, sdp.NoisySGD)
+    assert isinstance(run.noise, float)
+    assert isinstance(run.learning_rate, float)
     assert run.batch_size * batches >= n
     # the sum: its noise, its weight in the step, and the weight of the ridge
     assert run.noise * run.batch_size == pytest.approx(multiplier * 0.5)

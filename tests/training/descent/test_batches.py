@@ -11,6 +11,7 @@ from shiftdp.training import Seeded
 from shiftdp.training.descent.batches import (
     Batch,
     TrainingRun,
+    allocation,
     batches,
     bernoulli,
     permutation,
@@ -142,3 +143,34 @@ def test_random_batches_divide_by_the_nominal_size() -> None:
     assert len({len(rows(batch, 50)) for batch in found}) > 2
     fixed = NoisySGD(n=50, batch_size=5, steps=20, learning_rate=0.1, noise=1.0)
     assert {len(rows(batch, 50)) for batch in drawn(fixed)} == {5}
+
+
+def test_random_allocation_deals_every_record_into_one_batch_of_each_epoch() -> None:
+    run = NoisySGD(
+        n=50, batch_size=12, epochs=4, learning_rate=0.1, noise=1.0, sampling="random_allocation"
+    )
+    found = drawn(run)
+    assert len(found) == 20
+    assert {batch.divisor for batch in found} == {12}
+    epochs = [found[start : start + 5] for start in range(0, 20, 5)]
+    for epoch in epochs:
+        assert sorted(i for batch in epoch for i in rows(batch, 50)) == list(range(50))
+        assert all(rows(batch, 50) == sorted(rows(batch, 50)) for batch in epoch)
+    assert len({tuple(rows(epoch[0], 50)) for epoch in epochs}) == 4
+    assert len({len(rows(batch, 50)) for batch in found}) > 2
+
+
+def test_records_are_allocated_independently_and_evenly() -> None:
+    stream = Seeded(3).open("batches")
+    n, parts, epochs = 60, 3, 600
+    place = np.empty((epochs, n), dtype=int)
+    for epoch in range(epochs):
+        for j, part in enumerate(allocation(n, parts, stream)):
+            place[epoch, part] = j
+    share = np.stack([(place == j).mean() for j in range(parts)])
+    assert np.all(np.abs(share - 1 / 3) < 5 * np.sqrt(2 / 9 / (n * epochs)))
+    # of two records, as often together as by chance: that is what makes sizes random
+    together = (place[:, ::2] == place[:, 1::2]).mean()
+    assert abs(together - 1 / 3) < 5 * np.sqrt(2 / 9 / (n // 2 * epochs))
+    sizes = (place == 0).sum(axis=1)
+    assert 0.8 < sizes.var() / (n * 2 / 9) < 1.25

@@ -1,7 +1,10 @@
-"""Poisson sampling draws batches of any size: how likely one is too large for the contraction.
+"""Batches of random size: how likely one of them is too large for the contraction.
 
 The bad event is that at least B of the *other* n - 1 records are drawn in some step; it has the
-same probability in both runs, and is independent of everything about the record itself.
+same probability in both runs, and is independent of everything about the record itself. Each of
+them is in the batch of a step with probability p, independently of the others. Under Poisson
+sampling the steps are independent as well, under random allocation they are not: there the
+probabilities of the steps are added up.
 """
 
 from __future__ import annotations
@@ -57,18 +60,28 @@ def tail_probability(trials: int, p: float, at_least: int) -> float:
     return min(1.0, math.exp(log_first) * series * (1.0 + GENEROUS))
 
 
-def cap_failure(n: int, p: float, cap: int, steps: int) -> float:
-    """1 - (1 - P[Bin(n-1, p) >= B])^steps, rounded up."""
+def cap_failure(n: int, p: float, cap: int, steps: int, *, independent: bool = True) -> float:
+    """1 - (1 - P[Bin(n-1, p) >= B])^steps, rounded up; the sum over the steps if not independent.
+
+    >>> cap_failure(100, 0.1, 25, 4) < cap_failure(100, 0.1, 25, 4, independent=False)
+    True
+    """
     q = tail_probability(n - 1, p, cap)
     if q >= 1.0:
         return 1.0
+    if not independent:
+        return min(1.0, steps * q * (1.0 + AMPLE))
     return min(1.0, -math.expm1(steps * math.log1p(-q)) * (1.0 + AMPLE))
 
 
-def choose_cap(n: int, p: float, steps: int, failure: float) -> int:
+def choose_cap(n: int, p: float, steps: int, failure: float, *, independent: bool = True) -> int:
     """The least B whose failure is at most `failure`; n never fails.
 
     >>> choose_cap(10_000, 0.01, 1000, 1e-8)
     175
     """
-    return least_whole(lambda cap: cap_failure(n, p, cap, steps) <= failure, 0, n)
+
+    def rare(cap: int) -> bool:
+        return cap_failure(n, p, cap, steps, independent=independent) <= failure
+
+    return least_whole(rare, 0, n)

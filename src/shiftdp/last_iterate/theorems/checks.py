@@ -9,6 +9,7 @@ nothing is lost to rounding.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import zip_longest
@@ -28,6 +29,7 @@ from shiftdp.last_iterate.theorems.proofs import (
     Proofs,
     StochasticProof,
 )
+from shiftdp.last_iterate.theorems.sampled_shifts import require_equal_steps
 
 __all__ = [
     "FORMULA_SLACK",
@@ -133,18 +135,37 @@ def verify_shifts(
     return by_shifts
 
 
-def verify_constants(run: NoisySGD, geometry: Geometry, p: float, s: float) -> None:
-    """Raise unless p and s, with which a step is charged, are those of the run, rounded up.
+def verify_constants(
+    run: NoisySGD, geometry: Geometry, p: float, charged: Sequence[tuple[float, int]]
+) -> None:
+    """Raise unless p and s, with which steps are charged, are those of the run, rounded up.
 
-    They may not be less: a step may only be more private than what it is charged for.
+    They may not be less: a step may only be more private than what it is charged for. `charged` has
+    s, in units of the noise, and how many steps are charged with it. The steps with the least noise
+    must be charged most, the next ones with the next, and so on.
     """
-    each = _apart(run, geometry)
+    move = geometry.sensitivity
     if run.sampling == "poisson" and geometry.adjacency == "replace_one":
         # the norm of one gradient, of which the distance of two says nothing
         require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
-        each = Fraction(geometry.gradient_bound or 0.0) / (run.batch_size * Fraction(run.noise))
-    _require_not_less(p, Fraction(run.batch_size, run.n), "participation")
-    _require_not_less(s, each, "sensitivity")
+        move = geometry.gradient_bound or 0.0
+    _require_not_less(p, _participation(run), "participation")
+    require(sum(n for _, n in charged) == run.steps, "not each step is charged once")
+    equal = isinstance(run.noise, float)
+    noises = [] if isinstance(run.noise, float) else sorted(run.noise)
+    first = 0
+    for s, n in sorted(charged, reverse=True):
+        noise = run.noise if isinstance(run.noise, float) else noises[first]
+        exact = Fraction(move) / (run.batch_size * Fraction(noise))
+        _require_not_less(s, exact, "sensitivity", same=equal)
+        first += n
+
+
+def _participation(run: NoisySGD) -> Fraction:
+    """b/n, or one in l of random allocation."""
+    if run.sampling == "random_allocation":
+        return Fraction(1, -(-run.n // run.batch_size))
+    return Fraction(run.batch_size, run.n)
 
 
 def verify_groups(
@@ -168,7 +189,9 @@ def verify_groups(
     require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    require((run.sampling == "poisson") == (cap is not None), "Poisson sampling has a batch cap")
+    random_sizes = run.sampling in ("poisson", "random_allocation")
+    require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    require_equal_steps(run)
     c, apart = _lipschitz(run, geometry, cap), _apart(run, geometry)
     with localcontext(_DIGITS):
         slope = _decimal(c)
@@ -215,12 +238,14 @@ def verify_gap(
 
 def _apart(run: NoisySGD, geometry: Geometry) -> Fraction:
     """L / (b sigma): what the coupled runs separate by in a step, in units of its noise."""
-    return Fraction(geometry.sensitivity) / (run.batch_size * Fraction(run.noise))
+    _, noise = require_equal_steps(run)
+    return Fraction(geometry.sensitivity) / (run.batch_size * Fraction(noise))
 
 
 def _diameter(run: NoisySGD, geometry: Geometry) -> Fraction:
     """D / (eta sigma)."""
-    return Fraction(geometry.diameter) / (Fraction(run.learning_rate) * Fraction(run.noise))
+    rate, noise = require_equal_steps(run)
+    return Fraction(geometry.diameter) / (Fraction(rate) * Fraction(noise))
 
 
 def _meet(slope: Decimal, start: Decimal, groups: tuple[tuple[float, int], ...]) -> bool:
@@ -238,9 +263,9 @@ def _lipschitz(run: NoisySGD, geometry: Geometry, cap: int | None) -> Fraction:
     require(math.isfinite(geometry.smoothness), "the losses are not known to be smooth")
     m, M = Fraction(geometry.strong_convexity), Fraction(geometry.smoothness)
     if cap is not None:
-        require(m >= 0, "Poisson sampling is covered for convex losses only")
+        require(m >= 0, "batches of random size are covered for convex losses only")
         M = m + (M - m) * min(cap, run.n) / run.batch_size
-    eta = Fraction(run.learning_rate)
+    eta = Fraction(require_equal_steps(run)[0])
     slow, fast = abs(1 - eta * m), abs(1 - eta * M)
     if 1 < fast <= 1 + Fraction(1, 2**50):
         fast = Fraction(1)
@@ -266,6 +291,7 @@ def _series(slope: Decimal, power: Decimal, n: int) -> Decimal:
 def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
     """1 - (1 - P[Bin(n-1, p) >= B])^steps from above, within a part of 1e-3 or so.
 
+    Under random allocation the steps are not independent, and their probabilities are added up.
     The first terms of the tail are summed, each from the last by the ratio of binomials, which
     falls: a geometric series is above the rest. The first term is from above as well, by Robbins'
     bounds on factorials.
@@ -273,7 +299,7 @@ def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
     N, B = run.n - 1, cap
     if B > N:
         return Decimal(0)
-    p = _decimal(Fraction(run.batch_size, run.n))
+    p = _decimal(_participation(run))
     if p == 1 or N * p + 1 >= B:
         return Decimal(1)
     if B == N:
@@ -296,17 +322,19 @@ def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
     if tail >= 1:
         return Decimal(1)
     # in a product of so many factors next to 1 the digits of a tiny tail would be lost
-    return min(Decimal(1), tail * steps if tail * steps < _TINY else 1 - (1 - tail) ** steps)
+    added = run.sampling == "random_allocation" or tail * steps < _TINY
+    return min(Decimal(1), tail * steps if added else 1 - (1 - tail) ** steps)
 
 
 def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def _require_not_less(stated: float, least: Fraction, what: str) -> None:
+def _require_not_less(stated: float, least: Fraction, what: str, *, same: bool = True) -> None:
+    """`same`: nor much more, which it may be where different steps are charged alike."""
     require(math.isfinite(stated), f"the {what} is not finite")
     require(Fraction(stated) >= least, f"the {what} {stated!r} is less than that of the run")
     require(
-        Fraction(stated) <= least * (1 + _SAME) or stated <= NOT_ZERO,
+        not same or Fraction(stated) <= least * (1 + _SAME) or stated <= NOT_ZERO,
         f"the {what} {stated!r} is that of another run",
     )

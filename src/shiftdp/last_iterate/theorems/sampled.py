@@ -1,12 +1,12 @@
 """NoisySGD: composition and Theorem B3, with its free parameters.
 
-With p = b/n and s = L/(b sigma), for any tau and any shifts that `sampled_shifts` allows:
+With p = b/n and s_k = L/(b sigma_k), for any tau and any shifts that `sampled_shifts` allows:
 
-    [BSA24, Thm sgd]  C_p(G(s))^t
+    [BSA24, Thm sgd]  C_p(G(s_1)) (x) ... (x) C_p(G(s_t))
     [Theorem B3]      S_p(a_{tau+1}, s) (x) ... (x) S_p(a_t, s)
 
 Poisson sampling has other laws of a step (see `fdp.functions.poisson`) and needs a batch cap as
-soon as contraction is used.
+soon as contraction is used. Random allocation is composed epoch by epoch.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisySGD, Run, Sampling
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, Sampling
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap
 from shiftdp.last_iterate.theorems.checks import (
     require,
     verify_constants,
     verify_groups,
 )
+from shiftdp.last_iterate.theorems.descent import composition_mu
 from shiftdp.last_iterate.theorems.proofs import (
     Proofs,
     StochasticProof,
@@ -45,7 +46,10 @@ from shiftdp.last_iterate.theorems.sampled_search import (
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     UP,
     capped_steps,
+    charged_steps,
+    participation_up,
     refuse_adjacency,
+    require_equal_steps,
     starts_from_diameter,
     steps_of,
 )
@@ -103,13 +107,13 @@ class OnSampled(Theorem):
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
         run, found = cast(NoisySGD, run), list[Assumption]()
-        poisson = run.sampling == "poisson"
+        summing = run.has_random_sizes
         if self.contracts:
-            summed = given.summed_losses(geometry, "the sampled sum") if poisson else None
+            summed = given.summed_losses(geometry, "the sampled sum") if summing else None
             found.append(summed or given.smooth_losses(geometry))
             if geometry.bounded and self.projects:
                 found.append(given.constraint(geometry))
-        moved = given.record_norm if poisson else given.sensitivity
+        moved = given.record_norm if summing else given.sensitivity
         found += [moved(geometry), given.adjacency(geometry), given.random_batches(run)]
         caps = [proof.cap for proof in proofs if isinstance(proof, StochasticProof)]
         found += [given.batch_cap(cap) for cap in caps if cap is not None]
@@ -121,8 +125,7 @@ class OnSampled(Theorem):
         require(len(proofs) <= 1, "one proof is enough")
         require(len(parameters(proofs)) == len(proofs), "the proof is of another kind")
         self.require(run, geometry)
-        steps = steps_of(run, geometry)
-        verify_constants(run, geometry, steps.p, steps.s)
+        verify_constants(run, geometry, participation_up(run), charged_steps(run, geometry))
         base, failure = f.split_failure()
         proof = parameters(proofs)[0] if proofs else None
         self.check_proof(run, geometry, proof, failure, claim.endless)
@@ -142,8 +145,8 @@ class _Composed(OnSampled):
     contracts = False
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        f, steps = self.rebuild(run, geometry, (), ROUGH), steps_of(run, geometry)
-        return None, composed_guess(f, run, geometry, steps, delta)
+        f = self.rebuild(run, geometry, (), ROUGH)
+        return None, composed_guess(f, run, geometry, charged_steps(run, geometry), delta)
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
@@ -152,7 +155,7 @@ class _Composed(OnSampled):
 
 
 class _Sgd(_Composed):
-    """C_p(G(s))^t."""
+    """C_p(G(s_1)) (x) ... (x) C_p(G(s_t))."""
 
     name = "Thm sgd (composition)"
     citation = "[BSA24, Thm sgd]"
@@ -160,8 +163,8 @@ class _Sgd(_Composed):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        steps = steps_of(run, geometry)
-        return product([(subsampled(steps.p, steps.s), steps.steps)], accuracy)
+        p = participation_up(run)
+        return product([(subsampled(p, s), n) for s, n in charged_steps(run, geometry)], accuracy)
 
 
 class _Poisson(_Composed):
@@ -174,7 +177,29 @@ class _Poisson(_Composed):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return poisson_steps(run, geometry, ((0.0, run.steps),), accuracy)
+        laws = [(0.0, s, n) for s, n in charged_steps(run, geometry)]
+        return poisson_steps(participation_up(run), geometry, laws, accuracy)
+
+
+class _RandomAllocation(_Composed):
+    """G(sqrt(sum over epochs of the largest s_k^2)): one visit an epoch, its place revealed.
+
+    To one record that is as if batches of fixed size were reshuffled each epoch.
+    """
+
+    name = "Random allocation (composition)"
+    citation = "Random allocation"
+    sampling = "random_allocation"
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        return None, self.rebuild(run, geometry, (), ROUGH).epsilon(delta)
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        shape = {**vars(run), "order": "reshuffled", "last_batch": "divide_by_b"}
+        del shape["sampling"], shape["batch_cap"]
+        return GaussianTradeoff(composition_mu(NoisyCGD(**shape), geometry))
 
 
 def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
@@ -200,6 +225,7 @@ class _Led(OnSampled):
         super().require(run, geometry)
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
+        require_equal_steps(run)
         if run.steps < 2:
             raise UnmetHypothesis(
                 "steps", run.steps, "leaves nothing to look back on", "use composition"
@@ -266,19 +292,23 @@ class _TheoremB3Poisson(_Led):
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
         (proof,) = parameters(proofs)
-        f = poisson_steps(run, geometry, proof.groups, accuracy)
+        steps = steps_of(run, geometry)
+        laws = [(a, steps.s, n) for a, n in proof.groups]
+        f = poisson_steps(steps.p, geometry, laws, accuracy)
         failure = beyond_cap(run, geometry, proof)
         return WithFailure(f, failure) if failure > 0.0 else f
 
 
 def poisson_steps(
-    run: NoisySGD, geometry: Geometry, groups: Sequence[tuple[float, int]], accuracy: float
+    p: float, geometry: Geometry, laws: Sequence[tuple[float, float, int]], accuracy: float
 ) -> TradeoffFunction:
-    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts."""
-    steps = steps_of(run, geometry)
+    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts.
+
+    `laws`: shift and sensitivity, in units of the noise, and the number of such steps.
+    """
     if geometry.adjacency == "replace_one":
-        return product([(PoissonReplaceOne(steps.p, a, steps.s), n) for a, n in groups], accuracy)
-    there = product([(PoissonZeroOut(steps.p, a, steps.s), n) for a, n in groups], accuracy)
+        return product([(PoissonReplaceOne(p, a, s), n) for a, s, n in laws], accuracy)
+    there = product([(PoissonZeroOut(p, a, s), n) for a, s, n in laws], accuracy)
     return there.worse_direction()
 
 
@@ -326,5 +356,5 @@ def limit_reached(run: Any, geometry: Geometry, proof: StochasticProof, steps: i
     return (cap is None or cap >= run.n) and faded(each.c, steps)
 
 
-SAMPLED_COMPOSITION = (_Sgd(), _Poisson())
+SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation())
 SAMPLED_SHIFTED = (_TheoremB3(), _TheoremB3Poisson())

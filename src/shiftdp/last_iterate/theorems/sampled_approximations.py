@@ -19,7 +19,12 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, other_split, require_paper
-from shiftdp.last_iterate.theorems.sampled_shifts import UP, StochasticSteps, steps_of
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    UP,
+    StochasticSteps,
+    require_equal_steps,
+    steps_of,
+)
 
 __all__ = ["Approximation", "sgd_proj_approx", "sgd_sc_approx", "sgd_sc_gen"]
 
@@ -48,7 +53,7 @@ def sgd_sc_gen(
     """
     steps = _strongly_convex(run, geometry)
     beta = number_in("split", split, 1.0, open_low=True, open_high=True)
-    unit = run.learning_rate * run.noise
+    unit = math.prod(require_equal_steps(run))
     count = run.steps - 1
     shifts = array_in("a", a, 0.0, open_high=True).tolist() if count else []
     if len(shifts) != count:

@@ -41,6 +41,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     StochasticSteps,
     longest,
     refuse_adjacency,
+    require_equal_steps,
     steps_of,
 )
 
@@ -230,8 +231,9 @@ def require_paper(run: NoisySGD, geometry: Geometry) -> None:
             "sampling",
             run.sampling,
             "is not what the paper's theorems are about",
-            "use Theorem B3, which has a form for it",
+            "ask for bounds='best', whose theorems have a form for it",
         )
+    require_equal_steps(run)
     given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     given.require_convex(geometry)

@@ -35,6 +35,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     grouped_shifts,
     last_shift,
     longest,
+    participation_up,
     start_distance,
 )
 
@@ -70,11 +71,11 @@ class _Costs:
         return np.asarray(np.add.reduceat(each, starts, axis=0))
 
 
-def _costs(run: NoisySGD, geometry: Geometry, steps: StochasticSteps) -> _Costs:
+def _pair(run: NoisySGD, geometry: Geometry) -> Pair:
+    """Which law a step has."""
     if run.sampling == "without_replacement":
-        return _Costs("symmetric", steps.p, steps.s)
-    pair: Pair = "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
-    return _Costs(pair, steps.p, steps.s)
+        return "symmetric"
+    return "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
 
 
 def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
@@ -108,13 +109,20 @@ def accuracy_for(guess: float) -> float:
 
 
 def composed_guess(
-    f: TradeoffFunction, run: NoisySGD, geometry: Geometry, steps: StochasticSteps, delta: float
+    f: TradeoffFunction,
+    run: NoisySGD,
+    geometry: Geometry,
+    charged: Sequence[tuple[float, int]],
+    delta: float,
 ) -> float:
-    """An estimate of epsilon of all steps composed; f is that composition."""
-    guess = _contour(f, delta) if steps.s else 0.0
-    if guess is None:
-        guess = _guess(_costs(run, geometry, steps), [(0.0, run.steps)], delta)
-    return guess
+    """An estimate of epsilon of all steps composed; f is that composition, `charged` its steps."""
+    guess = _contour(f, delta) if charged[-1][0] else 0.0
+    if guess is not None:
+        return guess
+    if len(charged) > 1:
+        return f.epsilon(delta)
+    ((s, count),) = charged
+    return _guess(_Costs(_pair(run, geometry), participation_up(run), s), [(0.0, count)], delta)
 
 
 def best_split(
@@ -185,7 +193,7 @@ def best_groups(
             f"is infinite and the contraction {steps.c:g} is not below 1, so nothing is forgotten",
             "add a ridge, or project onto a bounded set",
         )
-    costs = _costs(run, geometry, steps)
+    costs = _Costs(_pair(run, geometry), steps.p, steps.s)
 
     most = max(1, min(run.steps - 1, longest(steps)))
 

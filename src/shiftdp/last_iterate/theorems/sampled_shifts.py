@@ -19,27 +19,37 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
+from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS, LARGEST_EXPONENT, ULP
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.schedules.distinct import few_distinct
 
 __all__ = [
     "MOST_GROUPS",
     "UP",
+    "StepArrays",
     "StochasticSteps",
+    "capped_smoothness",
     "capped_steps",
+    "charged_steps",
     "grouped_shifts",
     "last_shift",
     "longest",
+    "participation_up",
     "record_move",
     "refuse_adjacency",
+    "require_equal_steps",
     "start_distance",
     "starts_from_diameter",
+    "step_arrays",
     "steps_of",
 ]
 
-UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
+UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
@@ -61,35 +71,122 @@ class StochasticSteps:
     steps: int
 
 
+@dataclass(frozen=True)
+class StepArrays:
+    """A run with random batches step by step, in units of the iterate and rounded to the safe side.
+
+    Of equal steps c, s, apart and sd are numbers; else they are arrays in time order, one entry a
+    step. p is the same at each step of every sampling.
+
+    Args:
+        p: participation: the probability that the record takes part (rounded up).
+        c: the Lipschitz constant of the step (up).
+        s: how far the record moves the iterate when it takes part, against when it does not (up).
+        apart: how far coupled runs, of equal batches and noise, separate in the step (up).
+        sd: the deviation of the noise on the iterate (down).
+        diameter: of the constraint set.
+        steps: t.
+    """
+
+    p: float
+    c: float | Array
+    s: float | Array
+    apart: float | Array
+    sd: float | Array
+    diameter: float
+    steps: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether all steps are alike, so that numbers take the place of arrays."""
+        return isinstance(self.sd, float)
+
+
+def step_arrays(run: NoisySGD, geometry: Geometry, cap: int | None = None) -> StepArrays:
+    """The steps of a run, in batches of at most `cap` records where their size is random.
+
+    >>> run = NoisySGD(n=100, batch_size=10, steps=3, learning_rate=0.5, noise=[1.0, 1.0, 2.0])
+    >>> steps = step_arrays(run, Geometry(strong_convexity=1, smoothness=1, sensitivity=4))
+    >>> [round(float(x), 6) for x in (*steps.c, *steps.s, *steps.sd)]
+    [0.5, 0.5, 0.5, 0.2, 0.2, 0.2, 0.5, 0.5, 1.0]
+    """
+    m, M, b = geometry.strong_convexity, capped_smoothness(run, geometry, cap), run.batch_size
+    L, moved = geometry.sensitivity, record_move(run, geometry)
+    p, D, eta = participation_up(run), geometry.diameter, run.learning_rate
+    if isinstance(eta, float) and isinstance(run.noise, float):
+        c = contraction_of(m, M, eta)
+        s, apart, sd = eta * moved / b * UP, eta * L / b * UP, eta * run.noise * DOWN
+        return StepArrays(p, c, s, apart, sd, D, run.steps)
+    rates = np.full(run.steps, eta) if isinstance(eta, float) else np.array(eta)
+    distinct, where = np.unique(rates, return_inverse=True)
+    slopes = np.array([contraction_of(m, M, float(rate)) for rate in distinct])[where]
+    noise = rates * np.asarray(run.noise) * DOWN
+    return StepArrays(p, slopes, rates * moved / b * UP, rates * L / b * UP, noise, D, run.steps)
+
+
+def charged_steps(run: NoisySGD, geometry: Geometry) -> tuple[tuple[float, int], ...]:
+    """What the record moves a step by, in units of its noise and rounded up, and in how many steps.
+
+    The learning rate does not matter here. Very many different steps are charged as a few.
+
+    >>> run = NoisySGD(n=100, batch_size=10, steps=3, learning_rate=0.5, noise=[1.0, 1.0, 2.0])
+    >>> steps = charged_steps(run, Geometry(strong_convexity=1, smoothness=1, sensitivity=4))
+    >>> [(round(s, 6), n) for s, n in steps]
+    [(0.2, 1), (0.4, 2)]
+    """
+    unit, b = record_move(run, geometry), run.batch_size
+    if isinstance(run.noise, float):
+        return ((unit / (b * run.noise) * UP, run.steps),)
+    return few_distinct(unit / (b * np.array(run.noise)) * UP)
+
+
+def require_equal_steps(run: NoisySGD) -> tuple[float, float]:
+    """The learning rate and the noise of a theorem for equal steps."""
+    for name, value in (("learning_rate", run.learning_rate), ("noise", run.noise)):
+        if not isinstance(value, float):
+            raise UnmetHypothesis(
+                name,
+                f"<{len(value)} entries>",
+                "changes from step to step, and this theorem is for equal steps",
+                "give one number for all steps, or use composition, which holds for any schedule",
+            )
+    return float(run.learning_rate), float(run.noise)  # type: ignore[arg-type]
+
+
 def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None) -> StochasticSteps:
     """The constants of B3, rounded up; `smoothness` is that of the largest batch, if not M."""
-    unit = geometry.sensitivity / (run.batch_size * run.noise) * UP
+    rate, noise = require_equal_steps(run)
     M = geometry.smoothness if smoothness is None else smoothness
     return StochasticSteps(
         p=participation_up(run),
-        c=contraction_of(geometry.strong_convexity, M, run.learning_rate),
-        s=record_move(run, geometry) / (run.batch_size * run.noise) * UP,
-        apart=unit,
-        diameter=geometry.diameter / (run.learning_rate * run.noise) * UP,
+        c=contraction_of(geometry.strong_convexity, M, rate),
+        s=record_move(run, geometry) / (run.batch_size * noise) * UP,
+        apart=geometry.sensitivity / (run.batch_size * noise) * UP,
+        diameter=geometry.diameter / (rate * noise) * UP,
         steps=run.steps,
     )
 
 
 def capped_steps(run: NoisySGD, geometry: Geometry, cap: int | None) -> StochasticSteps:
-    """The steps with at most B records: smoothness m + B M_l / b, rounded up; M without a cap."""
+    """The steps with at most B records."""
+    return steps_of(run, geometry, capped_smoothness(run, geometry, cap))
+
+
+def capped_smoothness(run: NoisySGD, geometry: Geometry, cap: int | None) -> float:
+    """Of the gradient of a batch of B records: m + B M_l / b, rounded up; M without a cap."""
     if cap is None:
-        return steps_of(run, geometry)
+        return geometry.smoothness
     m = geometry.strong_convexity
     own = (geometry.smoothness - m) * UP
-    return steps_of(run, geometry, m + min(cap, run.n) / run.batch_size * own * UP)
+    return m + min(cap, run.n) / run.batch_size * own * UP
 
 
 def record_move(run: NoisySGD, geometry: Geometry) -> float:
     """How far a record that takes part moves the sum of gradients, against when it does not.
 
     Without replacement another record is there instead, so it is the distance L of two gradients.
-    Under Poisson sampling nothing is, and it is the norm of one gradient, which L does not bound:
-    gradients v and v + u have distance |u|, however long v is.
+    Under Poisson sampling and random allocation nothing is, and it is the norm of one gradient,
+    which L does not bound: gradients v and v + u have distance |u|, however long v is.
     """
     if run.sampling == "without_replacement":
         return geometry.sensitivity
@@ -110,8 +207,18 @@ def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
     """Pairs of a sampling and an adjacency for which the sensitivity says too little.
 
     Without replacement, another record takes the place of the one that is zeroed out. Poisson
-    sampling needs the norm of one gradient.
+    sampling needs the norm of one gradient. Under random allocation the theorems are
+    about a record and nothing: of two versions of it, hidden in different batches of an epoch, none
+    speaks.
     """
+    if run.sampling == "random_allocation" and geometry.adjacency == "replace_one":
+        raise UnmetHypothesis(
+            "adjacency",
+            geometry.adjacency,
+            "does not fit random allocation, whose theorems compare a record with nothing",
+            "give adjacency='zero_out' with the largest norm of one gradient as sensitivity, or "
+            "sampling='poisson' or 'without_replacement'",
+        )
     record_move(run, geometry)
     if run.sampling == "without_replacement" and geometry.adjacency == "zero_out":
         raise UnmetHypothesis(
@@ -124,9 +231,12 @@ def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
 
 
 def participation_up(run: NoisySGD) -> float:
-    """b/n, not below it."""
-    p = run.batch_size / run.n
-    if run.batch_size == run.n or p.as_integer_ratio() == _lowest(run.batch_size, run.n):
+    """b/n, or 1/l, not below it."""
+    drawn, out_of = run.batch_size, run.n
+    if run.sampling == "random_allocation":
+        drawn, out_of = 1, run.batches
+    p = drawn / out_of
+    if drawn == out_of or p.as_integer_ratio() == _lowest(drawn, out_of):
         return p
     return min(1.0, p * (1.0 + ULP))
 

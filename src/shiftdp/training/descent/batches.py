@@ -20,6 +20,7 @@ from shiftdp.training.descent.records import Indices
 __all__ = [
     "Batch",
     "TrainingRun",
+    "allocation",
     "batches",
     "bernoulli",
     "is_repeated",
@@ -85,6 +86,10 @@ def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
 
 def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:
     n, b = run.n, run.batch_size
+    if run.sampling == "random_allocation":
+        for _ in range(run.steps // run.batches):
+            yield from (Batch(rows, b) for rows in allocation(n, run.batches, stream))
+        return
     for _ in range(run.steps):
         rows = subset(n, b, stream) if run.sampling != "poisson" else bernoulli(n, b, stream)
         yield Batch(rows, b)
@@ -129,6 +134,13 @@ def bernoulli(n: int, b: int, stream: Stream) -> Places:
     ties = np.flatnonzero(first == lead)
     inside[ties] = (_words(ties.size, stream) >> np.uint64(8)) < np.uint64(rest)
     return np.flatnonzero(inside)
+
+
+def allocation(n: int, parts: int, stream: Stream) -> list[Places]:
+    """Each of n records independently in one of so many parts, all equally likely; each sorted."""
+    part = _integers(parts, n, stream)
+    order = np.argsort(part, kind="stable")
+    return np.split(order, np.searchsorted(part[order], np.arange(1, parts)))
 
 
 def _integers(n: int, size: int, stream: Stream) -> Places:

@@ -1,0 +1,1 @@
+"""Numbers that a run has one of a step: how they are given, and how they are made."""

@@ -1,0 +1,162 @@
+"""Random batches in steps that differ, and random allocation: composition, its check, its JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shiftdp as sdp
+from shiftdp import UnmetHypothesis, VerificationFailed
+from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems.checks import verify_constants
+from shiftdp.last_iterate.theorems.sampled import product, subsampled
+from shiftdp.last_iterate.theorems.sampled_shifts import charged_steps, participation_up
+
+ALONE = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
+PAIR = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, gradient_bound=2.5)
+SHAPE: dict[str, Any] = {"n": 60, "batch_size": 20, "learning_rate": 0.1}
+CASES = [("without_replacement", PAIR), ("poisson", PAIR), ("poisson", ALONE)]
+
+
+def two_levels(sampling: Any, steps: int = 12) -> sdp.NoisySGD:
+    noise = [2.0] * (steps // 2) + [1.0] * (steps - steps // 2)
+    return sdp.NoisySGD(**SHAPE, steps=steps, noise=noise, sampling=sampling)
+
+
+@pytest.mark.parametrize(("sampling", "geometry"), CASES)
+def test_equal_steps_one_by_one_are_equal_steps(sampling: Any, geometry: sdp.Geometry) -> None:
+    once = sdp.NoisySGD(**SHAPE, steps=12, noise=1.0, sampling=sampling)
+    each = sdp.NoisySGD(**{**SHAPE, "learning_rate": [0.1] * 12}, steps=12, noise=[1.0] * 12,
+                        sampling=sampling)  # fmt: skip
+    whole = sdp.certify(once, geometry, bounds="composition")
+    listed = sdp.certify(each, geometry, bounds="composition")
+    assert listed.f == whole.f
+
+
+@pytest.mark.parametrize(("sampling", "geometry"), CASES)
+def test_more_noise_in_some_steps_leaks_less(sampling: Any, geometry: sdp.Geometry) -> None:
+    def epsilon(noise: Any) -> float:
+        run = sdp.NoisySGD(**SHAPE, steps=12, noise=noise, sampling=sampling)
+        return sdp.certify(run, geometry).epsilon(1e-5)
+
+    assert epsilon(2.0) < epsilon([2.0] * 6 + [1.0] * 6) < epsilon([1.0] * 7 + [1.5] * 5)
+    # where the noise is does not matter to composition
+    assert epsilon([2.0] * 6 + [1.0] * 6) == epsilon([2.0, 1.0] * 6)
+
+
+def test_two_different_steps_against_the_exact_law() -> None:
+    """Poisson, zero_out: the hockey-stick divergence of two steps, by quadrature on a plane."""
+    run = sdp.NoisySGD(n=60, batch_size=20, steps=2, learning_rate=0.1, noise=[0.25, 0.5],
+                       sampling="poisson")  # fmt: skip
+    p, shifts = 1 / 3, (1.0, 0.5)
+    grid = np.arange(-9.0, 10.5, 0.01)
+
+    def density(x: np.ndarray, centre: float) -> np.ndarray:
+        return np.exp(-0.5 * (x - centre) ** 2) / math.sqrt(2 * math.pi)
+
+    there = [(1 - p) * density(grid, 0.0) + p * density(grid, s) for s in shifts]
+    P, Q = np.outer(*there), np.outer(density(grid, 0.0), density(grid, 0.0))
+    certificate = sdp.certify(run, ALONE, bounds="composition", accuracy=1e-5)
+    for epsilon in (0.1, 0.5, 1.0):
+        worse = max(
+            float(np.maximum(A - math.exp(epsilon) * B, 0.0).sum()) for A, B in ((P, Q), (Q, P))
+        )
+        assert certificate.delta(epsilon) == pytest.approx(worse * 1e-4, rel=1e-3)
+
+
+def test_very_many_different_steps_are_charged_as_a_few() -> None:
+    noise = np.geomspace(1.0, 4.0, 2000)
+    run = sdp.NoisySGD(n=2000, batch_size=20, steps=2000, learning_rate=0.1, noise=noise.tolist())
+    charged = charged_steps(run, PAIR)
+    assert len(charged) == 64
+    verify_constants(run, PAIR, participation_up(run), charged)
+    found = product([(subsampled(0.01, s), n) for s, n in charged], 1e-3).epsilon(1e-5)
+    # from below: the same steps, rounded down to twenty levels
+    exact = np.sort(5.0 / (20 * noise)).reshape(20, 100)
+    below = product([(subsampled(0.01, float(row[0])), 100) for row in exact], 1e-3)
+    assert below.epsilon(1e-5) < found < 1.06 * below.epsilon(1e-5)
+
+
+def test_steps_may_not_be_charged_less_than_they_cost() -> None:
+    run = two_levels("without_replacement")
+    p, charged = participation_up(run), charged_steps(run, PAIR)
+    (small, m), (large, n) = charged
+    verify_constants(run, PAIR, p, charged)
+    verify_constants(run, PAIR, p, [(large, n + m)])
+    for forged in (
+        [(small, m + n)],
+        [(small, m + 1), (large, n - 1)],
+        [(small, m - 1), (large, n)],
+        [(small * (1 - 1e-12), m), (large, n)],
+        [(small, m), (large * (1 - 1e-12), n)],
+        [(small, m), (math.inf, n)],
+    ):
+        with pytest.raises(VerificationFailed):
+            verify_constants(run, PAIR, p, forged)
+
+
+@pytest.mark.parametrize(("sampling", "geometry"), [*CASES, ("random_allocation", ALONE)])
+def test_certificates_of_schedules_are_kept_and_checked(
+    sampling: Any, geometry: sdp.Geometry
+) -> None:
+    certificate = sdp.certify(two_levels(sampling), geometry)
+    certificate.verify()
+    back = Certificate.from_json(certificate.to_json())
+    assert back == certificate
+    back.verify()
+    noise = [2.0] * 5 + [1.0] * 7
+    other = sdp.NoisySGD(**{**vars(certificate.run), "noise": noise})
+    with pytest.raises(VerificationFailed):
+        replace(certificate, run=other).verify()
+
+
+@pytest.mark.parametrize(("sampling", "geometry"), CASES)
+def test_the_theorems_of_the_paper_are_for_equal_steps(
+    sampling: Any, geometry: sdp.Geometry
+) -> None:
+    refused = dict(evaluate(two_levels(sampling), geometry, "paper").refused)
+    assert set(refused) == {"Thm sgd-sc", "Thm sgd-proj"}
+    assert all(isinstance(reason, UnmetHypothesis) for reason in refused.values())
+    if sampling == "without_replacement":
+        assert refused["Thm sgd-sc"].name == "noise"
+        assert "give one number for all steps" in refused["Thm sgd-sc"].remedy
+
+
+class TestRandomAllocation:
+    """One visit an epoch: s sqrt(E), and with unequal steps the worst of each epoch."""
+
+    def run(self, noise: Any, epochs: int = 4) -> sdp.NoisySGD:
+        return sdp.NoisySGD(**SHAPE, epochs=epochs, noise=noise, sampling="random_allocation")
+
+    def test_one_visit_an_epoch_is_charged(self) -> None:
+        certificate = sdp.certify(self.run(0.5), ALONE, bounds="composition")
+        assert certificate.bound == "Random allocation (composition)"
+        assert certificate.mu is not None
+        assert certificate.mu == pytest.approx(5 / 20 / 0.5 * 2, rel=1e-12)
+        assert certificate.mu >= 1.0
+
+    def test_the_least_noise_of_an_epoch_counts(self) -> None:
+        noise = [1.0, 0.5, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 0.25, 4.0, 4.0, 4.0]
+        certificate = sdp.certify(self.run(noise), ALONE, bounds="composition")
+        worst = [0.5, 2.0, 0.25, 4.0]
+        assert certificate.mu == pytest.approx(math.hypot(*(0.25 / x for x in worst)), rel=1e-12)
+
+    def test_full_batches_are_gradient_descent(self) -> None:
+        run = sdp.NoisySGD(n=20, batch_size=20, epochs=5, learning_rate=0.1, noise=1.0,
+                           sampling="random_allocation")  # fmt: skip
+        full = sdp.NoisyGD(n=20, steps=5, learning_rate=0.1, noise=1.0)
+        assert sdp.certify(run, ALONE).mu == sdp.certify(full, ALONE).mu
+
+    def test_replace_one_is_refused(self) -> None:
+        with pytest.raises(UnmetHypothesis, match="adjacency='zero_out'"):
+            sdp.certify(self.run(0.5), PAIR)
+
+    def test_the_assumption_says_what_is_drawn(self) -> None:
+        words = str(sdp.certify(self.run(0.5), ALONE))
+        assert "each of the 60 records goes into one of 3 batches" in words
+        assert "sums are divided by 20" in words
