@@ -120,16 +120,24 @@ def magnitude(
     raise OutOfRange(name, value, "lies outside its range", remedy)
 
 
-def magnitudes(name: str, values: ArrayLike) -> Array:
-    """The same for an array of positive numbers."""
+def magnitudes(name: str, values: ArrayLike, *, zero: bool = False) -> Array:
+    """The same for an array of positive numbers, where allowed with zeros.
+
+    >>> magnitudes("noise", [0.0, 0.5], zero=True)
+    array([0. , 0.5])
+    """
+    remedy = f"give {'0 or ' if zero else ''}numbers in [{LEAST:g}, {GREATEST:g}]"
+    problem = "lies outside its range"
     try:
-        return array_in(name, values, LEAST, GREATEST)
+        array = array_in(name, values, 0.0 if zero else LEAST, GREATEST)
     except InvalidInput as outside:
         if isinstance(outside.value, float) and not math.isnan(outside.value):
-            raise OutOfRange(
-                name, outside.value, "lies outside its range", outside.remedy
-            ) from None
+            raise OutOfRange(name, outside.value, problem, remedy) from None
         raise
+    between = (array > 0.0) & (array < LEAST)
+    if np.any(between):
+        raise OutOfRange(name, float(array[between][0]), problem, remedy)
+    return array
 
 
 def probability(name: str, value: Any, *, open_low: bool = False) -> float:

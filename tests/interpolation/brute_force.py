@@ -128,7 +128,7 @@ def exact_mu(schedule: Schedule) -> float:
     From its start on, the distance z is 0 at some steps and positive between them. Between two
     zeros nothing constrains the shifts but their sum, so the cheapest ones are known (Cauchy-
     Schwarz), and they count if they keep z positive on the way. What remains is the cheapest way
-    from zero to zero up to the last step.
+    from zero to zero up to the last step. Infinite where some visit has no noise after it.
     """
     c, s, sd = ([Fraction(x) for x in a.tolist()] for a in schedule.window(0, schedule.steps))
     t, free = len(c), Fraction(0)
@@ -140,7 +140,8 @@ def exact_mu(schedule: Schedule) -> float:
         start = free if math.isinf(schedule.diameter) else min(Fraction(schedule.diameter), free)
         squares.append(_cheapest_way(c, s, sd, ways, k, start))
         free = c[k] * free + s[k]
-    return math.sqrt(min(square for square in squares if square is not None))
+    finite = [square for square in squares if square is not None]
+    return math.sqrt(min(finite)) if finite else math.inf
 
 
 def _cheapest_way(
@@ -159,7 +160,10 @@ def _cheapest_way(
             w.append(w[-1] * c[j])
         w.reverse()
         reach = w[0] * c[k] * start + sum(x * s[k + i] for i, x in enumerate(w))
-        rate = reach / sum((x * sd[k + i]) ** 2 for i, x in enumerate(w))
+        spread = sum((x * sd[k + i]) ** 2 for i, x in enumerate(w))
+        if not spread and reach:
+            continue  # no noise to hide it in
+        rate = reach / spread if spread else Fraction(0)
         z, positive = start, True
         for i, x in enumerate(w):
             z = c[k + i] * z + s[k + i] - rate * x * sd[k + i] ** 2

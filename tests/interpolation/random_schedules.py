@@ -21,3 +21,10 @@ def random_schedule(rng: np.random.Generator, steps: int, c_max: float = 1.5) ->
     sd = rng.uniform(0.2, 2.0, steps)
     D = math.inf if rng.random() < 0.4 else float(rng.uniform(0.05, 5.0))
     return Schedule(c, s, sd, D)
+
+
+def with_silent_steps(rng: np.random.Generator, schedule: Schedule) -> Schedule:
+    """The schedule with no noise in some of its steps, perhaps in most or in all."""
+    c, s, sd = schedule.window(0, schedule.steps)
+    silent = rng.random(schedule.steps) < rng.uniform(0.0, 1.0)
+    return Schedule(c, s, np.where(silent, 0.0, sd), schedule.diameter)

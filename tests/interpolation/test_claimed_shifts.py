@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shiftdp.interpolation import claimed_shifts
 from shiftdp.interpolation.claimed_shifts import (
     ClaimedShifts,
+    Window,
     distances_backwards,
     distances_forwards,
 )
@@ -52,9 +53,14 @@ def test_the_size_of_a_window_changes_nothing(size: int, monkeypatch: pytest.Mon
 
 def test_distances_follow_the_recursion_and_close() -> None:
     c, s, a = np.array([0.5, 2.0, 1.0]), np.array([1.0, 0.0, 3.0]), np.array([0.5, 2.0, 0.0])
-    closes = np.array([False, False, True])
+    closes, nowhere = np.array([False, False, True]), np.zeros(3, dtype=np.bool_)
+    window = Window(a, closes, nowhere, np.flatnonzero(nowhere))
     # 0.5 * 2 + 1 - 0.5, then 2 * 1.5 - 2, then 0 whatever is left
-    assert distances_forwards(2.0, c, s, a, closes).tolist() == [1.5, 1.0, 0.0]
+    assert distances_forwards(2.0, (c, s, np.ones(3)), window, None).tolist() == [1.5, 1.0, 0.0]
+    # without noise nothing is taken off, and nothing closes
+    silent = distances_forwards(2.0, (c, s, np.zeros(3)), window, None)
+    assert np.all(silent >= [2.0, 4.0, 7.0])
+    np.testing.assert_allclose(silent, [2.0, 4.0, 7.0], rtol=1e-14)
 
 
 def test_contractions_of_equal_noise_need_no_recursion_from_behind() -> None:

@@ -18,6 +18,7 @@ from shiftdp.interpolation.lower_bound import (
 )
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import optimal_shifts
 from tests.interpolation.brute_force import isotonic_mu, quotient
 
 
@@ -65,6 +66,46 @@ def test_elsewhere_it_lies_between_the_quadratic_bound_and_b1() -> None:
         assert bound.mu == pytest.approx(quotient(bound.slopes, s, sd), rel=1e-12)
         strict += bound.mu > 1.001 * quotient(c, s, sd)
     assert strict > 100  # the optimisation is worth its while
+
+
+def test_steps_without_noise_leave_it_equal_to_b1_where_the_slopes_are_allowed() -> None:
+    rng = np.random.default_rng(21)
+    for _ in range(300):
+        run = random_schedule(rng, int(rng.integers(1, 40)))
+        c, s, sd = run.window(0, run.steps)
+        sd = np.where(rng.random(run.steps) < rng.uniform(), 0.0, sd)
+        sd[-1] = 1.0
+        run = Schedule(c, s, sd)
+        upper = optimal_shifts(run).mu
+        bound = lower_mu(run, 0.0)
+        assert bound is not None
+        assert bound.exact
+        assert upper * (1 - 1e-9) <= bound.mu <= upper
+        floor = np.minimum(c * rng.uniform(0, 1, c.size), 1.0)
+        held = lower_mu(run, floor)
+        assert held is not None
+        assert quotient(c, s, sd) * (1 - 1e-12) <= held.mu <= upper
+        assert not held.exact or held.mu > upper * (1 - 1e-11)
+        assert np.all((held.slopes >= floor) & (held.slopes <= c))
+        assert held.mu == pytest.approx(quotient(held.slopes, s, sd), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("c", "s", "sd", "mu"),
+    [
+        ([1.0, 1.0], [1.0, 1.0], [1.0, 0.0], math.inf),
+        ([1.0, 1.0], [1.0, 0.0], [0.0, 0.0], math.inf),
+        ([1.0, 0.0], [1.0, 0.0], [0.0, 0.0], 0.0),
+        ([1.0, 1.0], [1.0, 0.0], [1.0, 0.0], 1.0),
+        ([1.0, 1.0], [0.0, 0.0], [0.0, 0.0], 0.0),
+    ],
+)
+def test_what_follows_the_last_noise_is_shown(
+    c: list[float], s: list[float], sd: list[float], mu: float
+) -> None:
+    bound = lower_mu(Schedule(c, s, sd), 0.0)
+    assert bound is not None
+    assert bound.mu == pytest.approx(mu, rel=1e-12)
 
 
 def test_it_beats_clipping_the_isotonic_slopes() -> None:

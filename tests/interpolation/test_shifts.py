@@ -8,11 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from shiftdp._errors import UnmetHypothesis
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import optimal_shifts
+from shiftdp.interpolation.verification import verify
 from tests.interpolation.brute_force import exact_mu, hull_energy
-from tests.interpolation.random_schedules import random_schedule
+from tests.interpolation.random_schedules import random_schedule, with_silent_steps
 
 Array = NDArray[np.float64]
 EXACT = 2e-12  # the stated mu is at most this much above the optimum
@@ -107,6 +109,90 @@ def test_monotone_in_every_parameter(seed: int, steps: int) -> None:
     assert optimal_shifts(Schedule(c, 3e7 * s, 3e7 * sd, 3e7 * D)).mu == pytest.approx(
         mu, rel=EXACT, abs=1e-150
     )
+
+
+class TestStepsWithoutNoise:
+    """A distance is carried through them to the next step that has noise."""
+
+    @given(st.integers(0, 2**32), st.integers(1, 9))
+    @settings(max_examples=400)
+    def test_it_is_what_trying_everything_finds(self, seed: int, steps: int) -> None:
+        rng = np.random.default_rng(seed)
+        schedule = with_silent_steps(rng, random_schedule(rng, steps))
+        exact = exact_mu(schedule)
+        if math.isinf(exact):
+            with pytest.raises(UnmetHypothesis, match="give noise to the last step"):
+                optimal_shifts(schedule)
+            return
+        shifts = optimal_shifts(schedule)
+        assert shifts.mu == pytest.approx(exact, rel=EXACT, abs=1e-150)
+        verify(schedule, shifts)
+        a = shifts.expand(schedule).a
+        silent = schedule.noise[shifts.tau :] == 0.0
+        assert not np.any(a[silent])
+
+    @given(st.integers(0, 2**32), st.integers(1, 60))
+    @settings(max_examples=500)
+    def test_it_is_the_limit_of_little_noise(self, seed: int, steps: int) -> None:
+        rng = np.random.default_rng(seed)
+        schedule = with_silent_steps(rng, random_schedule(rng, steps, c_max=1.0))
+        c, s, sd = schedule.window(0, steps)
+        sd = np.append(sd[:-1], 1.0)
+        little = np.where(sd > 0.0, sd, 1e-6)
+        mu = optimal_shifts(Schedule(c, s, sd, schedule.diameter)).mu
+        nearby = optimal_shifts(Schedule(c, s, little, schedule.diameter)).mu
+        assert nearby * (1.0 - EXACT) <= mu <= nearby * (1.0 + 1e-9)
+
+    @given(st.integers(0, 2**32), st.integers(1, 40))
+    @settings(max_examples=200)
+    def test_weights_out_of_range_change_nothing(self, seed: int, steps: int) -> None:
+        rng = np.random.default_rng(seed)
+        schedule = with_silent_steps(rng, random_schedule(rng, steps))
+        c, s, sd = schedule.window(0, steps)
+        sd = np.append(sd[:-1], 1.0)
+        schedule = Schedule(c, s, sd, schedule.diameter)
+        idle = 3000
+        longer = Schedule(
+            np.append(np.full(idle, 1.4), c),
+            np.append(np.zeros(idle), s),
+            np.append(np.ones(idle), sd),
+            schedule.diameter,
+        )
+        mu, again = optimal_shifts(schedule).mu, optimal_shifts(longer).mu
+        assert again <= mu * (1.0 + EXACT) + 1e-150
+        if math.isinf(schedule.diameter):
+            assert again == pytest.approx(mu, rel=EXACT, abs=1e-150)
+
+    def test_noise_in_the_last_step_alone_meets_the_sum_of_what_is_left(self) -> None:
+        t = 5000
+        c, s = np.full(t, 0.999), np.full(t, 2.0)
+        sd = np.zeros(t)
+        sd[-1] = 7.0
+        left = 2.0 * (1.0 - 0.999**t) / (1.0 - 0.999)
+        assert optimal_shifts(Schedule(c, s, sd)).mu == pytest.approx(left / 7.0, rel=1e-11)
+        # a bounded set stops the distance on its way, also between steps without noise
+        assert optimal_shifts(Schedule(c, s, sd, 100.0)).mu == pytest.approx(
+            (0.999 * 100.0 + 2.0) / 7.0, rel=1e-11
+        )
+
+    def test_a_distance_that_no_float_can_hold_is_no_privacy(self) -> None:
+        t = 4000
+        sd = np.zeros(t)
+        sd[-1] = 1.0
+        grows = Schedule(np.full(t, 2.0), np.ones(t), sd)
+        assert optimal_shifts(grows).mu == math.inf
+
+    def test_what_a_step_without_slope_forgets_needs_no_noise(self) -> None:
+        forgets = Schedule([1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0])
+        shifts = optimal_shifts(forgets)
+        assert shifts.mu == 0.0
+        verify(forgets, shifts)
+
+    def test_idle_steps_after_the_last_noise_are_free(self) -> None:
+        idle = Schedule([1.0, 0.5, 2.0], [3.0, 0.0, 0.0], [1.5, 0.0, 0.0])
+        shifts = optimal_shifts(idle)
+        assert shifts.mu == pytest.approx(2.0, rel=EXACT)
+        verify(idle, shifts)
 
 
 class TestClosedForms:

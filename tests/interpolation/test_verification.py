@@ -1,5 +1,6 @@
 """The checker: rigorous against exact arithmetic, tight, and not to be fooled."""
 
+import contextlib
 import dataclasses
 import math
 from fractions import Fraction
@@ -14,6 +15,8 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, frozen_shifts, optimal_shifts
 from shiftdp.interpolation.verification import _shift_above, proved_mu, verify
+from tests.interpolation.brute_force import exact_mu
+from tests.interpolation.random_schedules import with_silent_steps
 
 
 def random_schedule(rng: np.random.Generator, steps: int) -> Schedule:
@@ -237,3 +240,52 @@ def test_long_runs_lose_nothing_to_rounding(schedule: PeriodicSchedule) -> None:
     # step by step, distances that no shift touches are rounded up in each step
     followed = proved_mu(schedule.expand(), shifts)
     assert proved == pytest.approx(followed, rel=4e-15 + schedule.period * 2.0**-50, abs=1e-150)
+
+
+class TestStepsWithoutNoise:
+    """Nothing can be paid for in them, whatever a certificate says."""
+
+    schedule = Schedule([1.0, 1.0, 0.5, 1.0], [1.0, 1.0, 0.0, 1.0], [2.0, 0.0, 0.0, 3.0])
+
+    def test_honest_shifts_pass(self) -> None:
+        mu = verify(self.schedule, optimal_shifts(self.schedule))
+        assert mu == pytest.approx(exact_mu(self.schedule), rel=1e-12)
+
+    @pytest.mark.parametrize(
+        ("first", "last", "peak", "problem"),
+        [
+            ([1, 4], [3, 4], [1, 4], "step 3 has no noise, and a distance of"),
+            ([1, 3], [2, 4], [1, 4], "step 2 has no noise, and a distance of"),
+            ([1, 2], [1, 4], [1, 3], "an amount stands at step 3, which has no noise"),
+        ],
+    )
+    def test_a_payment_in_one_is_refused(
+        self, first: list[int], last: list[int], peak: list[int], problem: str
+    ) -> None:
+        forged = frozen_shifts(0, 0.0, (first, last, peak), [1.0, 1.0], 0.5)
+        with pytest.raises(VerificationFailed, match=problem):
+            verify(self.schedule, forged)
+
+    def test_a_run_that_ends_without_noise_after_a_visit_is_refused(self) -> None:
+        bare = Schedule([1.0, 1.0], [1.0, 1.0], [1.0, 0.0])
+        for amount in ([1.0, 0.0], [2.0, 0.0]):
+            forged = frozen_shifts(0, 0.0, ([1, 2], [1, 2], [1, 2]), amount, 2.0)
+            with pytest.raises(VerificationFailed, match="step 2 has no noise"):
+                verify(bare, forged)
+
+    @given(st.integers(0, 2**32), st.integers(1, 30))
+    @settings(max_examples=200)
+    def test_what_is_proved_is_never_below_the_exact_law(self, seed: int, steps: int) -> None:
+        """A linear recursion with the shifts of another noise, forged or not."""
+        rng = np.random.default_rng(seed)
+        schedule = with_silent_steps(rng, random_schedule(rng, steps))
+        c, s, sd = schedule.window(0, steps)
+        sd = np.append(sd[:-1], 1.0)
+        run = Schedule(c, s, sd)
+        w = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
+        exact = float(np.sum(w * s) / np.sqrt(np.sum((w * sd) ** 2)))
+        mu = proved_mu(run, optimal_shifts(run))
+        assert mu >= exact * (1.0 - 1e-14)
+        louder = Schedule(c, s, np.where(sd > 0.0, sd, 1.0))
+        with contextlib.suppress(VerificationFailed):
+            assert proved_mu(run, optimal_shifts(louder)) >= mu * (1.0 - 1e-12)

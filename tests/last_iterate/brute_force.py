@@ -55,8 +55,11 @@ def least_mu(c: Array, s: Array, sd: Array, diameter: float = math.inf) -> float
             w[:-1] = np.cumprod(c[tau + 1 :][::-1])[::-1]
             pushed = s[tau:].copy()
             pushed[0] += c[tau] * min(diameter, zbar)
-            v = (w * sd[tau:]) ** 2
-            g = scipy.optimize.isotonic_regression(w * pushed / v, weights=v).x
+            # a step without noise is one with the next that has some
+            ends = np.flatnonzero(sd[tau:])
+            v = (w * sd[tau:])[ends] ** 2
+            p = np.add.reduceat(w * pushed, np.append(0, ends[:-1] + 1))
+            g = scipy.optimize.isotonic_regression(p / v, weights=v).x
             best = min(best, float(np.sum(v * g * g)))
         zbar = c[tau] * zbar + s[tau]
     return math.sqrt(best)

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp.interpolation.verification_equal_steps import Claim
 
-__all__ = ["WINDOW", "ClaimedShifts", "Steps", "distances_backwards", "distances_forwards"]
+__all__ = [
+    "WINDOW",
+    "ClaimedShifts",
+    "Steps",
+    "carried",
+    "distances_backwards",
+    "distances_forwards",
+]
 
 # Steps handled at once: enough to hide the cost of NumPy calls, few enough to stay in cache.
 WINDOW = 1 << 14
@@ -23,6 +30,8 @@ WINDOW = 1 << 14
 _FAINT = 2.0**-40
 # A distance that is carried is raised by 4 u, u = 2^-53: two roundings, and a little.
 _UP = 1.0 + 2.0**-51
+_CARRY_UP = 1.0 + 2.0**-50  # the same where nothing may be shifted away: 8 u for three roundings
+_CARRY_UNDERFLOW = 2.0**-1073  # and what the product may lose to underflow
 
 
 class Steps(Protocol):
@@ -48,8 +57,9 @@ class ClaimedShifts:
     """The shifts that a certificate claims, window by window of the steps after `begin`.
 
     In a block `a_k / sd_k^2` falls by `c_k` from step k to k - 1, so shifts are quotients of
-    exponentials of sums of `log c`. These sums are kept per window (`base`) and within it, so that
-    long runs do not wash out their differences. Steps up to the last one with c = 0 are forgotten.
+    exponentials of sums of `log c`, and 0 where there is no noise. These sums are kept per window
+    (`base`) and within it, so that long runs do not wash out their differences. Steps up to the
+    last one with c = 0 are forgotten.
     """
 
     def __init__(self, schedule: Steps, shifts: Claim, begin: int) -> None:
@@ -93,9 +103,9 @@ class ClaimedShifts:
         amount, peak = shifts.amount[block], shifts.peak[block]
         other = (peak - 1 - self.grid) // WINDOW
         fall = self.at_peak[block] - sums + (self.base[other] - self.base[number])
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             a = amount * np.exp(fall + 2.0 * np.log(sd / self.sd_peak[block]))
-            a = np.where(amount > 0.0, a, 0.0)
+            a = np.where((amount > 0.0) & (sd > 0.0), a, 0.0)
         # A block that shifts at all ends at distance 0, and so does the run.
         last = k == shifts.last[block]
         closes = (last & (amount > 0.0)) | (k == self.steps)
@@ -104,15 +114,33 @@ class ClaimedShifts:
         return Window(a, closes, next_behind, peaks)
 
 
-def distances_forwards(z: float, c: Array, s: Array, a: Array, closes: NDArray[np.bool_]) -> Array:
-    """`z_k = c_k z_{k-1} + s_k - a_k`, at least 0, and 0 where a block closes."""
+def carried(z: float, c: float, s: float) -> float:
+    """At least `c z + s`, whatever is rounded: the distance after a step without a shift."""
+    return (c * z + s) * _CARRY_UP + _CARRY_UNDERFLOW if z and c else s
+
+
+def distances_forwards(
+    z: float, steps: tuple[Array, Array, Array], window: Window, behind: Array | None
+) -> Array:
+    """`z_k = c_k z_{k-1} + s_k - a_k`, at least 0, and 0 where a block closes.
+
+    Behind the peak of a block the distances are those found backwards, if there are any. Through a
+    step without noise the distance is carried, whatever the certificate says.
+    """
     out = []
-    rows: Iterable[tuple[float, float, float, bool]] = zip(
-        c.tolist(), s.tolist(), a.tolist(), closes.tolist(), strict=True
+    c, s, sd = (x.tolist() for x in steps)
+    found = c if behind is None else behind.tolist()
+    rows = zip(
+        *(c, s, sd, window.a.tolist(), window.closes.tolist(), window.next_behind.tolist(), found),
+        strict=True,
     )
-    for ck, sk, ak, close in rows:
-        if close:
+    for ck, sk, sdk, ak, close, is_behind, zk in rows:
+        if not sdk:
+            z = carried(z, ck, sk)
+        elif close:
             z = 0.0
+        elif is_behind:
+            z = zk
         else:
             x = ck * z + sk
             z = x - ak

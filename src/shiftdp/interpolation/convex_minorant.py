@@ -1,7 +1,8 @@
 """The greatest convex minorant of a path, found from its last step backwards.
 
-The path is a sum of steps, each with a rise p and a width v > 0, and the minorant consists of
-straight pieces, its *blocks*, on which the steps are pooled. With slopes p / v and weights v this
+The path is a sum of steps, each with a rise p and a width v >= 0, and the minorant consists of
+straight pieces, its *blocks*, on which the steps are pooled. A step without width is pooled with
+those that follow it; the last one has a width. With slopes p / v and weights v this
 is isotonic regression, which SciPy has. The stack of blocks here does two things more. It gives the
 energy, the sum of (pooled p)^2 / (pooled v), of every end of the path with an extra rise in front
 of it. And it works where p and v span more than the range of floats: they are given in units of
@@ -43,8 +44,11 @@ def units_of(log_q: Sequence[float]) -> list[int]:
 def blocks_of(p: Array, v: Array, unit: list[int] | None) -> NDArray[np.int64]:
     """The first entry of every block of the greatest convex minorant; `unit` as by `units_of`."""
     if unit is None:
-        fit = scipy.optimize.isotonic_regression(p / v, weights=v)
-        return np.asarray(fit.blocks[:-1], dtype=np.int64)
+        ends = np.flatnonzero(v)
+        starts = np.append(0, ends[:-1] + 1)
+        rise, width = np.add.reduceat(p, starts), v[ends]
+        fit = scipy.optimize.isotonic_regression(rise / width, weights=width)
+        return np.asarray(starts[fit.blocks[:-1]], dtype=np.int64)
     minorant = Minorant()
     steps = zip(p.tolist()[::-1], v.tolist()[::-1], unit[::-1], strict=True)
     for i, (pk, vk, uk) in enumerate(steps):

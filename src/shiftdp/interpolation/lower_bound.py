@@ -95,8 +95,9 @@ def no_lower_bound(
 def lower_mu(schedule: Schedule, floor: ArrayLike) -> LowerBound | None:
     """Theorem B5 for any schedule without projection, replace-one, m < M.
 
-    The caller vouches for adjacency and m < M (`no_lower_bound` says why not). The contraction is
-    taken at its word: a caller who computes it must not round it up.
+    Steps may be without noise; mu is infinite where one of them shows the record and nothing after
+    it hides or forgets it. The caller vouches for adjacency and m < M (`no_lower_bound` says why
+    not). The contraction is taken at its word: a caller who computes it must not round it up.
 
     Args:
         schedule: the steps; None is returned if its diameter is finite.
@@ -112,7 +113,11 @@ def lower_mu(schedule: Schedule, floor: ArrayLike) -> LowerBound | None:
     f = _floor(floor, c)
     if schedule.diameter != math.inf or np.any(f > 1.0):
         return None
+    if _is_shown(schedule):
+        return LowerBound(math.inf, True, c)
     unit = float(schedule.noise.max())
+    if unit == 0.0:
+        return LowerBound(0.0, True, c)
     s, d = schedule.sensitivity / unit, (schedule.noise / unit) ** 2
     first, negligible = _tail(c)
     if first > 0:
@@ -229,9 +234,34 @@ def _optimise(c: Array, f: Array, gain: Array, cost: Array) -> tuple[Array, floa
 
 
 def _project(c: Array, f: Array, gain: Array, cost: Array) -> Array:
-    floors, ceilings = f.tolist(), c.tolist()
-    ends = unconstrained_ends(floors, ceilings, gain.tolist(), cost.tolist())
-    return np.array(walk_back(ends, floors, ceilings))
+    """The best slopes, a stretch of steps without noise being one with the noisy step after it.
+
+    In such a stretch all slopes but the first are as large as they may be: that makes the gains in
+    it largest, and how much of the past it keeps is left to the first one. (Where the floor of that
+    one is active, another choice may be better still.)
+    """
+    noisy = np.flatnonzero(cost)
+    first = np.append(0, noisy[:-1] + 1)
+    total, passed = gain.copy(), np.ones(noisy.size)
+    for i in np.flatnonzero(first < noisy).tolist():
+        for k in range(first[i] + 1, noisy[i] + 1):
+            total[k] += total[k - 1] * c[k]
+            passed[i] *= c[k]
+    floors, ceilings = (f[first] * passed).tolist(), (c[first] * passed).tolist()
+    ends = unconstrained_ends(floors, ceilings, total[noisy].tolist(), cost[noisy].tolist())
+    chosen = np.array(walk_back(ends, floors, ceilings))
+    slopes = c.copy()
+    chosen = np.divide(chosen, passed, out=c[first], where=passed > 0.0)
+    slopes[first] = np.minimum(np.maximum(chosen, f[first]), c[first])
+    return slopes
+
+
+def _is_shown(schedule: Schedule) -> bool:
+    """Whether a visit comes after the last noise, and no step after it has slope 0."""
+    noisy = np.flatnonzero(schedule.noise)
+    c, s, _ = schedule.window(int(noisy[-1]) + 1 if noisy.size else 0, schedule.steps)
+    forgets = np.flatnonzero(c == 0.0)
+    return bool(np.any(s[forgets[-1] :] if forgets.size else s))
 
 
 def _affordable(floor: float) -> int:

@@ -2,7 +2,8 @@
 
 Step k maps `x` to `Proj(phi_k(x) + N(0, sd_k^2 I))`, where `phi_k` and the `phi'_k` of the adjacent
 data set are `c_k`-Lipschitz and at most `s_k` apart. All three numbers are in the units of the
-iterate: for noisy gradient descent `s_k = eta_k L / b_k` and `sd_k = eta_k sigma_k`.
+iterate: for noisy gradient descent `s_k = eta_k L / b_k` and `sd_k = eta_k sigma_k`. Steps of a
+`Schedule` may be without noise (`sd_k = 0`): the distance of two runs is carried through them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["PeriodicSchedule", "Progression", "ReshuffledSchedule", "Schedule"]
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Any sequence of steps: one entry of each array a step.
+    """Any sequence of steps: one entry of each array a step; a noise may be 0.
 
     >>> schedule = Schedule([0.9, 0.9], sensitivity=[1.0, 0.0], noise=[1.0, 1.0])
     >>> schedule.steps
@@ -44,7 +45,7 @@ class Schedule:
     ) -> None:
         c = array_in("contraction", contraction, 0.0, open_high=True)
         s = array_in("sensitivity", sensitivity, 0.0, open_high=True)
-        sd = array_in("noise", noise, 0.0, open_low=True, open_high=True)
+        sd = array_in("noise", noise, 0.0, open_high=True)
         if not (c.ndim == s.ndim == sd.ndim == 1 and c.size == s.size == sd.size):
             raise InvalidInput(
                 "contraction, sensitivity, noise",

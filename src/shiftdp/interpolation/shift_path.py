@@ -40,7 +40,8 @@ class Shifts:
     `last[i]`; within it `a_k / (w_k sd_k^2)` is constant, that is `a_{k-1} / sd_{k-1}^2 = c_k a_k /
     sd_k^2`, so that one number fixes all shifts: `amount[i] = a_k` at `k = peak[i]`, the step with
     the largest `a_k / sd_k` (the last one if c <= 1 and the noise is constant). The distance is 0
-    at the end of every block with a positive amount.
+    at the end of every block with a positive amount. Steps without noise have no shift: there
+    `a_k = 0`, and neither the peak nor the end of a block with a positive amount is among them.
     """
 
     tau: int
@@ -67,11 +68,15 @@ class Shifts:
             *(x.tolist() for x in (self.first, self.last, self.peak, self.amount)), strict=True
         ):
             i, j, m = first - 1 - self.tau, last - 1 - self.tau, peak - 1 - self.tau
-            a[m] = amount
+            a[m] = slope = amount
+            unit = sd[m] or 1.0
             for k in range(m, i, -1):
-                a[k - 1] = a[k] * c[k] * (sd[k - 1] / sd[k]) ** 2
+                slope *= c[k]
+                a[k - 1] = slope * (sd[k - 1] / unit) ** 2
+            slope = amount
             for k in range(m, j):
-                a[k + 1] = a[k] / c[k + 1] * (sd[k + 1] / sd[k]) ** 2 if c[k + 1] else 0.0
+                slope = slope / c[k + 1] if c[k + 1] else 0.0
+                a[k + 1] = slope * (sd[k + 1] / unit) ** 2
             top = m if amount > 0.0 else j + 1
             for k in range(i, min(top, n)):
                 x = c[k] * z[k] + s[k]

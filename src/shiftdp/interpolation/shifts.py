@@ -9,16 +9,22 @@ least energy is the greatest convex minorant: on each of its straight pieces, th
 A start `tau > 0` replaces what came before by the diameter D: a jump `w_tau D` in front of step
 `tau + 1`. Only `tau = 0` and starts with `c_tau D + s_tau > D` can be best: otherwise starting one
 step earlier, without a shift there, leads to a distance of at most D at `tau` as well.
+
+A step without noise has `v = 0`: the obstacle rises there while the clock stands still, and the
+path cannot. So such a step belongs to the block of the next step with noise, and after the last
+of those nothing may visit the record.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import PROVED
 from shiftdp.interpolation.convex_minorant import Minorant, blocks_of, units_of
 from shiftdp.interpolation.schedule import Schedule
@@ -33,6 +39,7 @@ _NEGLIGIBLE = 2.0**-100
 # the order of w, and a v, of the order of its square: three times this is far from underflow, also
 # for sensitivities that are 2^-300 of the largest.
 _RANGE = 150.0
+_GREATEST = sys.float_info.max
 # log2 of the largest D, over the largest sensitivity, that is tried as a start.
 _FARTHEST = 200.0
 
@@ -46,43 +53,100 @@ def optimal_shifts(schedule: Schedule) -> Shifts:
     together cost O(t log t). `mu` is what `shiftdp.interpolation.verification` proves with the
     shifts found, rounded up, so it does not lean on the arithmetic here.
 
+    Steps may be without noise. Raises `UnmetHypothesis` if one of them visits the record and no
+    noise comes after it.
+
     >>> round(optimal_shifts(Schedule([1.0] * 4, [1.0, 0.0] * 2, [1.0] * 4)).mu, 9)
     1.0
     >>> round(optimal_shifts(Schedule([1.0] * 99, [1.0] * 99, [1.0] * 99, diameter=4.0)).mu, 9)
     4.0
+    >>> round(optimal_shifts(Schedule([1.0] * 4, [1.0] * 4, [0.0, 0.0, 0.0, 2.0])).mu, 9)
+    2.0
     """
-    if not np.any(schedule.sensitivity > 0.0):
-        t = schedule.steps
+    t = schedule.steps
+    end = _last_noise(schedule)
+    if end == 0 or not np.any(schedule.sensitivity > 0.0):
         return frozen_shifts(0, 0.0, ([1], [t], [t]), [0.0], 0.0)
-    clock = _clock(schedule)
-    shifts = _shifts_from(clock, _best_start(clock))
+    clock = _clock(schedule, end)
+    shifts = _up_to(t, _shifts_from(clock, _best_start(clock)))
     mu = proved_mu(schedule, shifts)
     if mu == math.inf:
         # Distances beyond the range of floats on the way: take back every visit at once instead.
-        shifts = _composition(schedule)
+        shifts = _up_to(t, _composition(schedule, end))
         mu = proved_mu(schedule, shifts)
     return replace(shifts, mu=mu * (1.0 + PROVED))
 
 
-def _composition(schedule: Schedule) -> Shifts:
-    """`a_k = s_k`: each step a block of its own, the distance always 0."""
-    k = np.arange(1, schedule.steps + 1)
-    return frozen_shifts(0, 0.0, (k, k, k), schedule.sensitivity, math.inf)
+def _last_noise(schedule: Schedule) -> int:
+    """The last step with noise, after which nothing may visit the record; 0 if nothing counts."""
+    noisy = np.flatnonzero(schedule.noise)
+    end = int(noisy[-1]) + 1 if noisy.size else 0
+    if end == schedule.steps:
+        return end
+    c, s, _ = schedule.window(end, schedule.steps)
+    forgets = np.flatnonzero(c == 0.0)
+    seen = s[forgets[-1] :] if forgets.size else s
+    if np.any(seen > 0.0):
+        k = schedule.steps - seen.size + 1 + int(np.flatnonzero(seen)[-1])
+        raise UnmetHypothesis(
+            "noise",
+            0.0,
+            f"is the noise of step {k}, which uses the record, and of all after it: what the "
+            "record does there is released as it is",
+            f"give noise to the last step, {schedule.steps}",
+        )
+    return 0 if forgets.size else end
+
+
+def _up_to(steps: int, shifts: Shifts) -> Shifts:
+    """The shifts with a block that does nothing for the steps after the last noise, if any."""
+    end = int(shifts.last[-1])
+    if end == steps:
+        return shifts
+    first, last, peak, amount = (
+        np.append(x, tail)
+        for x, tail in (
+            (shifts.first, end + 1),
+            (shifts.last, steps),
+            (shifts.peak, steps),
+            (shifts.amount, 0.0),
+        )
+    )
+    return frozen_shifts(shifts.tau, shifts.start, (first, last, peak), amount, shifts.mu)
+
+
+def _composition(schedule: Schedule, end: int) -> Shifts:
+    """Whatever distance there is goes at once, in the next step with noise: a block for each."""
+    c, s, sd = schedule.window(0, end)
+    last = np.flatnonzero(sd) + 1
+    amount, z = [], 0.0
+    for ck, sk, noisy in zip(c.tolist(), s.tolist(), (sd > 0.0).tolist(), strict=True):
+        z = ck * z + sk
+        if noisy:
+            amount.append(z)
+            z = 0.0
+    first = np.append(1, last[:-1] + 1)
+    return frozen_shifts(0, 0.0, (first, last, last), _held(np.array(amount)), math.inf)
+
+
+def _held(amount: Array) -> Array:
+    """Within the range of floats: what lies beyond proves nothing, as the verifier will find."""
+    return np.nan_to_num(amount, nan=_GREATEST, posinf=_GREATEST)
 
 
 @dataclass(frozen=True, eq=False)
 class _Clock:
-    """The steps after `lead` in the variables of Theorem B1; nothing is shifted up to `lead`.
+    """The steps after `lead` up to the last noise in the variables of Theorem B1.
 
-    Noises are in units of about the largest one, sensitivities and distances in units in which the
-    largest sensitivity is about as large as its noise. `log_w` is log2 of `w_k`, `log_q` that of
-    `w_k sd_k`. Entry i of `p`, `v` and `jump` is in units of `2^unit[i]` (v: its square) or, if
-    `unit` is None, of one power of two for all. `jump[i]` is what a start in front of step
-    `lead + 1 + i` with distance D adds to `p[i]`; `before` what the steps up to `lead` add to p[0].
+    Nothing is shifted up to `lead`. Noises are in units of about the largest one, sensitivities and
+    distances in units in which the largest sensitivity is about as large as its noise. `log_w` is
+    log2 of `w_k`, `log_q` that of `w_k sd_k`. Entry i of `p`, `v` and `jump` is in units of
+    `2^unit[i]` (v: its square) or, if `unit` is None, of one power of two for all. `jump[i]` is
+    what a start in front of step `lead + 1 + i` with distance D adds to `p[i]`; `before` what the
+    steps up to `lead` add to p[0]. Where there is no noise, `v` is 0 and `log_q` minus infinity.
     """
 
     lead: int
-    steps: int
     diameter: float
     scale: float
     signal: float
@@ -98,40 +162,52 @@ class _Clock:
     unit: list[int] | None
 
 
-def _clock(schedule: Schedule) -> _Clock:
+def _clock(schedule: Schedule, end: int) -> _Clock:
     """Weights through sums of logarithms, cut where the clock is negligible or c = 0."""
     # A power of two: changing units and back must not move the diameter by a rounding error.
     scale = 2.0 ** math.frexp(float(np.max(schedule.noise)))[1]
-    zeros = np.flatnonzero(schedule.contraction == 0.0)
+    zeros = np.flatnonzero(schedule.contraction[:end] == 0.0)
     lead = int(zeros[-1]) if zeros.size else 0
-    c, s, sd = schedule.window(lead, schedule.steps)
+    c, s, sd = schedule.window(lead, end)
     sd = sd / scale
-    strongest = float(np.max(s / scale / sd))
+    noisy = np.flatnonzero(sd)
+    # for each step, the first one from there on that has noise
+    ahead = noisy[np.searchsorted(noisy, np.arange(sd.size))]
+    strongest = float(np.max(s / scale / sd[ahead]))
     signal = 2.0 ** math.frexp(strongest)[1] if strongest > 0.0 else 1.0
     s, diameter = s / scale / signal, schedule.diameter / scale / signal
     if diameter > 2.0**_FARTHEST:
         diameter = math.inf
     log_w = np.zeros(c.size)
     log_w[:-1] = np.cumsum(np.log2(c[:0:-1]))[::-1]
-    log_q = log_w + np.log2(sd)
+    log_q = np.full(sd.size, -math.inf)
+    log_q[noisy] = log_w[noisy] + np.log2(sd[noisy])
     top = float(np.max(log_q))
     with np.errstate(under="ignore"):
         clock = np.cumsum(np.exp2(2.0 * (log_q - top)))
         cut = int(np.searchsorted(clock, clock[-1] * _NEGLIGIBLE, side="right"))
+        # steps without noise in front of the first one that counts may be good places to start
+        cut = int(noisy[noisy < cut][-1]) + 1 if np.any(noisy < cut) else 0
         # The sum of w_k s_k up to the cut, as a multiple of w at the first step kept.
         before = float(np.sum(np.exp2(log_w[:cut] - log_w[cut]) * s[:cut]))
+    level = log_q[ahead[cut:]]
+    # log2 of the most by which a distance grows on the way to the next step with noise
+    grown = float(np.max(log_w[cut:] - log_w[ahead[cut:]]))
     c, s, sd, log_w, log_q = (x[cut:] for x in (c, s, sd, log_w, log_q))
     unit: list[int] | None = None
-    if float(np.min(log_q)) >= top - _RANGE:
-        w = np.exp2(log_w - top)
-    else:
-        unit = units_of(log_q.tolist())
-        w = np.exp2(log_w - np.array(unit, dtype=np.float64))
-    # An infinite diameter starts nothing.
-    jump = c * w * diameter if diameter < math.inf else np.zeros(0)
+    # A weight that no float can hold makes mu infinite, or 0, in what is tried here.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if float(np.min(level)) >= top - _RANGE and grown <= _RANGE:
+            w = np.exp2(log_w - top)
+        else:
+            unit = units_of(level.tolist())
+            w = np.exp2(log_w - np.array(unit, dtype=np.float64))
+        p = np.where(s > 0.0, w * s, 0.0)
+        v = np.where(sd > 0.0, (w * sd) ** 2, 0.0)
+        # An infinite diameter starts nothing.
+        jump = c * w * diameter if diameter < math.inf else np.zeros(0)
     return _Clock(
         lead=lead + cut,
-        steps=schedule.steps,
         diameter=diameter,
         scale=scale,
         signal=signal,
@@ -139,8 +215,8 @@ def _clock(schedule: Schedule) -> _Clock:
         s=s,
         log_w=log_w,
         log_q=log_q,
-        p=w * s,
-        v=(w * sd) ** 2,
+        p=p,
+        v=v,
         jump=jump,
         before=before * float(w[0]),
         log_before=math.log2(before) + float(log_w[0]) if before > 0.0 else -math.inf,
@@ -229,19 +305,19 @@ def _shifts_from(clock: _Clock, index: int) -> Shifts:
     peak = at[np.searchsorted(at, ends, side="right") - 1]
     log_w = clock.log_w[begin:]
     sd_peak = np.exp2(log_q[peak] - log_w[peak])
-    with np.errstate(under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         rows = np.repeat(np.arange(blocks.size), sizes)
         v = np.exp2(2.0 * (log_q - highest[rows]))
         pushes = np.exp2(log_w - highest[rows]) * clock.s[begin:]
-        first_w = math.exp2(log_w[0] - highest[0])
+        first_w = np.exp2(log_w[0] - highest[0])
         if index >= 0:
             pushes[0] += clock.c[begin] * first_w * clock.diameter
         elif clock.log_before > -math.inf:
-            pushes[0] += math.exp2(clock.log_before - highest[0])
+            pushes[0] += np.exp2(clock.log_before - highest[0])
         amount = np.add.reduceat(pushes, blocks) / np.add.reduceat(v, blocks) * sd_peak
+        amount = _held(amount * clock.signal * clock.scale)
     tau = clock.lead + begin
     first, last, peak = blocks + (tau + 1), ends + (tau + 1), peak + (tau + 1)
-    amount = amount * clock.signal * clock.scale
     if index >= 0:
         start = clock.diameter * clock.signal * clock.scale
         return frozen_shifts(tau, start, (first, last, peak), amount, math.inf)

@@ -13,6 +13,11 @@ elsewhere `lambda_k = 0` and `z_k` is a larger, hence still valid, bound on the 
 So the floats `z_k` that the recursion of a certificate yields need not be accurate: they *are* the
 certificate, exactly as they stand, and only `a_k` has to be rounded in the safe direction.
 
+**Steps without noise** can pay for nothing: there `a_k = 0` is asked for, that is a float z_k that
+is provably at least `c_k z_{k-1} + s_k`. Where lambda_k = 0 the proof above needs no noise: the
+interpolated process and X' take the same step from the same point. A certificate whose distance
+is to be 0 at a step without noise, or whose amount stands at one, is refused.
+
 **Rounding.** With `u = 2^-53`, `c_k z_{k-1} + s_k - z_k` is written without error as a sum
 `r + e + f + g` by Dekker's product and Knuth's sums, where `|e| + |f| + |g| <= 3 u b`,
 `b = c_k z_{k-1} + z_k + s_k`. Adding up the small terms errs by less than `16 u^2 b`; the code adds
@@ -26,6 +31,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
@@ -33,6 +39,7 @@ from shiftdp.interpolation.claimed_shifts import (
     WINDOW,
     ClaimedShifts,
     Steps,
+    carried,
     distances_backwards,
     distances_forwards,
 )
@@ -53,8 +60,6 @@ _UP = 1.0 + 2.0**-51  # 4 u, for two operations
 _SHIFT_ERROR = 2.0**-100  # 64 u^2, as a part of b
 _SHIFT_UNDERFLOW = 2.0**-1070  # for the products of one shift, and for quotients and squares
 _ENERGY_UP = 1.0 + 2.0**-48  # 32 u, for quotients, squares and sums of sums
-_CARRY_UP = 1.0 + 2.0**-50  # 8 u, for the three roundings of a step without a shift
-_CARRY_UNDERFLOW = 2.0**-1073  # for the product in it
 _SPLITTER = 2.0**27 + 1.0  # splits a float into halves of 26 bits [Veltkamp]
 # Equal steps that expand are followed one by one if they are fewer, and in more blocks, than this:
 # a block costs as much as a thousand steps.
@@ -65,8 +70,9 @@ def proved_mu(schedule: Steps, shifts: Claim) -> float:
     """The mu that Theorem shift proves with these start, blocks and amounts, rounded up.
 
     It is a rigorous upper bound whatever the amounts are: poor ones only make it large. Raises
-    `VerificationFailed` if the blocks do not cover the steps after `tau`, or if `start` is not a
-    proved bound on the distance of the two runs at `tau`. [BSA24, Thm shift]
+    `VerificationFailed` if the blocks do not cover the steps after `tau`, if `start` is not a
+    proved bound on the distance of the two runs at `tau`, or if something is to be shifted in a
+    step without noise. [BSA24, Thm shift]
 
     >>> from shiftdp.interpolation.schedule import Schedule
     >>> from shiftdp.interpolation.shifts import optimal_shifts
@@ -109,6 +115,7 @@ def _prove(schedule: Steps, shifts: Claim) -> tuple[float, float]:
         begin = int(shifts.last[0])
         z = _unshifted(schedule, shifts.tau, begin, z)
     claimed = ClaimedShifts(schedule, shifts, begin)
+    _check_peaks(claimed)
     behind = distances_backwards(claimed)
     if claimed.begin > begin:
         z = 0.0  # c = 0 forgets the distance
@@ -117,17 +124,17 @@ def _prove(schedule: Steps, shifts: Claim) -> tuple[float, float]:
     for lo, hi in claimed.windows():
         c, s, sd = schedule.window(lo, hi)
         window = claimed.at(lo, hi, sd)
-        ahead = distances_forwards(z, c, s, window.a, window.closes)
-        if behind is not None:
-            # z_k was found from the right if step k + 1 lies behind the peak of its block.
-            ahead = np.where(
-                window.next_behind, behind[lo - claimed.begin : hi - claimed.begin], ahead
-            )
+        # z_k was found from the right if step k + 1 lies behind the peak of its block.
+        found = None if behind is None else behind[lo - claimed.begin : hi - claimed.begin]
+        ahead = distances_forwards(z, (c, s, sd), window, found)
         before = np.concatenate(([z], ahead[:-1]))
-        a = _shift_above(c, s, before, ahead)
+        noisy = sd > 0.0
+        _check_carried(lo, noisy, window.closes, ahead)
+        a = np.where(noisy, _shift_above(c, s, before, ahead), 0.0)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            energies.append(_sum((a / sd) ** 2))
-            off = np.abs(a - window.a) / sd
+            unit = np.where(noisy, sd, 1.0)
+            energies.append(_sum((a / unit) ** 2))
+            off = np.abs(a - window.a) / unit
         moved = moved or bool(np.any(a > 0.0))
         checked = off[window.peaks]
         if checked.size:
@@ -156,6 +163,28 @@ def _check_length(schedule: Steps, shifts: Claim) -> None:
     if length > _MOST_STEPS:
         raise VerificationFailed(
             f"{length} steps are too many to follow one by one (at most {_MOST_STEPS})"
+        )
+
+
+def _check_peaks(claimed: ClaimedShifts) -> None:
+    """An amount is the shift of a step with noise: without, there is nothing to hide it in."""
+    bare = claimed.shifts.peak[(claimed.sd_peak == 0.0) & (claimed.shifts.amount > 0.0)]
+    if bare.size:
+        raise VerificationFailed(f"an amount stands at step {bare[0]}, which has no noise")
+
+
+def _check_carried(
+    lo: int, noisy: NDArray[np.bool_], closes: NDArray[np.bool_], ahead: Array
+) -> None:
+    """Where there is no noise, `distances_forwards` carries: the distance is not 0 unless it was.
+
+    `carried` is a bound on `c z + s` by itself, so no shift has to be computed there.
+    """
+    paying = np.flatnonzero(~noisy & closes & (ahead > 0.0))
+    if paying.size:
+        raise VerificationFailed(
+            f"step {lo + 1 + int(paying[0])} has no noise, and a distance of "
+            f"{float(ahead[paying[0]])!r} is to vanish in it"
         )
 
 
@@ -205,10 +234,7 @@ def _unshifted(schedule: Steps, begin: int, end: int, z: float) -> float:
     for lo in range(begin, end, WINDOW):
         c, s, _ = schedule.window(lo, min(lo + WINDOW, end))
         for ck, sk in zip(c.tolist(), s.tolist(), strict=True):
-            if z and ck:
-                z = (ck * z + sk) * _CARRY_UP + _CARRY_UNDERFLOW
-            else:
-                z = sk
+            z = carried(z, ck, sk)
     return z
 
 

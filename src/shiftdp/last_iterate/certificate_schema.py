@@ -64,6 +64,7 @@ def _object(fields: Schema, kind: str | None = None, optional: tuple[str, ...] =
 
 
 _PER_STEP = _either(_POSITIVE, _list(_POSITIVE, 1))
+_NOISE = _either(_POSITIVE, _list(_NOT_NEGATIVE, 1))  # steps may be without
 _LENGTH = _either(_COUNT, _INFINITE)
 _BATCHES: Schema = {
     "n": _COUNT,
@@ -73,13 +74,13 @@ _BATCHES: Schema = {
 
 _RUNS = (
     _object(
-        {"n": _COUNT, "steps": _LENGTH, "learning_rate": _PER_STEP, "noise": _PER_STEP}, "NoisyGD"
+        {"n": _COUNT, "steps": _LENGTH, "learning_rate": _PER_STEP, "noise": _NOISE}, "NoisyGD"
     ),
     _object(
         {
             **_BATCHES,
             "learning_rate": _PER_STEP,
-            "noise": _PER_STEP,
+            "noise": _NOISE,
             "order": {"enum": ["fixed", "shuffled_once", "reshuffled"]},
             "last_batch": {"enum": ["own_size", "divide_by_b", "drop"]},
         },

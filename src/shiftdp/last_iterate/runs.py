@@ -52,7 +52,8 @@ _OF_RANDOM_SIZE = ("poisson", "random_allocation")  # batches of these have no l
 class NoisyGD:
     """Full batches: every step uses every record.
 
-    `steps` may be infinite: what is certified then holds for every number of steps.
+    `steps` may be infinite: what is certified then holds for every number of steps. A sequence for
+    `noise` may have zeros in it, steps without noise, but the last step needs some.
 
     >>> NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0).batches
     1
@@ -77,7 +78,7 @@ class NoisyGD:
             n=countable("n", n),
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
-            noise=per_step("noise", noise, t),
+            noise=per_step("noise", noise, t, zero=True),
         )
 
     @property
@@ -117,6 +118,7 @@ class NoisyCGD:
             strong convexity.
             `drop`: they are not used in this epoch. In a fixed order the same records are never
             used; in a random one it may be any.
+        noise: as a sequence it may have zeros in it, steps without noise; the last step needs some.
 
     >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
     >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
@@ -162,7 +164,7 @@ class NoisyCGD:
             batch_size=size,
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
-            noise=per_step("noise", noise, t),
+            noise=per_step("noise", noise, t, zero=True),
             order=choice("order", order, get_args(Order)),
             last_batch=kept,
         )

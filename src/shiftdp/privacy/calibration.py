@@ -119,7 +119,7 @@ def calibrate_noise(
 ) -> AnyRun:
     """The same run with the least noise that meets the budget.
 
-    Noise that changes from step to step is multiplied as a whole.
+    Noise that changes from step to step is multiplied as a whole; steps without stay so.
 
     >>> from shiftdp.last_iterate import NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -134,6 +134,8 @@ def calibrate_noise(
         raise InvalidInput(
             "sensitivity", 0.0, "leaks nothing: any noise meets any budget", "keep the noise"
         )
+    if not _largest(noise):
+        raise InvalidInput("noise", 0.0, "at every step has no multiple", "give some to the last")
 
     def with_noise(x: float) -> tuple[AnyRun, Geometry]:
         return scaled(run, "noise", x), geometry
@@ -360,7 +362,7 @@ def _largest(value: PerStep) -> float:
 
 def _factors(value: PerStep, low: float, high: float) -> tuple[float, float]:
     """What all entries may be multiplied by, from `low` to `high`, without leaving their range."""
-    values = value if isinstance(value, tuple) else (value,)
+    values = [x for x in value if x] if isinstance(value, tuple) else [value]
     below, above = _INSIDE
     return max(low, LEAST / min(values) * above), min(high, GREATEST / max(values) * below)
 

@@ -246,7 +246,8 @@ def _path(
         far = (2.0 * (W + F) + room) / nearest
         if best is None or far < best[0]:
             best = far, h, -far * unit, F
-    if best is None or best[0] > _LARGEST * float(np.min(schedule.noise)):
+    least = float(np.min(schedule.noise[schedule.noise > 0.0], initial=math.inf))
+    if best is None or best[0] > _LARGEST * least:
         raise UnmetHypothesis(
             "steps",
             schedule.steps,

@@ -106,8 +106,10 @@ def countable(name: str, value: object) -> int:
     return whole
 
 
-def per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
-    """A number for all steps, or a tuple with one for each.
+def per_step(
+    name: str, value: float | Sequence[float], steps: int, *, zero: bool = False
+) -> PerStep:
+    """A number for all steps, or a tuple with one for each, where allowed with zeros in it.
 
     >>> per_step("noise", [1, 2], 2), per_step("noise", 3, 2)
     ((1.0, 2.0), 3.0)
@@ -115,7 +117,7 @@ def per_step(name: str, value: float | Sequence[float], steps: int) -> PerStep:
     # anything with entries but text and a NumPy scalar is meant as one number a step
     if not isinstance(value, (list, tuple)) and np.ndim(cast(Any, value)) == 0:
         return magnitude(name, value)
-    values = magnitudes(name, value)
+    values = magnitudes(name, value, zero=zero)
     if steps == math.inf:
         raise InvalidInput(
             name,

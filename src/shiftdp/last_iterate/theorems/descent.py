@@ -139,20 +139,32 @@ class _Composition(OnDescent):
         return is_cyclic(run) == self.cyclic
 
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
-        return Bound(self, GaussianTradeoff(composition_mu(run, geometry)))
+        mu = composition_mu(run, geometry)
+        if math.isinf(mu) and not isinstance(run.noise, float) and 0.0 in run.noise:
+            raise UnmetHypothesis(
+                "noise",
+                0.0,
+                f"is the noise of step {run.noise.index(0.0) + 1}, and composition lets every "
+                "iterate be seen",
+                "use Theorem B1, by which only the last one is seen, or give noise to each step",
+            )
+        return Bound(self, GaussianTradeoff(mu))
 
 
 def composition_mu(run: BatchRun, geometry: Geometry) -> float:
     """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
 
     b is what the sum over that batch is divided by. It holds for any schedule and any losses. In
-    each epoch of a reshuffled run the worst position is taken.
+    each epoch of a reshuffled run the worst position is taken. Infinite if a step has no noise.
 
     The sum has 60 decimal digits and comes back as the next float above the root: the same number
     on every machine, and not one digit above what is proved.
     """
     with localcontext(_DIGITS):
-        square = _worst_precision(run) * Decimal(geometry.sensitivity) ** 2
+        precision = _worst_precision(run)
+        if precision.is_infinite():
+            return math.inf if geometry.sensitivity else 0.0
+        square = precision * Decimal(geometry.sensitivity) ** 2
         return float_above(square.sqrt() * (1 + _DIGIT_LOSS))
 
 
@@ -169,6 +181,8 @@ def _worst_precision(run: BatchRun) -> Decimal:
             # the last batch is used once less where an epoch is unfinished
             worst = max((whole + bool(begun)) * full, whole * last)
         return worst / Decimal(run.noise) ** 2
+    if 0.0 in run.noise:
+        return Decimal("Infinity")
     each = [
         (last if k % batches == 0 else full) / Decimal(sigma) ** 2
         for k, sigma in enumerate(run.noise, start=1)
