@@ -28,6 +28,7 @@ from shiftdp.last_iterate import NoisyGD as NoisyGD
 from shiftdp.last_iterate import NoisySGD as NoisySGD
 from shiftdp.last_iterate import SmallLastBatch as SmallLastBatch
 from shiftdp.last_iterate import certify as certify
+from shiftdp.last_iterate import cooldown as cooldown
 from shiftdp.privacy import BudgetExceeded as BudgetExceeded
 from shiftdp.privacy import ImpossibleBudget as ImpossibleBudget
 from shiftdp.privacy import Ledger as Ledger

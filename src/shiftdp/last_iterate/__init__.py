@@ -12,6 +12,7 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
 )
+from shiftdp.last_iterate.schedules.cooldown import cooldown
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 
@@ -29,4 +30,5 @@ __all__ = [
     "SmallLastBatch",
     "Theorem",
     "certify",
+    "cooldown",
 ]
