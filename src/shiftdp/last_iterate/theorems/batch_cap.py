@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import math
 
+from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import least_whole
 from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
+from shiftdp.last_iterate.runs import NoisySGD
 
-__all__ = ["cap_failure", "choose_cap", "tail_probability"]
+__all__ = ["affordable_cap", "cap_failure", "choose_cap", "tail_probability"]
 
 _MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
 _SHARP = 1e-3  # the series takes over once it is at most this part of the sum
+_SHARE = 1e-3  # of delta that is spent on batches beyond the cap
 _EXPONENT = AMPLE  # added to an exponent for the differences of logarithms of factorials
 
 
@@ -85,3 +88,25 @@ def choose_cap(n: int, p: float, steps: int, failure: float, *, independent: boo
         return cap_failure(n, p, cap, steps, independent=independent) <= failure
 
     return least_whole(rare, 0, n)
+
+
+def affordable_cap(run: NoisySGD, p: float, delta: float) -> tuple[int, float]:
+    """The batch cap of the run, or one that hardly costs anything, and how likely it is passed.
+
+    Args:
+        run: with batches of random size.
+        p: its participation, rounded up.
+        delta: of which the cap must leave something.
+    """
+    apart = run.sampling != "random_allocation"
+    least = choose_cap(run.n, p, run.steps, _SHARE * delta, independent=apart)
+    cap = least if run.batch_cap is None else run.batch_cap
+    failure = cap_failure(run.n, p, cap, run.steps, independent=apart)
+    if not failure < delta:
+        raise UnmetHypothesis(
+            "batch_cap",
+            cap,
+            f"is passed with probability {failure:.2g}, more than delta={delta:g}",
+            f"give at least {least}",
+        )
+    return cap, failure

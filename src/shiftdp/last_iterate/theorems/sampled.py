@@ -27,7 +27,7 @@ from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, Sampling
-from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap
+from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
 from shiftdp.last_iterate.theorems.checks import (
     require,
     verify_constants,
@@ -66,17 +66,20 @@ __all__ = [
     "subsampled",
 ]
 
-Found = tuple[StochasticProof | None, float]
+Found = tuple[Any, float]
 """Free parameters, and an estimate of epsilon with them."""
 
-_CAP_SHARE = 1e-3  # of delta that is spent on batches beyond the cap
 ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it does not matter
 
 
 class OnSampled(Theorem):
-    """A theorem on NoisySGD; where it has free parameters, one `StochasticProof` has them."""
+    """A theorem on NoisySGD; where it has free parameters, one proof has them.
+
+    `proof` is the class of that proof.
+    """
 
     runs = (NoisySGD,)
+    proof: type[Any] = StochasticProof
     sampling: Sampling = "without_replacement"
     projects = True  # whether it makes use of a bounded set, where there is one
 
@@ -115,7 +118,7 @@ class OnSampled(Theorem):
                 found.append(given.constraint(geometry))
         moved = given.record_norm if summing else given.sensitivity
         found += [moved(geometry), given.adjacency(geometry), given.random_batches(run)]
-        caps = [proof.cap for proof in proofs if isinstance(proof, StochasticProof)]
+        caps = [proof.cap for proof in proofs if isinstance(proof, self.proof)]
         found += [given.batch_cap(cap) for cap in caps if cap is not None]
         return (*found, given.gaussian_noise(), given.hidden_iterates())
 
@@ -123,11 +126,13 @@ class OnSampled(Theorem):
         """The parameters are checked in exact arithmetic, and f must be what they give."""
         run, geometry, f, proofs = cast(NoisySGD, claim.run), claim.geometry, claim.f, claim.proofs
         require(len(proofs) <= 1, "one proof is enough")
-        require(len(parameters(proofs)) == len(proofs), "the proof is of another kind")
+        require(
+            all(isinstance(proof, self.proof) for proof in proofs), "the proof is of another kind"
+        )
         self.require(run, geometry)
         verify_constants(run, geometry, participation_up(run), charged_steps(run, geometry))
         base, failure = f.split_failure()
-        proof = parameters(proofs)[0] if proofs else None
+        proof = proofs[0] if proofs else None
         self.check_proof(run, geometry, proof, failure, claim.endless)
         expected = self.rebuild(run, geometry, proofs, f.accuracy)
         # the probability of a failure was checked; its last digits depend on the machine
@@ -272,19 +277,8 @@ class _TheoremB3Poisson(_Led):
         given.require_convex(geometry)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap = run.batch_cap
-        if cap is None:
-            cap = choose_cap(run.n, steps_of(run, geometry).p, run.steps, _CAP_SHARE * delta)
+        cap, failure = affordable_cap(run, participation_up(run), delta)
         steps = capped_steps(run, geometry, cap)
-        failure = cap_failure(run.n, steps.p, cap, run.steps)
-        if not failure < delta:
-            least = choose_cap(run.n, run.participation, run.steps, _CAP_SHARE * delta)
-            raise UnmetHypothesis(
-                "batch_cap",
-                cap,
-                f"is passed with probability {failure:.2g}, more than delta={delta:g}",
-                f"give at least {least}",
-            )
         groups, guess = best_groups(run, geometry, steps, (delta - failure) / (1.0 - failure))
         return StochasticProof(run.steps - sum(n for _, n in groups), groups, cap=cap), guess
 
