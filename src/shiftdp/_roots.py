@@ -12,8 +12,9 @@
 
 Other iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three steps of
 Halley's method in plain floats: a call of a general routine would cost more than a step. Those of
-`fdp.pairs.profiles`, `fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value
-is noise, and stop there; what they end with is then tested, or said to be an estimate. And
+`fdp.pairs.profiles`, `fdp.pairs.thresholds`, `fdp.pairs.mean_thresholds`,
+`fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value is noise, and stop
+there; what they end with is then tested, or said to be an estimate. And
 `training.losses.envelope` solves for a whole vector a record.
 """
 

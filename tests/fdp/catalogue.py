@@ -11,6 +11,9 @@ from hypothesis.strategies import SearchStrategy
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
+    HiddenExchange,
+    HiddenReplaceOne,
+    HiddenZeroOut,
     Identity,
     LaplaceTradeoff,
     Maximum,
@@ -23,7 +26,8 @@ from shiftdp.fdp import (
     TradeoffFunction,
     WithFailure,
 )
-from tests.fdp import mixtures  # noqa: F401  (what these three are, to 60 digits)
+from tests.fdp import mixtures  # noqa: F401  (what the sampled steps are, to 60 digits)
+from tests.fdp.hidden_laws import laws
 
 __all__ = ["CATALOGUE", "log_uniform"]
 
@@ -87,4 +91,9 @@ CATALOGUE: dict[str, Functions] = {
     "ShiftedSubsampled": st.builds(ShiftedSubsampled, some, st.just(0.0) | mu, mu),
     "PoissonZeroOut": st.builds(PoissonZeroOut, some, st.just(0.0) | mu, mu, st.booleans()),
     "PoissonReplaceOne": st.builds(PoissonReplaceOne, some, st.just(0.0) | mu, mu),
+    "HiddenExchange": laws(mu, mass).map(lambda law: HiddenExchange(*law)),
+    "HiddenZeroOut": st.builds(
+        lambda law, swapped: HiddenZeroOut(law[0], law[1], swapped), laws(mu, mass), st.booleans()
+    ),
+    "HiddenReplaceOne": laws(mu, mass).map(lambda law: HiddenReplaceOne(*law)),
 }

@@ -112,6 +112,7 @@ _GEOMETRY = _object(
 )
 
 _MU = _either(_NOT_NEGATIVE, _INFINITE)
+_LAW: Schema = {"mu": _list(_NOT_NEGATIVE, 1), "weight": _list(_SHARE, 1)}
 _STEP: Schema = {"p": _SHARE, "a": _NOT_NEGATIVE, "s": _NOT_NEGATIVE}
 _TRADEOFFS = (
     _object({"mu": _MU}, "gaussian"),
@@ -128,6 +129,9 @@ _TRADEOFFS = (
     _object(_STEP, "shifted_subsampled"),
     _object({**_STEP, "swapped": {"type": "boolean"}}, "poisson_zero_out"),
     _object(_STEP, "poisson_replace_one"),
+    _object(_LAW, "hidden_exchange"),
+    _object({**_LAW, "swapped": {"type": "boolean"}}, "hidden_zero_out"),
+    _object(_LAW, "hidden_replace_one"),
 )
 
 _PROOFS = (

@@ -41,7 +41,7 @@ def test_poisson_steps_against_mpmath(p: float, share: float, d: float, order: f
         ((a, d), (0.0, d - a)),
     ):
         exact = exact_line(p, above, below, order)
-        assert agrees(line_log_moment(p, above, below, order), exact)
+        assert agrees(line_log_moment((1.0 - p, p), above, below, order), exact)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_every_order(order: float) -> None:
 def test_two_equal_components_are_one_gaussian(p: float, mu: float, order: float) -> None:
     exact = order * (order - 1.0) * mu * mu / 2.0
     for pair in (((mu, mu), (0.0, 0.0)), ((0.0, 0.0), (mu, mu))):
-        found = line_log_moment(p, *pair, order)
+        found = line_log_moment((1.0 - p, p), *pair, order)
         assert exact <= found * (1 + 1e-15) <= exact * (1 + 1e-9)
 
 

@@ -4,6 +4,7 @@ from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
 from shiftdp.fdp.functions.envelope import Maximum, Minimum
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
+from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.functions.laplace import LaplaceTradeoff
 from shiftdp.fdp.functions.mixture import Mixture
@@ -15,6 +16,9 @@ from shiftdp.fdp.functions.subsampling import Subsampled
 __all__ = [
     "ApproxDPTradeoff",
     "GaussianTradeoff",
+    "HiddenExchange",
+    "HiddenReplaceOne",
+    "HiddenZeroOut",
     "Identity",
     "LaplaceTradeoff",
     "Maximum",

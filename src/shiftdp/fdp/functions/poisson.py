@@ -86,7 +86,7 @@ class PoissonZeroOut(SampledStep):
     def _own_log_moment(self, order: float) -> float:
         mixture, normal = (self.a, self._d), (0.0, 0.0)
         above, below = (mixture, normal) if self.swapped else (normal, mixture)
-        return line_log_moment(self.p, above, below, order)
+        return line_log_moment((1.0 - self.p, self.p), above, below, order)
 
     def _curve(self, alpha: Array) -> Array:
         """T(N(0), mixture) is alpha = Phi(-x) -> the mixture's mass left of x; else its inverse."""
@@ -115,7 +115,8 @@ class PoissonReplaceOne(SampledStep):
         return two_sided_profile(self.p, self.a, self.s, epsilon)
 
     def _own_log_moment(self, order: float) -> float:
-        return line_log_moment(self.p, (self.a, self._d), (0.0, self.s), order)
+        weights = 1.0 - self.p, self.p
+        return line_log_moment(weights, (self.a, self._d), (0.0, self.s), order)
 
     def _curve(self, alpha: Array) -> Array:
         """alpha is the mass of (1-p) N(0) + p N(-s) right of x, f that of the other left of x."""

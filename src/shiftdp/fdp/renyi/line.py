@@ -1,11 +1,12 @@
-"""Renyi moments of pairs of two-component Gaussian mixtures on the line, from above.
+"""Renyi moments of pairs of Gaussian mixtures on the line, from above.
 
-P has the density phi(x) B(x) and Q the density phi(x) A(x), with q = 1 - p,
+P has the density phi(x) B(x) and Q the density phi(x) A(x), with weights w_i that add up to 1,
 
-    A(x) = q e^{a (x - a/2)} + p e^{d (x - d/2)},
-    B(x) = q e^{-b (x + b/2)} + p e^{-e (x + e/2)},
+    A(x) = sum_i w_i e^{a_i (x - a_i/2)},
+    B(x) = sum_i w_i e^{-b_i (x + b_i/2)},
 
-0 <= a <= d and 0 <= b <= e, so r = A/B = dQ/dP rises. For order = 1 + s > 1, as E_P[r] = 1,
+0 <= a = a_0 <= a_1 <= ... <= d and 0 <= b = b_0 <= b_1 <= ... <= e, so r = A/B = dQ/dP rises. For
+order = 1 + s > 1, as E_P[r] = 1,
 
     M - 1 = E_P[r^order] - 1 = int phi B F(r) dx,     F(r) = r^order - 1 - order (r - 1),
 
@@ -14,8 +15,9 @@ rule with step h.
 
 *What the rule misses.* g = phi (A^order B^-s - order A + s B) is analytic for |Im z| < c if
 c (d - a) and c (e - b) are at most pi, where neither A nor B vanishes. There |phi(x + iy)| is
-phi(x) e^{y^2/2}, |A(x + iy)| <= A(x), |B(x + iy)| <= B(x), and, two terms whose phases differ by t
-having a sum of at least cos(t/2) of that of their sizes, |B(x + iy)| >= B(x) cos((e-b) y/2). So
+phi(x) e^{y^2/2}, |A(x + iy)| <= A(x), |B(x + iy)| <= B(x), and, terms whose phases differ by t at
+most having a sum of at least cos(t/2) of that of their sizes, |B(x + iy)| >= B(x) cos((e-b) y/2).
+So
 
     int |g(x + iy)| dx <= N = e^{c^2/2} (M cos((e-b) c/2)^-s + 2 order - 1),
 
@@ -24,20 +26,22 @@ k = 2 e^{c^2/2} / (e^{2 pi c/h} - 1) and K = k cos(...)^-s, M - 1 <= (sum + K + 
 (1 - K).
 
 *What is cut off.* For x >= X >= 0, r > 1 gives g <= phi A^order B^-s, whose logarithm falls at
-least at the rate X - order d - s (b + p (e - b)), the share of e in B being at most p there. For
-x <= -X, r <= 1 gives g <= s phi B, whose logarithm rises at least at the rate X - e. Both tails are
-below geometric series.
+least at the rate X - order d - s sum_i w_i b_i: there B has smaller shares of the larger b_i than
+the weights say. For x <= -X, r <= 1 gives g <= s phi B, whose logarithm rises at least at the rate
+X - e. Both tails are below geometric series.
 
 *Rounding.* F falls left of r = 1 and rises right of it, so r is moved away from 1 by its error.
 
 Where a sum would be too long, the joint convexity of A^order B^-s gives
 
-    M <= q e^{order s (a + b)^2 / 2} + p e^{order s (d + e)^2 / 2}.
+    M <= sum_i w_i e^{order s (a_i + b_i)^2 / 2}.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,8 +58,9 @@ from shiftdp._rounding import (
     UNIT,
 )
 from shiftdp.fdp.functions.mixture import log_mean_moment
+from shiftdp.fdp.pairs.mean_law import total
 
-__all__ = ["line_log_moment", "log_excess", "log_one_more", "participating"]
+__all__ = ["line_log_moment", "log_excess", "log_one_more", "participating", "revealed"]
 
 _UP = 1.0 + ULP  # one sum
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -63,6 +68,8 @@ _MARGIN = 40.0  # minus the log of the part of M - 1 that the rule may miss
 _STRIPS = np.linspace(1.0 / 64, 1.0, 64)
 _TALL = 16.0  # no strip need be wider
 _MOST_NODES = 200_000
+_MOST_NUMBERS = 6_000_000  # nodes times components
+_BLOCK = 1 << 17  # of these at once: arrays that stay in the cache
 _NEAR = 1.0  # |log r| below which r - 1 is summed as such
 _STEEP = INVERTIBLE_EXPONENT  # exponents beyond are not exponentiated
 _UNDERFLOW = 2e-323  # four times the least float: more than what was lost in a few products
@@ -76,18 +83,19 @@ _SERIES = 18
 
 
 def line_log_moment(
-    p: float, above: tuple[float, float], below: tuple[float, float], order: float
+    weights: Sequence[float], above: Sequence[float], below: Sequence[float], order: float
 ) -> float:
-    """log M for A with shifts `above` = (a, d) and B with `below` = (b, e), rounded up; 0 < p < 1.
+    """log M for A with the shifts `above` and B with the shifts `below`, rounded up.
 
-    >>> round(line_log_moment(0.5, (1.0, 1.0), (0.0, 0.0), 3.0), 12)  # N(1) against N(0)
+    >>> round(line_log_moment((0.5, 0.5), (1.0, 1.0), (0.0, 0.0), 3.0), 12)  # N(1) against N(0)
     3.0
     """
-    (a, d), (b, e), s = above, below, order - 1.0
-    known = participating(p, (a + b) * _UP, (d + e) * _UP, order)
+    (a, d), (b, e), s = (above[0], above[-1]), (below[0], below[-1]), order - 1.0
+    apart = [(up + down) * _UP for up, down in zip(above, below, strict=True)]
+    known = revealed(weights, apart, order)
     if d + e == 0.0 or not known < math.inf or max(d, e) * order > _LARGEST:
         return known
-    mean = (1.0 - p) * (a + b) + p * (d + e)
+    mean = math.fsum(w * m for w, m in zip(weights, apart, strict=True))
     likely = 0.5 * order * s * mean * mean
     if likely < _LEAST:
         return known
@@ -100,20 +108,24 @@ def line_log_moment(
     h, c, loss_c = float(steps[best]), float(strips[best]), float(loss[best])
 
     z = math.sqrt(2.0 * margin) + 1.0
-    far = order * d + s * (b + p * (e - b))
+    far = order * d + s * math.fsum(w * m for w, m in zip(weights, below, strict=True))
     left, right = math.ceil((e + z) / h), math.ceil((far + z) / h)
-    if left + right > _MOST_NODES:
+    if left + right > _MOST_NODES or (left + right) * len(weights) > _MOST_NUMBERS:
         return known
     x = h * np.arange(-left, right + 1.0)
-    log_g, log_tails = _integrand(p, above, below, order, x)
+    pair = _Pair.of(weights, above, below)
+    blocks = np.array_split(x, 1 + x.size * len(weights) // _BLOCK)
+    parts = [_integrand(pair, order, block) for block in blocks]
+    log_g = np.concatenate([part[0] for part in parts])
+    log_tails = parts[0][1][0], parts[-1][1][1]
     top = float(log_g.max())
-    total = float(np.exp(log_g - top).sum()) * (1.0 + _SUM_ERROR)
+    whole = float(np.exp(log_g - top).sum()) * (1.0 + _SUM_ERROR)
     # geometric series from the first term that is left out
     rates = (left * h - e) * (1.0 - AMPLE), (right * h - far) - _END_ERROR * far
     for rate, log_tail in zip(rates, log_tails, strict=True):
         first = math.exp(min(log_tail - top, ROOMY_EXPONENT))
-        total += first / math.expm1(rate * h * (1.0 - AMPLE))
-    log_sum = top + math.log(total) + math.log(h) + 4 * UNIT * (abs(top) + 2.0)
+        whole += first / math.expm1(rate * h * (1.0 - AMPLE))
+    log_sum = top + math.log(whole) + math.log(h) + 4 * UNIT * (abs(top) + 2.0)
 
     log_k = math.log(2.0) + 0.5 * c * c - 2.0 * math.pi * c / h * (1.0 - _SUM_ERROR)
     log_k -= math.log1p(-math.exp(-2.0 * math.pi * c / h))
@@ -127,14 +139,19 @@ def line_log_moment(
 
 
 def participating(p: float, least: float, most: float, order: float) -> float:
-    """log((1-p) e^{order s least^2/2} + p e^{order s most^2/2}), rounded up.
+    """`revealed` for two distances, of which the larger has the probability p."""
+    return revealed((1.0 - p, p), (least, most), order)
 
-    What is known of a step, were it revealed whether the record takes part.
+
+def revealed(weights: Sequence[float], apart: Sequence[float], order: float) -> float:
+    """log sum_i w_i e^{order s apart_i^2/2}, rounded up; `apart` rises.
+
+    What is known of a pair, were it revealed which components its means are of.
     """
     half = 0.5 * order * (order - 1.0) * (1.0 + NINE_ROUNDINGS)
-    moments = [half * m * m if m < _LARGEST else math.inf for m in (least, most)]
-    rounding = _UNDERFLOW if most > 0.0 else 0.0  # what underflows is still positive
-    return log_mean_moment([(1.0 - p, moments[0]), (p, moments[1])]) + rounding
+    moments = [half * m * m if m < _LARGEST else math.inf for m in apart]
+    rounding = _UNDERFLOW if apart[-1] > 0.0 else 0.0  # what underflows is still positive
+    return log_mean_moment(list(zip(weights, moments, strict=True))) + rounding
 
 
 def log_one_more(log_excess: float) -> float:
@@ -144,36 +161,45 @@ def log_one_more(log_excess: float) -> float:
     return (log_excess + math.exp(-log_excess)) * (1.0 + 4 * UNIT)
 
 
-def _integrand(
-    p: float, above: tuple[float, float], below: tuple[float, float], order: float, x: Array
-) -> tuple[Array, tuple[float, float]]:
+class _Pair(NamedTuple):
+    """Weights, their logarithms, and the shifts of A and of B, as columns."""
+
+    weight: Array
+    log_weight: Array
+    above: Array
+    below: Array
+
+    @classmethod
+    def of(cls, weights: Sequence[float], above: Sequence[float], below: Sequence[float]) -> _Pair:
+        weight = np.array(weights)[:, None]
+        logs = np.log(weight)
+        if len(weights) == 2:  # the first is 1 - p, and rounded
+            logs[0] = math.log1p(-weights[1])
+        return cls(weight, logs, np.array(above)[:, None], np.array(below)[:, None])
+
+
+def _integrand(pair: _Pair, order: float, x: Array) -> tuple[Array, tuple[float, float]]:
     """log g at the nodes, and what bounds the terms at the two ends, in the form of the tails."""
-    (a, d), (b, e), s = above, below, order - 1.0
-    q = 1.0 - p
-    log_q, log_p = math.log1p(-p), math.log(p)
-    l0, l1, k0, k1 = a * (x - 0.5 * a), d * (x - 0.5 * d), -b * (x + 0.5 * b), -e * (x + 0.5 * e)
-    log_a, log_b = np.logaddexp(log_q + l0, log_p + l1), np.logaddexp(log_q + k0, log_p + k1)
-    size = np.abs(x) + max(d, e)
-    # of each exponent, of the logarithms of the weights, and of the sums
-    error_a = 4 * UNIT * ((a + d) * size + 2.0 - log_p - log_q)
-    error_b = 4 * UNIT * ((b + e) * size + 2.0 - log_p - log_q)
+    weight, log_weight, above, below = pair
+    s, depth = order - 1.0, math.log2(weight.size) + 1.0
+    up, down = above * (x - 0.5 * above), -below * (x + 0.5 * below)
+    log_a, error_a = _log_sum(log_weight, up, above, x)
+    log_b, error_b = _log_sum(log_weight, down, below, x)
     loss = log_a - log_b
     error = error_a + error_b + 2 * UNIT * np.abs(loss)
     log_f = np.empty(x.shape)
-    near = (np.abs(loss) < _NEAR) & (np.maximum(np.maximum(l0, l1), np.maximum(k0, k1)) < _STEEP)
+    near = (np.abs(loss) < _NEAR) & (np.maximum(up.max(axis=0), down.max(axis=0)) < _STEEP)
     far = ~near
     moved = loss[far] + np.copysign(error[far], loss[far])
     log_f[far] = _far_excess(moved, s)
     if near.any():
-        numerator, denominator, rounding = np.zeros(1), np.zeros(1), np.zeros(1)
-        for weight, up, down in ((q, l0[near], k0[near]), (p, l1[near], k1[near])):
-            rise, fall = weight * np.expm1(up), weight * np.expm1(down)
-            numerator, denominator = numerator + (rise - fall), denominator + fall
-            # the exponents carry 3u of their parts, the products 4u
-            rounding = rounding + (rise + weight) * (3.0 * np.abs(up) + 2 * d * d)
-            rounding = rounding + (fall + weight) * (3.0 * np.abs(down) + 2 * e * e)
-            rounding = rounding + 6.0 * (np.abs(rise) + np.abs(fall))
-        denominator = 1.0 + denominator
+        up, down = up[:, near], down[:, near]
+        rise, fall = weight * np.expm1(up), weight * np.expm1(down)
+        numerator, denominator = total(rise - fall), 1.0 + total(fall)
+        # the exponents carry 3u of their parts, the products 4u, and the sum some more
+        rounding = total((rise + weight) * (3.0 * np.abs(up) + 2.0 * above * above))
+        rounding += total((fall + weight) * (3.0 * np.abs(down) + 2.0 * below * below))
+        rounding += (5.0 + depth) * total(np.abs(rise) + np.abs(fall))
         w = numerator / denominator
         # |r - 1| < e, and the denominator is off by no more than the rounding itself
         moved = np.abs(w) + 4.0 * UNIT * (rounding / denominator + np.abs(w))
@@ -187,6 +213,21 @@ def _integrand(
     first = log_density[0] + log_b[0] + math.log(s) + wide[0] + _END_ERROR
     last = log_density[-1] + order * log_a[-1] - s * log_b[-1] + wide[-1] + _END_ERROR
     return log_g, (float(first), float(last))
+
+
+def _log_sum(log_weight: Array, exponents: Array, shifts: Array, x: Array) -> tuple[Array, Array]:
+    """log of the sum of w_i e^{exponent_i}, and its error.
+
+    That is the largest error of an exponent that counts: of the exponent itself, whose parts are
+    shift_i |x| and shift_i^2, and of the logarithm of its weight; and that of the sum.
+    """
+    terms = log_weight + exponents
+    top = terms.max(axis=0)
+    shares = np.exp(terms - top)
+    size = total(shares)
+    parts = shifts * (np.abs(x) + shifts) + np.abs(log_weight) + np.abs(terms - top)
+    error = total(shares * parts) / size + np.abs(top) + 2.0 * math.log2(terms.shape[0]) + 2.0
+    return top + np.log(size), 4 * UNIT * error
 
 
 def _far_excess(loss: Array, s: float) -> Array:
