@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shiftdp import InvalidInput, LangevinMC, NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.runs import Run, has_epochs
 from shiftdp.privacy import calibrate_epochs
 from shiftdp.privacy.parameters import parameters_of, with_parameter
 from tests.privacy.spending import STRONG
@@ -21,8 +21,10 @@ RUNS: list[Run] = [
     NoisyGD(n=50, steps=3, learning_rate=0.1, noise=0.5),
     NoisyCGD(n=60, batch_size=10, epochs=4, learning_rate=0.1, noise=0.5, order="reshuffled"),
     NoisySGD(n=60, batch_size=10, steps=24, learning_rate=0.1, noise=0.5, sampling="poisson"),
+    NoisySGD(n=60, batch_size=10, epochs=4, learning_rate=0.1, noise=0.5,
+             sampling="random_allocation"),
     LangevinMC(steps=7, learning_rate=0.1),
-]
+]  # fmt: skip
 
 
 OTHERS: dict[str, float] = {
@@ -40,7 +42,7 @@ def test_one_number_is_replaced_and_nothing_else(run: Run) -> None:
         of_run = hasattr(run, name)
         assert getattr(changed if of_run else geometry, name) == OTHERS[name]
         given, found = ({**vars(a), **vars(b)} for a, b in ((run, STRONG), (changed, geometry)))
-        follows = {name, "steps"} if isinstance(run, NoisyCGD) else {name}
+        follows = {name, "steps"} if has_epochs(run) else {name}
         assert {field for field in given if given[field] != found[field]} <= follows
         before = getattr(run if of_run else STRONG, name)
         assert with_parameter(changed, geometry, name, before) == (run, STRONG)
@@ -48,9 +50,22 @@ def test_one_number_is_replaced_and_nothing_else(run: Run) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("n", 120), ("batch_size", 20), ("batch_size", 7)])
 def test_epochs_stay_where_the_batches_change(name: str, value: int) -> None:
-    changed, _ = with_parameter(RUNS[1], STRONG, name, value)
-    assert isinstance(changed, NoisyCGD)
-    assert changed.epochs == 4
+    for run in (RUNS[1], RUNS[3]):
+        changed, _ = with_parameter(run, STRONG, name, value)
+        assert isinstance(changed, (NoisyCGD, NoisySGD))
+        assert changed.epochs == 4
+        assert changed.steps == 4 * changed.batches
+
+
+@pytest.mark.parametrize("name", ["noise", "learning_rate"])
+def test_a_schedule_is_multiplied_as_a_whole(name: str) -> None:
+    run = NoisySGD(n=60, batch_size=10, steps=3, learning_rate=[0.1, 0.2, 0.4], noise=[1, 4, 2])
+    changed, _ = with_parameter(run, STRONG, name, 0.8)
+    old = getattr(run, name)
+    assert getattr(changed, name) == pytest.approx([x * 0.8 / max(old) for x in old])
+    for length in ("steps", "n", "batch_size"):
+        with pytest.raises(InvalidInput, match="fixes the number of steps"):
+            with_parameter(run, STRONG, length, 30)
 
 
 def test_words_are_no_numbers_to_replace() -> None:

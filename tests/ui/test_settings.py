@@ -50,3 +50,54 @@ def test_the_first_try_is_answered_with_what_is_missing_and_an_example() -> None
         for name in ("--n", "--learning-rate", "--noise", "--smoothness", "--sensitivity"):
             assert sum(line.split()[:1] == [name] for line in lines) == 1
         assert "  shiftdp account cgd --n 60000" in result.stderr
+
+
+MNIST_GD = (
+    "--n 60 --learning-rate 0.1 --noise 1 --strong-convexity 1 --smoothness 2 --sensitivity 1"
+)
+SAMPLED = (
+    "--n 400 --batch-size 20 --learning-rate 0.1 --noise 0.5 --strong-convexity 1 --smoothness 10 "
+    "--sensitivity 4 --adjacency zero_out"
+)
+
+
+def test_random_allocation_is_counted_in_epochs() -> None:
+    found = said(f"account sgd {SAMPLED} --sampling random-allocation --epochs 3 --json")
+    assert (found["run"]["steps"], found["run"]["epochs"]) == (60, 3)
+    same = said(f"account sgd {SAMPLED} --sampling random-allocation --steps 60 --json")
+    assert same == found
+    line = refused(f"account sgd {SAMPLED} --sampling random-allocation --steps 61")
+    assert line.startswith("--steps 61: is not a whole number of epochs")
+    assert refused(f"account sgd {SAMPLED} --epochs 3").startswith("--epochs 3: is for random")
+    missing = refused(f"account sgd {SAMPLED} --sampling poisson")
+    assert missing.startswith("--steps: is missing")
+
+
+@pytest.mark.parametrize("kind", ["sgd --steps 10 --sampling poisson", "cgd --steps 10"])
+def test_a_cool_down_raises_the_noise_of_the_last_steps(kind: str) -> None:
+    found = said(f"account {kind} {SAMPLED} --cooldown 2:3 --json")
+    assert found["run"]["noise"] == [0.5] * 8 + [1.5] * 2
+    listed = said(f"account {kind} {SAMPLED} --noise {'0.5,' * 8}1.5,1.5 --json")
+    assert found == listed
+    assert found["epsilon"] < said(f"account {kind} {SAMPLED} --json")["epsilon"]
+    line = refused(f"account {kind} {SAMPLED} --cooldown 11:3")
+    assert line == "--cooldown 11:3: the run has 10 steps; give a part of a number of steps"
+
+
+def test_a_cool_down_needs_noise_and_an_end(tmp_path: Path) -> None:
+    line = refused("account langevin --steps 5 --learning-rate 0.1 --strong-convexity 1 "
+                   "--smoothness 2 --sensitivity 1 --cooldown 2:3")  # fmt: skip
+    assert line.startswith("--cooldown 2:3: langevin has no noise of its own")
+    assert "no last step" in refused(f"account gd {MNIST_GD} --steps inf --cooldown 2:3")
+    path = tmp_path / "run.json"
+    prose(f"account {MNIST} --save {path}")
+    line = refused(f"account --certificate {path} --cooldown 2:3")
+    assert line.startswith("--cooldown 2:3: is not used with --certificate")
+
+
+def test_calibrated_noise_is_that_of_the_whole_schedule() -> None:
+    line = f"calibrate noise cgd {SAMPLED} --steps 10 --cooldown 2:3 --epsilon 1"
+    found = said(f"{line} --json")
+    noise = found["value"]
+    assert noise[-1] == pytest.approx(3 * noise[0])
+    assert f"{noise[0]} in 8 steps, then {noise[-1]} in 2 steps" in prose(line)

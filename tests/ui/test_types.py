@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.types import (
+    COOLDOWN,
     IMAGE,
     NUMBER,
     NUMBERS,
     VALUES,
+    CoolDown,
     InFile,
     OutFile,
     OutFolder,
@@ -84,3 +86,15 @@ def test_files_and_folders_are_looked_at_before_anything_is_computed(tmp_path: P
     ):
         with pytest.raises(Refused, match=why):
             kind.convert(str(path), None, None)
+
+
+def test_a_cool_down_is_a_number_of_steps_and_a_factor() -> None:
+    assert COOLDOWN.convert("30:3", None, None) == CoolDown(30, 3)
+    assert COOLDOWN.convert("5:1.5", None, None) == CoolDown(5, 1.5)
+    assert COOLDOWN.convert(CoolDown(5, 2), None, None) == CoolDown(5, 2)
+
+
+@pytest.mark.parametrize("text", ["30", "30:", ":3", "1.5:3", "3:0.5", "-1:3", "3:inf", "a:b", 3])
+def test_what_is_no_cool_down_is_refused(text: object) -> None:
+    with pytest.raises(Refused, match="is not LAST:FACTOR"):
+        COOLDOWN.convert(text, None, None)

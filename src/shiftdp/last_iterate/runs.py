@@ -36,6 +36,7 @@ __all__ = [
     "PerStep",
     "Run",
     "Sampling",
+    "has_epochs",
     "is_endless",
 ]
 
@@ -340,6 +341,16 @@ class ExponentialMechanism:
 
 
 Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
+
+
+def has_epochs(run: Run) -> bool:
+    """Whether the run is made in epochs, in each of which a record is used at most once.
+
+    >>> has_epochs(NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0))
+    False
+    """
+    allocated = isinstance(run, NoisySGD) and run.sampling == "random_allocation"
+    return allocated or isinstance(run, NoisyCGD)
 
 
 def is_endless(run: Run) -> bool:

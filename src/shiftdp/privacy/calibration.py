@@ -37,10 +37,10 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
-    NoisyCGD,
     NoisySGD,
     PerStep,
     Run,
+    has_epochs,
 )
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
@@ -147,7 +147,7 @@ def calibrate_noise(
 def calibrate_epochs(
     run: AnyRun, geometry: Geometry, **asked: Unpack[CalibrationKeywords]
 ) -> AnyRun:
-    """The longest run that meets the budget: whole epochs of NoisyCGD, else steps.
+    """The longest run that meets the budget: whole epochs where it has them, else steps.
 
     They may come back as `math.inf`: train as long as you like.
 
@@ -158,7 +158,7 @@ def calibrate_epochs(
     [225, inf]
     """
     _own(run, "steps", "is not run in steps", "calibrate the geometry")
-    name = "epochs" if isinstance(run, NoisyCGD) else "steps"
+    name = "epochs" if has_epochs(run) else "steps"
     refuse_schedules(run, name)
 
     def of_length(x: float) -> tuple[AnyRun, Geometry]:
@@ -167,7 +167,7 @@ def calibrate_epochs(
     search = _search(name, of_length, **asked)
     if search.met(math.inf):
         return of_length(math.inf)[0]
-    most = float(_MOST_STEPS // (run.batches if isinstance(run, NoisyCGD) else 1))
+    most = float(_MOST_STEPS // (run.batches if has_epochs(run) else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
     return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]
@@ -222,7 +222,7 @@ def calibrate_batch_size(
 ) -> AnyRun:
     """The same run with the least batch size that meets the budget.
 
-    NoisyCGD keeps its number of epochs, NoisySGD its number of steps. The noise is that on the mean
+    A run in epochs keeps their number, any other its number of steps. The noise is that on the mean
     gradient, and stays. Sizes are scanned from 1 up: each of them up to n = 256, beyond that those
     that divide n and some others; the answer meets the budget, the size below it does not.
 

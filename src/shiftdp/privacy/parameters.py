@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, Run
+from shiftdp.last_iterate.runs import Run, has_epochs
 
 __all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
 
@@ -20,7 +20,7 @@ _WORDS = ("order", "sampling", "last_batch", "adjacency")
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     """The numbers that describe a run and its losses, by name."""
     own = [field.name for field in fields(run) if field.name not in _WORDS]
-    epochs = ["epochs"] if isinstance(run, NoisyCGD) else []
+    epochs = ["epochs"] if has_epochs(run) else []
     losses = [field.name for field in fields(geometry) if field.name not in _WORDS]
     return (*own, *epochs, *losses)
 
@@ -30,12 +30,17 @@ def with_parameter(
 ) -> tuple[AnyRun, Geometry]:
     """The run and its losses with one number replaced.
 
-    Where n or the batch size of NoisyCGD changes, the number of epochs stays.
+    Where n or the batch size of a run in epochs changes, their number stays. Learning rates, or
+    noise, that change from step to step are multiplied as a whole: the value is the largest.
 
+    >>> from shiftdp.last_iterate import NoisyCGD
     >>> run = NoisyCGD(n=100, batch_size=10, epochs=3, learning_rate=0.1, noise=1.0)
     >>> geometry = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
     >>> with_parameter(run, geometry, "batch_size", 20)[0].steps
     15
+    >>> cooled = NoisyCGD(n=100, batch_size=50, epochs=1, learning_rate=0.1, noise=[1.0, 2.0])
+    >>> with_parameter(cooled, geometry, "noise", 3.0)[0].noise
+    (1.5, 3.0)
     """
     choice("parameter", name, parameters_of(run, geometry))
     if name in vars(geometry):
@@ -44,12 +49,11 @@ def with_parameter(
     given: dict[str, Any] = dict(vars(run))
     if name in ("steps", "epochs", "n", "batch_size"):
         refuse_schedules(run, name)
-    if isinstance(run, NoisyCGD) and name in ("epochs", "n", "batch_size"):
+    if has_epochs(run) and name in ("epochs", "n", "batch_size"):
         del given["steps"]
-        given["epochs"] = run.epochs
-    if isinstance(given.get(name), tuple):
-        raise InvalidInput(name, "<many>", "changes from step to step", "give one number for all")
-    given[name] = value
+        given["epochs"] = run.epochs  # type: ignore[union-attr]
+    old = given.get(name)
+    given[name] = tuple(x / max(old) * value for x in old) if isinstance(old, tuple) else value
     return type(run)(**given), geometry
 
 

@@ -13,7 +13,16 @@ import click
 
 from shiftdp.ui.config import config_option
 from shiftdp.ui.group import Option
-from shiftdp.ui.types import IMAGE, NUMBER, NUMBERS, InFile, OutFile, ParamType, Word
+from shiftdp.ui.types import (
+    COOLDOWN,
+    IMAGE,
+    NUMBER,
+    NUMBERS,
+    InFile,
+    OutFile,
+    ParamType,
+    Word,
+)
 
 __all__ = [
     "ANSWER",
@@ -146,6 +155,12 @@ def run_options(function: AnyCallable) -> AnyCallable:
         name: {"type": kind, "help": _sentence(MEANINGS[name])} for name, kind in _TYPES.items()
     }
     losses = {name: described.pop(name) for name in GEOMETRY.fields}
+    described["cooldown"] = {
+        "type": COOLDOWN,
+        "metavar": "LAST:FACTOR",
+        "help": "FACTOR times the noise in the LAST steps (gd, cgd, sgd): of all schedules with as "
+        "much noise in all, the one that costs least.",
+    }
     function = config_option(
         option_group(RUN, **described)(option_group(LOSSES, **losses)(function))
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
     from shiftdp.training.model_file import ModelFile
+    from shiftdp.ui.types import CoolDown
 
 __all__ = [
     "certificate_of",
@@ -57,8 +58,28 @@ def setting_of(
 
     import shiftdp.last_iterate as rooms
 
+    cooled = options.get("cooldown")
+    if cooled is not None and "noise" not in KINDS[kind].fields:
+        raise Refused(
+            f"--cooldown {cooled}: {kind} has no noise of its own to raise; leave it out", ctx
+        )
     run = getattr(rooms, KINDS[kind].type)(**_part(values, KINDS[kind].fields))
+    if cooled is not None:
+        run = _cooled(ctx, run, cooled)
     return run, rooms.Geometry(**_part(values, GEOMETRY.fields))
+
+
+def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
+    """The run with more noise in its last steps."""
+    import shiftdp.last_iterate as rooms
+
+    if not block.last <= run.steps < math.inf:  # type: ignore[union-attr]
+        steps = "no last step" if math.isinf(run.steps) else f"{run.steps} steps"  # type: ignore[union-attr]
+        raise Refused(
+            f"--cooldown {block}: the run has {steps}; give a part of a number of steps", ctx
+        )
+    noise = rooms.cooldown(run.steps, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr, arg-type]
+    return type(run)(**{**vars(run), "noise": noise})
 
 
 def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificate:
@@ -94,7 +115,8 @@ def refuse_described(
     ctx: click.Context, options: Mapping[str, Any], source: str, but: Sequence[str] = ()
 ) -> None:
     """Refuse what describes a run where the guarantee comes from elsewhere: it would be ignored."""
-    given = [name for name in (*MEANINGS, "kind") if options.get(name) is not None]
+    described = (*MEANINGS, "cooldown", "kind")
+    given = [name for name in described if options.get(name) is not None]
     if options.get("bounds") is not None and _typed(ctx, "bounds"):
         given.append("bounds")
     for name in given:

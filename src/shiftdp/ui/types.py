@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -18,11 +19,13 @@ else:  # neither is generic in older releases of click
     ParamType, Choice = click.ParamType, click.Choice
 
 __all__ = [
+    "COOLDOWN",
     "FORMATS",
     "IMAGE",
     "NUMBER",
     "NUMBERS",
     "VALUES",
+    "CoolDown",
     "InFile",
     "OutFile",
     "OutFolder",
@@ -152,6 +155,38 @@ class _Values(ParamType):
         return [low, *inner, high]
 
 
+@dataclass(frozen=True)
+class CoolDown:
+    """More noise at the end: in how many of the last steps, and how many times as much."""
+
+    last: int
+    factor: float
+
+    def __str__(self) -> str:
+        return f"{self.last}:{self.factor:g}"
+
+
+class _CoolDown(ParamType):
+    """LAST:FACTOR."""
+
+    name = "last:factor"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> CoolDown:
+        if isinstance(value, CoolDown):
+            return value
+        try:
+            last, factor = map(_number, str(value).split(":"))
+        except ValueError:
+            last, factor = -1, 0.0
+        if not (isinstance(last, int) and last >= 0 and 1.0 <= factor < math.inf):
+            _fail(
+                ctx, param, value, "is not LAST:FACTOR, how many steps and how many times, as 30:3"
+            )
+        return CoolDown(last, factor)
+
+
 class Word(Choice):
     """One of a few words, with - or _ between their parts."""
 
@@ -231,4 +266,5 @@ class OutFolder(ParamType):
 NUMBER = _Number()
 NUMBERS = _Numbers()
 VALUES = _Values()
+COOLDOWN = _CoolDown()
 IMAGE = OutFile(FORMATS)

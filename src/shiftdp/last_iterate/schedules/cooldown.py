@@ -48,8 +48,8 @@ def cooldown(
         raise InvalidInput(
             "last", last, f"is more than there are steps ({t})", f"give 0 to {t} steps"
         )
-    given = per_step("noise", noise, t)
+    given = per_step("noise", noise, t, zero=True)
     each = given if isinstance(given, tuple) else (given,) * t
     raised = (*each[: t - block], *(most * value for value in each[t - block :]))
     # a product may leave the range of noise, which is refused by name
-    return tuple(per_step("noise", raised, t))  # type: ignore[arg-type]
+    return tuple(per_step("noise", raised, t, zero=True))  # type: ignore[arg-type]

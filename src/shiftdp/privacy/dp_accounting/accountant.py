@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, get_args
 
 from shiftdp._checks import choice, delta_in, finite, number_in
@@ -126,9 +125,7 @@ def with_noise(
 
 
 def _renoised(run: Any, noise: float) -> Run:
-    if isinstance(run, NoisySGD):
-        return replace(run, noise=noise)
-    if not isinstance(run, (NoisyGD, NoisyCGD)):
+    if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)):
         raise InvalidInput("run", run, "has no noise to set", "give NoisyGD, NoisyCGD or NoisySGD")
     fields = {**vars(run), "noise": noise}
     return type(run)(**fields)

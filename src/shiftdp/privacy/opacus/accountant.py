@@ -224,7 +224,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
     def _read(self, optimizer: Any, *, stepping: bool) -> StepReading:
         now = reading.read_step(optimizer, self.declaration, stepping=stepping)
         if self.history and self._loader is not None:
-            refuse_change(self.declaration, self._loader, _reading_of(self.history[0]), now)
+            refuse_change(self.declaration, _reading_of(self.history[0]), now)
         return now
 
     def _append(self, now: StepReading, sample_rate: float) -> None:

@@ -206,7 +206,7 @@ def described(
     refuse_loader(declaration, loader)
     first = steps[0][0]
     for reading, _ in steps:
-        refuse_change(declaration, loader, first, reading)
+        refuse_change(declaration, first, reading)
     size = _poisson_size(loader) if loader.kind == "poisson" else loader.batch_size
     C = first.max_grad_norm
     exact = first.divisor == size
@@ -227,8 +227,8 @@ def described(
             n=loader.records,
             batch_size=size,
             steps=t,
-            learning_rate=rate(first),
-            noise=noise(first),
+            learning_rate=_each([(rate(r), count) for r, count in steps]),
+            noise=_each([(noise(r), count) for r, count in steps]),
             sampling="poisson",
         ), geometry
     return NoisyCGD(
@@ -243,17 +243,9 @@ def described(
     ), geometry
 
 
-def refuse_change(
-    declaration: Declaration, loader: LoaderReading, first: StepReading, now: StepReading
-) -> None:
+def refuse_change(declaration: Declaration, first: StepReading, now: StepReading) -> None:
     """What may not change from step to step: composition looks at the noise multiplier alone."""
-    fixed: tuple[str, ...] = ("weight_decay", "max_grad_norm", "divisor")
-    if declaration.composed_only:
-        fixed = ()
-    if loader.kind == "poisson":
-        fixed = (*fixed, "noise_multiplier")
-        fixed = fixed if declaration.composed_only else (*fixed, "learning_rate")
-    for name in fixed:
+    for name in () if declaration.composed_only else ("weight_decay", "max_grad_norm", "divisor"):
         before, after = getattr(first, name), getattr(now, name)
         if before != after:
             raise UnmetHypothesis(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import click
@@ -36,6 +37,8 @@ TARGETS: dict[str, Mapping[str, Any]] = {
 }
 """What can be calibrated, and where the search begins if nothing is given."""
 
+_FEW_LEVELS = 4  # of a schedule that is printed as it is
+
 _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
 
 
@@ -68,6 +71,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     parameter = require_parameter(ctx, options, TARGETS)
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
+    from shiftdp.last_iterate.runs import has_epochs
     from shiftdp.privacy import calibrate
     from shiftdp.privacy.budget_search import certify_at
 
@@ -77,7 +81,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         delta = budget.get("delta")
         certificate = certify_at(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
-    name = "steps" if parameter == "epochs" and not hasattr(run, "epochs") else parameter
+    name = "steps" if parameter == "epochs" and not has_epochs(run) else parameter
     value = getattr(geometry if name in vars(geometry) else run, name)
     warn_of_last_batch(ctx, certificate, document["delta"])
     save(certificate, options["save"])
@@ -92,8 +96,8 @@ def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
     beginning = dict(TARGETS[parameter])
     if parameter == "learning_rate" and options["smoothness"]:
         beginning["learning_rate"] = 1.0 / options["smoothness"]
-    if options["kind"] == "cgd":
-        beginning.pop("steps", None)
+    in_epochs = options["kind"] == "cgd" or options["sampling"] == "random_allocation"
+    beginning.pop("steps" if in_epochs else "epochs", None)
     return beginning
 
 
@@ -125,5 +129,10 @@ def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _precise(value: Any) -> str:
-    """All digits: it is to be typed into the next command."""
-    return plain(value) if isinstance(value, tuple) else str(value)
+    """All digits: it is to be typed into the next command. A schedule of a few levels is told."""
+    if not isinstance(value, tuple):
+        return str(value)
+    levels = [(level, len(list(steps))) for level, steps in groupby(value)]
+    if len(levels) > _FEW_LEVELS:
+        return plain(value)
+    return ", then ".join(f"{level} in {steps} steps" for level, steps in levels)
