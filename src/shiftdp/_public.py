@@ -41,4 +41,5 @@ from shiftdp.privacy import calibrate_noise as calibrate_noise
 from shiftdp.privacy import calibrate_strong_convexity as calibrate_strong_convexity
 from shiftdp.privacy import compare as compare
 from shiftdp.privacy import frontier as frontier
+from shiftdp.privacy import placed_noise as placed_noise
 from shiftdp.privacy import risk as risk

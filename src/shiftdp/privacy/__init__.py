@@ -15,6 +15,7 @@ from shiftdp.privacy.comparison import Row, Table, compare
 from shiftdp.privacy.ledger.entry import Entry
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch, BudgetExceeded, LedgerUnavailable
 from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.noise_placement import placed_noise
 from shiftdp.privacy.parameter_sweep import Curve, Frontier, frontier
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "calibrate_strong_convexity",
     "compare",
     "frontier",
+    "placed_noise",
     "risk",
 ]
