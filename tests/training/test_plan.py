@@ -177,6 +177,7 @@ def test_a_seed_is_stamped_on_the_certificate() -> None:
         {"projection": "ball"},
         {"entropy": 3},
         {"features": 0},
+        {"run": sdp.NoisyGD(n=4, steps=2, learning_rate=0.1, noise=[1.0, 0.0])},
     ],
     ids=repr,
 )

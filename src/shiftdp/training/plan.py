@@ -32,6 +32,7 @@ from shiftdp.last_iterate import (
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.sum_rounding import (
     CHUNK,
     largest_batch,
@@ -136,6 +137,7 @@ class Plan:
             object.__setattr__(self, name, value)
         self._check_clipping()
         self._check_theorem()
+        self._check_noise()
         self._check_diameter()
         self._check_range()
 
@@ -185,6 +187,16 @@ class Plan:
                 "composition covers it",
                 'give bounds="composition", or clipping="envelope" for the bounds of the last '
                 "iterate",
+            )
+
+    def _check_noise(self) -> None:
+        """Steps may be without noise, but not the last one: it uses records, and is released."""
+        if not _last(self.run.noise) > 0.0:
+            raise UnmetHypothesis(
+                "noise",
+                0.0,
+                "is the noise of the last step: what its records do would be released as it is",
+                "give noise to the last step",
             )
 
     def _check_diameter(self) -> None:
@@ -397,11 +409,13 @@ class Plan:
 
         At most 2^-8 of the last step's noise: rounding costs no accuracy worth the name.
         """
-        eta, sigma = self.run.learning_rate, self.run.noise
-        last = (eta if isinstance(eta, float) else eta[-1]) * (
-            sigma if isinstance(sigma, float) else sigma[-1]
-        )
+        last = _last(self.run.learning_rate) * _last(self.run.noise)
         return 2.0 ** (math.floor(math.log2(last)) - 8)
+
+
+def _last(value: PerStep) -> float:
+    """Of numbers one a step, that of the last step."""
+    return value if isinstance(value, float) else value[-1]
 
 
 def _parameters(item: Loss | Projection | None) -> tuple[tuple[str, float], ...]:

@@ -23,7 +23,7 @@ def naive(plan: Plan, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     w = np.zeros((outputs, columns))
     if plan.projection is not None:
         w = plan.projection.project(w.reshape(1, -1)).reshape(w.shape)
-    noise = _noise(plan, outputs, columns)
+    noise = iter(_noise(plan, outputs, columns))
     run = plan.run
     for step, batch in enumerate(batches(run, plan.entropy.open("batches"))):
         total = np.zeros_like(w)
@@ -33,7 +33,9 @@ def naive(plan: Plan, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
             value if isinstance(value, float) else value[step]
             for value in (run.learning_rate, run.noise)
         )
-        w = w - eta * (total / batch.divisor + plan.l2 * w + sigma * noise[step])
+        w = w - eta * (total / batch.divisor + plan.l2 * w)
+        if sigma:
+            w -= eta * sigma * next(noise)
         if plan.projection is not None:
             w = plan.projection.project(w.reshape(1, -1)).reshape(w.shape)
     return w
@@ -56,7 +58,7 @@ def _gradient(
 
 
 def _noise(plan: Plan, outputs: int, columns: int) -> list[NDArray[np.float64]]:
-    """In the order in which the loop uses it: all weights, then all intercepts."""
+    """In the order in which the loop uses it, of steps with noise: all weights, then intercepts."""
     stream: Stream = plan.entropy.open("noise")
     features = columns - plan.intercept
     steps = []

@@ -1,11 +1,12 @@
 """Plans come back with exactly the fields that they have."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shiftdp import InvalidInput
+from shiftdp import InvalidInput, NoisyCGD, placed_noise
 from shiftdp.sklearn import load_model, save_model
 from shiftdp.training.model_file.damage import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
@@ -37,6 +38,25 @@ def test_plans_come_back(kind: str) -> None:
     copy = read_plan(json.loads(json.dumps(write_plan(planned))))
     assert copy == planned
     assert copy.plan.certificate.to_json() == planned.plan.certificate.to_json()
+
+
+def test_noise_that_is_placed_comes_back() -> None:
+    """One noise a step, with zeros among them, and one learning rate a step."""
+    planned = example("logistic").model.plan_
+    n = planned.plan.run.n
+    shape = NoisyCGD(
+        n=n, batch_size=-(-n // 4), epochs=1, learning_rate=[0.2, 0.2, 0.1, 0.1], noise=1.0
+    )
+    run = placed_noise(shape, planned.plan.geometry, mu=1.0)
+    placed = replace(planned, plan=replace(planned.plan, run=run))
+    copy = read_plan(json.loads(json.dumps(write_plan(placed))))
+    assert copy == placed
+    assert copy.plan.run.noise == run.noise
+    assert run.noise[0] == 0.0  # type: ignore[index]
+    document = write_plan(placed)
+    document["plan"]["run"]["noise"][-1] = 0.0
+    with pytest.raises(Damaged, match="last step"):
+        read_plan(document)
 
 
 @pytest.mark.parametrize("part", ["problem", "plan", "prediction"])

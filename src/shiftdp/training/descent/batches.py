@@ -71,17 +71,22 @@ def _full(run: NoisyGD) -> Iterator[Batch]:
 
 def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
     order: Places | None = None
+    number, b = run.batches, run.batch_size
+    size, divisor = run.size_of(number), run.divisor_of(number)  # of the last batch
     for step in range(run.steps):
-        position = step % run.batches
+        position = step % number
         if position == 0 and (
             run.order == "reshuffled" or (run.order == "shuffled_once" and step == 0)
         ):
             order = permutation(run.n, stream)
-        size = run.size_of(position + 1)
-        rows = slice(position * run.batch_size, position * run.batch_size + size)
-        # a batch is a set: sorted, it is read from front to back
-        divisor = run.divisor_of(position + 1)
-        yield Batch(rows if order is None else np.sort(order[rows]), divisor)
+        last = position == number - 1
+        begin = position * b
+        rows = slice(begin, begin + (size if last else b))
+        if order is None:
+            yield Batch(rows, divisor if last else b)
+        else:
+            # a batch is a set: sorted, it is read from front to back
+            yield Batch(np.sort(order[rows]), divisor if last else b)
 
 
 def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:

@@ -82,22 +82,27 @@ class _Sum:
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
-        """Chunk by chunk, each of them block by block."""
+        """Chunk by chunk, each of them block by block; one block is the sum itself."""
         number = _length(rows)
-        self._total.fill(0)
         with np.errstate(all="ignore"):  # each thread has settings of its own
+            if 0 < number <= self._rows:
+                self._sum_block(models, rows, self._total)
+                return self._total
+            self._total.fill(0)
             for start in range(0, number, CHUNK):
                 stop = min(start + CHUNK, number)
                 self._chunk.fill(0)
                 for low in range(start, stop, self._rows):
-                    self._add_block(models, _part(rows, low, min(low + self._rows, stop)))
+                    part = _part(rows, low, min(low + self._rows, stop))
+                    self._sum_block(models, part, self._block)
+                    self._chunk += self._block
                 self._total += self._chunk
         return self._total
 
-    def _add_block(self, models: Floats, rows: Indices) -> None:
-        """Add the sum over one block to that of its chunk: two products, and what lies between."""
+    def _sum_block(self, models: Floats, rows: Indices, into: Floats) -> None:
+        """The sum over one block: two products, and what lies between."""
         sparse, d = self._records.rows.sparse, self._records.rows.shape[1]
-        W, out = (array.reshape(self._outputs, -1) for array in (models, self._block))
+        W, out = models.reshape(self._outputs, -1), into.reshape(self._outputs, -1)
         X = self._records.rows.take(rows, self._features)
         z = self._scores[: self._outputs * X.shape[0]].reshape(self._outputs, -1)
         if sparse:
@@ -118,7 +123,6 @@ class _Sum:
             np.matmul(z, X, out=out[:, :d])
         if self._intercept:
             np.add.reduce(z, axis=1, keepdims=True, out=out[:, d:])
-        self._chunk += self._block
 
     def erase(self) -> None:
         for array in (self._scores, self._block, self._chunk, self._total):

@@ -2,9 +2,9 @@
 
     w <- Proj(w - eta (sum of clipped gradients / b + l2 w + Z)),   Z ~ N(0, sigma^2 I),
 
-from w = 0 (projected), and what is released is rounded to the plan's public grid. Nothing else is
-shown to anybody: progress is a step count, an error carries the name of its type and the step, and
-an interrupted run releases nothing.
+from w = 0 (projected), and what is released is rounded to the plan's public grid. In a step without
+noise, sigma = 0, none is drawn. Nothing else is shown to anybody: progress is a step count, an
+error carries the name of its type and the step, and an interrupted run releases nothing.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ def iterates(
     """
     run = plan.run
     ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
+    shrinks = bool(np.any(ridge))
     chosen = batches(run, sources[0].open("batches"))
     streams = [source.open("noise") for source in sources]
     noise, numbers = np.empty_like(models), np.empty(models[0].size)
@@ -199,12 +200,14 @@ def iterates(
             steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
             for step, (eta, sigma, batch) in steps:
                 total = gradient(models, batch.rows)
-                _draw(noise, numbers, streams, records.rows.shape[1])
                 # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
                 total *= eta / batch.divisor
-                noise *= eta * sigma
-                total += noise
-                models *= 1.0 - eta * ridge
+                if sigma > 0.0:
+                    _draw(noise, numbers, streams, records.rows.shape[1])
+                    noise *= eta * sigma
+                    total += noise
+                if shrinks:
+                    models *= 1.0 - eta * ridge
                 models -= total
                 _project(plan, models)
                 yield step
