@@ -35,6 +35,7 @@ from shiftdp._rounding import (
 )
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.pairs.error_rates import Rate, between, upper_point
+from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 from shiftdp.fdp.pairs.mean_profiles import (
     backward_profile,
@@ -95,6 +96,10 @@ class Hidden(TradeoffFunction):
         return self._profile(epsilon)
 
     @abstractmethod
+    def _guess(self, delta: Array) -> Array:
+        """About the epsilon of each delta."""
+
+    @abstractmethod
     def _curve(self, alpha: Array) -> Array:
         """f for 0 < alpha < 1."""
 
@@ -139,7 +144,8 @@ class Hidden(TradeoffFunction):
     def _epsilon(self, delta: Array) -> Array:
         if self._simple is not None:
             return self._simple._epsilon(delta)
-        return epsilon_from_profile(self._profile, delta, widest(self._span))
+        start = self._guess(np.clip(delta, LEAST_FLOAT, 1.0))
+        return epsilon_from_profile(self._profile, delta, widest(self._span), start)
 
     def _beta(self, alpha: Array) -> Array:
         return between(self._curve, alpha) if self._simple is None else self._simple._beta(alpha)
@@ -203,6 +209,10 @@ class HiddenZeroOut(Hidden):
         profile = backward_profile if self.swapped else forward_profile
         return profile(self._law, epsilon)
 
+    def _guess(self, delta: Array) -> Array:
+        guess = guess_forward if self.swapped else guess_backward
+        return guess(self._law, delta).epsilon
+
     def _own_log_moment(self, order: float) -> float:
         weights, means = self._law.weight.ravel().tolist(), self._law.mean.ravel().tolist()
         above, below = means, [0.0] * len(means)
@@ -237,6 +247,9 @@ class HiddenReplaceOne(Hidden):
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         return two_sided_profile(self._law, epsilon)
+
+    def _guess(self, delta: Array) -> Array:
+        return guess_two_sided(self._law, delta).epsilon
 
     def _own_log_moment(self, order: float) -> float:
         means = self._law.mean.ravel().tolist()
@@ -312,6 +325,9 @@ class HiddenExchange(Hidden):
         if not line.all():
             delta[~line], slope[~line] = capped_profile(self._law, epsilon[~line])
         return delta, slope
+
+    def _guess(self, delta: Array) -> Array:
+        return guess_forward(self._law, delta, capped=True).epsilon
 
     def _line(self, x: float, epsilon: Array) -> tuple[Array, Array]:
         """1 - a (1 + gamma), rounded up, and a gamma."""

@@ -37,7 +37,13 @@ from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_thresholds import Miss, missed, missed_two_sided, solve, solve_two_sided
 from shiftdp.fdp.pairs.profiles import widest
 
-__all__ = ["backward_profile", "capped_profile", "forward_profile", "two_sided_profile"]
+__all__ = [
+    "backward_profile",
+    "capped_profile",
+    "excesses",
+    "forward_profile",
+    "two_sided_profile",
+]
 
 _SMALL_MU = 0.1  # below: Taylor's series for R(x) - R(y), as in `profiles`
 _TERMS = 9  # of that series: the rest is below 1e-17 of it
@@ -94,7 +100,7 @@ def _drop_error(right: Array, upper: Array, mu: Array) -> Array:
     return np.asarray(2 * UNIT * (_SOME + right * right + loss))
 
 
-def _excesses(mu: Array, upper: Array) -> tuple[Array, Array]:
+def excesses(mu: Array, upper: Array) -> tuple[Array, Array]:
     """phi(upper - mu) (R(upper - mu) - R(upper)), rounded up, and phi(upper - mu); upper >= 0."""
     mu, upper = np.broadcast_arrays(mu, upper)
     v = np.minimum(upper - mu, 1.5 * FAR_TAIL)
@@ -111,7 +117,7 @@ def _gaussian_at(mu: Array, y: Array) -> Array:
     """delta_{G(mu)}(eps) at eps = mu (y + mu/2), rounded up; through -eps where eps < 0."""
     mu, y = np.broadcast_arrays(mu, y)
     negative = y < -0.5 * mu
-    delta, _ = _excesses(mu, np.where(negative, -y, y + mu))
+    delta, _ = excesses(mu, np.where(negative, -y, y + mu))
     if negative.any():
         e = mu[negative] * (y[negative] + 0.5 * mu[negative])
         delta[negative] = (np.exp(e) * delta[negative] - np.expm1(e)) * (1.0 + 12 * UNIT)
@@ -171,7 +177,7 @@ def _forward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(law.largest))
     x = np.maximum(solve(law, e), 0.0)
     at = missed(law, x, e)
-    excess, density = _excesses(law.mean, x)
+    excess, density = excesses(law.mean, x)
     delta, there = law.summed(law.weight * excess), law.summed(law.weight * density)
     tail = there * _mills_array(x)
     worst = 0.5 * np.exp(np.minimum(e, LARGEST_EXPONENT))
@@ -191,7 +197,7 @@ def _capped(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(law.largest))
     y = np.maximum(solve(law, e, capped=True), NOT_ZERO)
     at = missed(law, y, e, capped=True)
-    excess, density = _excesses(np.minimum(law.mean, y), y)
+    excess, density = excesses(np.minimum(law.mean, y), y)
     beyond = np.maximum(law.mean - y, 0.0) * (_INVERSE_SQRT_2PI * (1.0 + 4 * UNIT))
     delta = law.summed(law.weight * (excess + beyond))
     there = law.summed(law.weight * density)
@@ -210,7 +216,7 @@ def _two_sided(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(2.0 * law.largest))
     x = solve_two_sided(law, e)
     at, share = missed_two_sided(law, x, e)
-    excess, density = _excesses(law.mean, x)
+    excess, density = excesses(law.mean, x)
     there = law.summed(law.weight * density)
     mu, lower = np.broadcast_arrays(law.mean, x)
     upper = lower + mu

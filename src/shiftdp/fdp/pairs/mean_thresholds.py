@@ -27,7 +27,7 @@ from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, NOT_ZERO, ROOMY_EXPONENT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 
-__all__ = ["Miss", "missed", "missed_two_sided", "solve", "solve_two_sided"]
+__all__ = ["Miss", "log_sum", "missed", "missed_two_sided", "solve", "solve_two_sided"]
 
 _MOST_STEPS = 80  # of a search for a threshold
 # As in `thresholds`: the square of what is missed is then less than a rounding error.
@@ -78,7 +78,7 @@ def solve(law: MeanLaw, e: Array, capped: bool = False) -> Array:
 
     def ratio(x: Array, c: Array) -> tuple[Array, Array]:
         means = np.minimum(part.mean, x) if capped else part.mean
-        value, slope = _log_sum(log_weight + means * (x - 0.5 * means), means)
+        value, slope = log_sum(log_weight + means * (x - 0.5 * means), means)
         return value - c, slope
 
     x[here] = _newton(ratio, c, low, high)
@@ -92,8 +92,8 @@ def solve_two_sided(law: MeanLaw, e: Array) -> Array:
 
     def ratio(x: Array, e: Array) -> tuple[Array, Array]:
         half = 0.5 * law.mean
-        up, slope_up = _log_sum(log_weight + law.mean * (x - half), law.mean)
-        down, slope_down = _log_sum(log_weight - law.mean * (x + half), law.mean)
+        up, slope_up = log_sum(log_weight + law.mean * (x - half), law.mean)
+        down, slope_down = log_sum(log_weight - law.mean * (x + half), law.mean)
         return (up - down) - e, slope_up + slope_down
 
     return _newton(ratio, e, np.zeros(e.shape), high)
@@ -117,12 +117,12 @@ def _alone(part: MeanLaw, c: Array, capped: bool) -> Array:
     return np.asarray(x.min(axis=0))
 
 
-def _log_sum(exponents: Array, means: Array) -> tuple[Array, Array]:
-    """The logarithm of a sum of exponentials, and the average mean with these weights."""
+def log_sum(exponents: Array, means: Array) -> tuple[Array, Array]:
+    """The logarithm of a sum of exponentials, and the average mean with these weights; roughly."""
     top = exponents.max(axis=0)
     terms = np.exp(exponents - top)
-    size = total(terms)
-    return top + np.log(size), total(terms * means) / size
+    size = terms.sum(axis=0)
+    return np.asarray(top + np.log(size)), np.asarray((terms * means).sum(axis=0) / size)
 
 
 def _newton(
@@ -177,7 +177,7 @@ def missed_two_sided(law: MeanLaw, x: Array, e: Array) -> tuple[Miss, Array]:
     """
     half = 0.5 * law.mean
     log_terms, back = law.mean * (x - half), -law.mean * (x + half)
-    scale, _ = _log_sum(np.log(law.weight) + back, law.mean)
+    scale, _ = log_sum(np.log(law.weight) + back, law.mean)
     above = log_terms - e
     excess, fall = np.minimum(above - scale, ROOMY_EXPONENT), back - scale
     up, down = law.weight * np.expm1(excess), law.weight * np.expm1(fall)

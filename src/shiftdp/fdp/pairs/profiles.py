@@ -313,9 +313,15 @@ def _blocks(epsilon: Array) -> list[Array]:
     return np.array_split(epsilon, -(-epsilon.size // _BLOCK))
 
 
-def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:
+def epsilon_from_profile(
+    profile: Profile, delta: Array, far: float, start: Array | None = None
+) -> Array:
     """The least eps >= 0 with delta(eps) <= delta: Newton's method on log delta, then bisection of
     what rounding leaves open, so that the end is certified by the profile itself.
+
+    Args:
+        far: an eps that is enough, where any is.
+        start: where Newton's method begins, if something is known.
     """
 
     def enough(e: Array) -> NDArray[np.bool_]:
@@ -327,7 +333,9 @@ def epsilon_from_profile(profile: Profile, delta: Array, far: float) -> Array:
     settled = zero | never
     goal = np.where(settled, at_zero, delta)
     done = settled.copy()
-    x = np.where(done, 0.0, np.minimum((at_zero - goal) / np.maximum(slope, NOT_ZERO), 0.5 * far))
+    if start is None:
+        start = np.minimum((at_zero - goal) / np.maximum(slope, NOT_ZERO), 0.5 * far)
+    x = np.where(done, 0.0, np.clip(start, 0.0, far))
     for _ in range(_MOST_STEPS):
         if done.all():
             break
