@@ -63,6 +63,30 @@ def test_calibrate_noise() -> None:
     assert again["epsilon"] == found["epsilon"]
 
 
+def test_calibrate_placed_noise(tmp_path: Path) -> None:
+    saved = tmp_path / "placed.json"
+    found = said(f"calibrate noise {MNIST} --epsilon 1 --placed --save {saved} --json")
+    placed = sdp.placed_noise(RUN, GEOMETRY, epsilon=1.0, delta=1e-5)
+    assert found["value"] == pytest.approx(list(placed.noise), rel=1e-12)  # type: ignore[arg-type]
+    assert found["value"][0] == 0.0
+    assert 1.0 - 1e-9 < found["epsilon"] <= 1.0
+    sdp.Certificate.from_json(saved.read_text()).verify()
+    one_pass = MNIST.replace("--epochs 50", "--epochs 1")
+    assert one_pass != MNIST
+    assert "0.0 in 39 steps, then" in prose(f"calibrate noise {one_pass} --epsilon 1 --placed")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (f"calibrate epochs {MNIST} --epsilon 1 --placed", "is for noise, and epochs"),
+        (f"calibrate noise {MNIST} --epsilon 1 --placed --bounds paper", "rests on Theorem B1"),
+    ],
+)
+def test_only_noise_is_placed(line: str, problem: str) -> None:
+    assert problem in refused(line)
+
+
 def test_the_value_in_print_has_all_its_digits() -> None:
     text = prose(f"calibrate noise {MNIST} --epsilon 1")
     value = next(line.split()[1] for line in text.splitlines() if line.startswith("  noise"))

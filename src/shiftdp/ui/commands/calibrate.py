@@ -49,6 +49,8 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
         "shiftdp calibrate noise cgd --n 60000 --batch-size 1500 --epochs 50 "
         "--learning-rate 0.05 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10 "
         "--epsilon 1 --delta 1e-5",
+        "shiftdp calibrate noise cgd --n 60000 --batch-size 16 --epochs 1 --learning-rate 0.05 "
+        "--strong-convexity 0 --smoothness 32 --sensitivity 5 --epsilon 3 --delta 1e-5 --placed",
         "shiftdp calibrate epochs --config run.toml --epsilon 8",
         "shiftdp calibrate diameter gd --n 100 --steps 1000 --learning-rate 0.1 --noise 0.1 "
         "--strong-convexity 0 --smoothness 10 --sensitivity 1 --tpr 0.05 --fpr 0.01 --json",
@@ -58,6 +60,12 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
 @run_options
 @budget_options
 @answer_options("bounds", "accuracy", "save", "plot")
+@click.option(
+    "--placed",
+    is_flag=True,
+    help="With noise (gd, cgd): not the same in each step, but where the last iterate needs it, so "
+    "that least of it is left in the end. Steps may be without.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """The noise, the number of epochs, ... that just meets a privacy budget.
@@ -71,13 +79,17 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     parameter = require_parameter(ctx, options, TARGETS)
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
+    _check_placed(ctx, parameter, options)
     from shiftdp.last_iterate.runs import has_epochs
-    from shiftdp.privacy import calibrate
+    from shiftdp.privacy import calibrate, placed_noise
     from shiftdp.privacy.budget_search import certify_at
 
     with waiting("calibrating"):
         how: dict[str, Any] = {"bounds": options["bounds"], "accuracy": options["accuracy"]}
-        run, geometry = calibrate(run, geometry, parameter=parameter, **how, **budget)
+        if options["placed"]:
+            run = placed_noise(run, geometry, **budget)  # type: ignore[type-var]
+        else:
+            run, geometry = calibrate(run, geometry, parameter=parameter, **how, **budget)
         delta = budget.get("delta")
         certificate = certify_at(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
@@ -99,6 +111,17 @@ def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
     in_epochs = options["kind"] == "cgd" or options["sampling"] == "random_allocation"
     beginning.pop("steps" if in_epochs else "epochs", None)
     return beginning
+
+
+def _check_placed(ctx: click.Context, parameter: str, options: Mapping[str, Any]) -> None:
+    """Noise is placed by Theorem B1, and nothing else is."""
+    if not options["placed"]:
+        return
+    if parameter != "noise":
+        raise Refused(f"--placed: is for noise, and {parameter} is calibrated; leave it out", ctx)
+    if options["bounds"] != "best":
+        bounds = options["bounds"]
+        raise Refused(f"--placed: rests on Theorem B1, not on {bounds}; leave out --bounds", ctx)
 
 
 def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
