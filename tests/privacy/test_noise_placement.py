@@ -59,6 +59,21 @@ def test_one_pass_with_falling_rates_is_the_formula() -> None:
     assert costs == pytest.approx([mu] * 5, rel=1e-9)
 
 
+def test_rates_that_fall_at_every_step_have_noise_at_some() -> None:
+    """In levels: as much is left, at most a few hundredths of the rate later."""
+    rates = 1.0 / (1.0 + np.arange(3000) / 100)
+    V = placed_variances(np.ones(3000), rates, 3000)
+    assert 100 < np.count_nonzero(V) <= 130
+    tails = np.cumsum(V[::-1])[::-1]
+    assert tails[0] == pytest.approx(1.0, rel=1e-9)
+    assert np.all(tails >= rates**2 * (1 - 1e-9))  # that is what hides each record
+    width = math.log(rates[0] / rates[-1]) / 128
+    assert np.all(tails <= rates**2 * math.exp(2 * width) * (1 + 1e-9))
+    twice = placed_variances(np.ones(6000), np.append(rates, rates / 4), 3000)
+    assert 100 < np.count_nonzero(twice) <= 132
+    assert np.sum(twice) == pytest.approx(1.25**2, rel=1e-9)
+
+
 def test_several_passes_are_the_formula() -> None:
     """V_e = s_e (sum of all s) / mu^2 in the last step of pass e."""
     rates, mu, ell = [0.8, 0.5, 0.5, 0.2], 1.3, 6
