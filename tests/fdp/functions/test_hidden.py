@@ -273,6 +273,7 @@ def test_an_exchange_with_large_means_stays_a_tradeoff_function() -> None:
         ("mu", (1.0, 1.0), (0.5, 0.5)),
         ("mu", (2.0, 1.0), (0.5, 0.5)),
         ("mu", (1.0, math.inf), (0.5, 0.5)),
+        ("mu", (1.0, 1e151), (0.5, 0.5)),
         ("mu", (1.0, math.nan), (0.5, 0.5)),
         ("mu", (), ()),
         ("mu", ((1.0, 2.0),), (0.5, 0.5)),
@@ -324,6 +325,42 @@ def test_laws_of_some_hundred_values(kind: type[Hidden]) -> None:
     assert np.all(np.diff(beta) <= 1e-13)
     assert math.isfinite(f.implied_mu())
     assert f.renyi(1.01) >= 0.0
+
+
+EXTREME = {
+    "tiny": ((0.0, 1e-300, 1e-120), (0.5, 0.25, 0.25)),
+    "neighbours": ((1.0, math.nextafter(1.0, 2.0)), (0.5, 0.5)),
+    "rare": ((0.0, 1.0, 2.0), (1.0 - 1e-12, 1e-12, 1e-300)),
+    "large": ((200.0, 900.0), (0.5, 0.5)),
+    "far apart": ((0.0, 1e6), (1.0 - 1e-14, 1e-14)),
+    "huge": ((1e-3, 1e150), (0.5, 0.5)),
+}
+
+
+@every_kind
+@pytest.mark.parametrize("name", EXTREME)
+@pytest.mark.filterwarnings("error")
+def test_extreme_laws_are_bounds_all_the_same(kind: type[Hidden], name: str) -> None:
+    epsilon = np.concatenate([[-math.inf, math.inf, -5.0, 0.0], np.geomspace(1e-300, 1e8, 20)])
+    one = kind(*EXTREME[name])
+    for f in {one, one.inverse()}:
+        delta = np.asarray(f.delta(epsilon))
+        assert delta[:2].tolist() == [1.0, 0.0]
+        if name not in ("tiny", "far apart", "huge"):
+            for e, value in zip(epsilon[2:].tolist(), delta[2:].tolist(), strict=True):
+                assert mpf(value) >= exact.delta(f, e) - mpf("1e-330")
+        assert np.all(np.asarray(f([0.0, 1e-300, 0.5, 1.0])) <= [1.0, 1.0, 0.5, 0.0])
+        assert f.epsilon(0.0) >= f.epsilon(1e-300) >= f.epsilon(1e-9) >= f.epsilon(0.5) >= 0.0
+        assert 0.0 < f.renyi(1.5) <= f.renyi(1e3) <= f.renyi(1e100)
+
+
+def test_near_its_largest_loss_a_zero_out_keeps_its_digits() -> None:
+    """Without the record the loss is at most log(1/w_0): delta falls from 1e-7 to 0 within 1e-9."""
+    f = HiddenZeroOut((0.0, 4.5, 40.0, 400.0), (2e-7, 0.06, 1e-8, 0.94 - 2e-7 - 1e-8))
+    delta = 3e-13
+    epsilon, below = f.epsilon(delta), f.epsilon_below(delta)
+    assert epsilon < -math.log(2e-7)
+    assert exact.delta(f, below) >= delta >= exact.delta(f, epsilon)
 
 
 @every_kind

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mpmath
 from hypothesis import strategies as st
 from mpmath import mpf
@@ -36,6 +38,24 @@ def exact_line(p: float, above: Pair, below: Pair, order: float) -> mpf:
 
         h = 1 / (6 * (1 + (d - a) + (e - b) * mpmath.sqrt(1 + s)))
         left, right = int((e + 16) / h), int((k * d + s * e + 16) / h)
+        return h * mpmath.fsum(g(h * j) for j in range(-left, right + 1))
+
+
+def exact_mixtures(
+    weights: Sequence[float], above: Sequence[float], below: Sequence[float], order: float
+) -> mpf:
+    """The same for any number of components, the first weight being what the others leave."""
+    with mpmath.workdps(40):
+        w, a, b = ([mpf(x) for x in values] for values in (weights, above, below))
+        w[0], k, s = 1 - sum(w[1:]), mpf(order), mpf(order) - 1
+
+        def g(x: mpf) -> mpf:
+            up = sum(v * mpmath.exp(m * (x - m / 2)) for v, m in zip(w, a, strict=True))
+            down = sum(v * mpmath.exp(-m * (x + m / 2)) for v, m in zip(w, b, strict=True))
+            return mpmath.npdf(x) * (up**k * down**-s - k * up + s * down)
+
+        h = 1 / (6 * (1 + (a[-1] - a[0]) + (b[-1] - b[0]) * mpmath.sqrt(1 + s)))
+        left, right = int((b[-1] + 16) / h), int((k * a[-1] + s * b[-1] + 16) / h)
         return h * mpmath.fsum(g(h * j) for j in range(-left, right + 1))
 
 

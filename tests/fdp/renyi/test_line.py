@@ -17,13 +17,16 @@ from shiftdp.fdp import (
     PoissonZeroOut,
     ShiftedSubsampled,
 )
-from shiftdp.fdp.renyi.line import line_log_moment, log_excess
+from shiftdp.fdp.pairs.mean_law import MeanLaw
+from shiftdp.fdp.renyi.line import line_log_moment, log_excess, revealed
 from tests.fdp.catalogue import log_uniform
+from tests.fdp.hidden_laws import Law, laws
 from tests.fdp.renyi.exact_moments import (
     ORDERS,
     agrees,
     exact_halves,
     exact_line,
+    exact_mixtures,
     orders,
     probabilities,
     sizes,
@@ -42,6 +45,24 @@ def test_poisson_steps_against_mpmath(p: float, share: float, d: float, order: f
     ):
         exact = exact_line(p, above, below, order)
         assert agrees(line_log_moment((1.0 - p, p), above, below, order), exact)
+
+
+@settings(max_examples=6)
+@given(laws(log_uniform(0.01, 2.0), log_uniform(1e-5, 1.0), 4), orders)
+def test_many_components_against_mpmath(law: Law, order: float) -> None:
+    law_of = MeanLaw.of(*law)
+    weights, means = law_of.weight.ravel().tolist(), law_of.mean.ravel().tolist()
+    assume(0.0 < order * means[-1] <= 10.0)
+    nothing = [0.0] * len(means)
+    for above, below in ((means, nothing), (nothing, means), (means, means)):
+        exact = exact_mixtures(weights, above, below, order)
+        assert agrees(line_log_moment(weights, above, below, order), exact)
+
+
+def test_too_many_numbers_are_answered_by_what_is_revealed() -> None:
+    weights, means = [1.0 / 400] * 400, np.linspace(0.0, 30.0, 400).tolist()
+    found = line_log_moment(weights, means, [0.0] * 400, 30.0)
+    assert found == pytest.approx(revealed(weights, means, 30.0), rel=1e-14)
 
 
 @pytest.mark.parametrize(

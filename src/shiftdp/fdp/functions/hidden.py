@@ -54,6 +54,7 @@ __all__ = ["HiddenExchange", "HiddenReplaceOne", "HiddenZeroOut"]
 _NORMAL = Rate(0.0, (0.0, 0.0))
 _SQRT_2 = math.sqrt(2.0)
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+_LARGEST = 1e150  # of a value: its square is a number
 _NEAR = 0.5  # thresholds up to which 1 - 2 Phi(-y) is taken as an error function
 
 
@@ -69,7 +70,7 @@ class Hidden(TradeoffFunction):
     weight: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        means = array_in("mu", self.mu, 0.0, open_high=True)
+        means = array_in("mu", self.mu, 0.0, _LARGEST)
         weights = array_in("weight", self.weight, 0.0, 1.0, open_low=True)
         if means.ndim != 1 or not np.all(np.diff(means) > 0.0):
             raise InvalidInput("mu", self.mu, "does not rise", "give different numbers, sorted")

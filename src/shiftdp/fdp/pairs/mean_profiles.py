@@ -17,9 +17,10 @@ density at x.
 *No understatement.* An x that is a little off is made up for by (1) and (2) of `profiles`, whose
 proof needs how fast the slope r' of the log ratio can change over a distance h: r' is an average of
 the m_i (two-sided: a sum of two), whose derivative is a variance (a difference of two), at most the
-spread of the m_i times r'. So r' changes by a factor of at most e^{s h}, s being the spread. For
-the capped ratio the derivative is the variance of the min(m_i, x) plus the share of those that are
-capped; that share is at most r'/x, so the factor is at most e^{(x + 1/x) h}.
+spread of the m_i times r'. So r' changes by a factor of at most e^{s h}, s being the spread, or
+backward a number that is less (`_steepest`). For the capped ratio the derivative is the variance of
+the min(m_i, x) plus the share of those that are capped; that share is at most r'/x, so the factor
+is at most e^{(x + 1/x) h}.
 """
 
 from __future__ import annotations
@@ -31,10 +32,17 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
-from shiftdp._rounding import FAR_TAIL, LARGEST_EXPONENT, LEAST_FLOAT, NOT_ZERO, UNIT
+from shiftdp._rounding import FAR_TAIL, GENEROUS, LARGEST_EXPONENT, LEAST_FLOAT, NOT_ZERO, UNIT
 from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, _mills_array
 from shiftdp.fdp.pairs.mean_law import MeanLaw
-from shiftdp.fdp.pairs.mean_thresholds import Miss, missed, missed_two_sided, solve, solve_two_sided
+from shiftdp.fdp.pairs.mean_thresholds import (
+    Miss,
+    log_sum,
+    missed,
+    missed_two_sided,
+    solve,
+    solve_two_sided,
+)
 from shiftdp.fdp.pairs.profiles import widest
 
 __all__ = [
@@ -252,5 +260,20 @@ def _backward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     tail = np.maximum(scipy.special.ndtr(x) - delta, 0.0)
     # gamma_x = gamma/(1 + z): the test {Y > y} has P - gamma Q = delta_x - t z
     worst = 2.0 * np.exp(np.minimum(-e, LARGEST_EXPONENT))
-    reach = np.abs(x) + law.spread + 1.0
+    reach = np.abs(x) + 1.0 + _steepest(law, x, _SHORT / (np.abs(x) + 1.0))
     return _bound(law, at, -at.z, (delta, tail, density), worst, reach), tail
+
+
+def _steepest(law: MeanLaw, x: Array, h: Array) -> Array:
+    """A bound on how fast the slope r' of log A changes up to h from x, as a part of it.
+
+    r' is the average E m with the weights w_i e^{l_i(x)}, so that is E m^2 / E m - E m. The first
+    term rises with x: it is the average of m with the weights m_i w_i e^{l_i(x)}. Far to the left
+    it is much less than the spread, and r' so small that it matters.
+    """
+    part = law.positive
+    x = x + h
+    _, average = log_sum(
+        np.log(part.weight) + np.log(part.mean) + part.mean * (x - 0.5 * part.mean), part.mean
+    )
+    return np.asarray(np.minimum(average * (1.0 + GENEROUS), law.spread))

@@ -28,6 +28,7 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, GENEROUS, LARGEST_EXPONENT, NINE_ROUNDINGS, NOT_ZERO
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
+from shiftdp.fdp.pairs.mean_thresholds import log_sum
 from shiftdp.fdp.renyi.line import log_one_more
 
 __all__ = ["capped_log_moment"]
@@ -62,6 +63,8 @@ def capped_log_moment(law: MeanLaw, x: float, order: float) -> float:
     if likely < _LEAST:
         return known
     far = order * m + math.sqrt(2.0 * (_MARGIN - math.log(min(likely, 1.0)))) + 1.0
+    if not far - order * m > 1.0:  # too large for the sum to be felt
+        return known
     y = np.linspace(x, max(far, 2.0 * x), _CELLS + 1)
     loss = _log_capped(law, y)
     grown = order * loss
@@ -87,15 +90,21 @@ def capped_log_moment(law: MeanLaw, x: float, order: float) -> float:
 
 
 def _log_capped(law: MeanLaw, y: Array) -> Array:
-    """log B(y), to a part of 1e-13."""
+    """log B(y), to a part of 1e-12."""
+
+    log_weight = np.log(law.weight)
 
     def block(y: Array) -> Array:
         means = np.minimum(law.mean, y)
         exponents = means * (y - 0.5 * means)
-        top = np.maximum(exponents.max(axis=0) - 1.0, 0.0)  # 0 where B is close to 1
-        rise = total(law.weight * np.expm1(exponents - top))
-        # B = e^top (1 + rise), the weights adding up to 1
-        return np.asarray(top + np.log1p(rise))
+        plain, _ = log_sum(log_weight + exponents, means)
+        near = plain < 1.0
+        if near.any():  # B - 1 as a sum of terms >= 0, so that a small logarithm keeps its digits
+            small = exponents[:, near]
+            terms = law.weight * np.expm1(np.minimum(small, _GROWN))
+            terms = np.where(small < _GROWN, terms, np.exp(log_weight + small))
+            plain[near] = np.log1p(total(terms))
+        return plain
 
     parts = np.array_split(y, 1 + y.size * law.size // _BLOCK)
     return np.concatenate([block(part) for part in parts])
@@ -113,7 +122,10 @@ def _chord_weights(u: Array) -> tuple[Array, Array]:
 def _revealed(law: MeanLaw, order: float) -> float:
     half = 0.5 * order * (order - 1.0)
     m = law.mean.ravel()
-    logs = np.log(law.weight.ravel()) + np.log1p(m * math.exp(-_LOG_SQRT_2PI)) + half * m * m
+    with np.errstate(over="ignore"):
+        logs = np.log(law.weight.ravel()) + np.log1p(m * math.exp(-_LOG_SQRT_2PI)) + half * m * m
     top = max(float(logs.max()), 0.0)
+    if math.isinf(top):
+        return top
     whole = 0.5 * math.exp(-top) + float(np.exp(logs - top).sum())
     return (top + math.log(max(whole, NOT_ZERO))) * (1.0 + NINE_ROUNDINGS) + AMPLE
