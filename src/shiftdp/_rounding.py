@@ -29,6 +29,7 @@ __all__ = [
     "HUGE",
     "INVERTIBLE_EXPONENT",
     "LARGEST_EXPONENT",
+    "LARGEST_WHOLE",
     "LEAST_FLOAT",
     "NINE_ROUNDINGS",
     "NORMAL_EXPONENT",
@@ -107,6 +108,9 @@ INVERTIBLE_EXPONENT = 690.0
 
 ROOMY_EXPONENT = 600.0
 """The same where large factors, or a few exponentials, are multiplied: exp(600) = 4e260."""
+
+LARGEST_WHOLE = 2**53
+"""Up to here every whole number is a float; beyond, several share one."""
 
 SPLITTER = 2.0**27 + 1.0
 """Veltkamp's constant: multiplying by it splits a float into two halves of at most 26 bits."""

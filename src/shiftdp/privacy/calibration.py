@@ -32,6 +32,7 @@ import numpy as np
 
 from shiftdp._checks import GREATEST, LEAST, choice
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
@@ -60,8 +61,6 @@ __all__ = [
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-_MOST_STEPS = 2**53
-"""Up to here every whole number is a float."""
 _FACTORS = 1e-30, 1e30
 """What noise, or a ridge, is multiplied by at the least and at the most."""
 _INSIDE = 1.0 - 1e-15, 1.0 + 1e-15
@@ -167,7 +166,7 @@ def calibrate_epochs(
     search = _search(name, of_length, **asked)
     if search.met(math.inf):
         return of_length(math.inf)[0]
-    most = float(_MOST_STEPS // (run.batches if has_epochs(run) else 1))  # type: ignore[union-attr]
+    most = float(LARGEST_WHOLE // (run.batches if has_epochs(run) else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
     return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftdp._rounding import LARGEST_WHOLE
+
 __all__ = ["BadLabels", "label", "labels", "plain_number"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
-_EXACT = 2**53  # up to here every whole number is a float64
 
 
 class BadLabels(Exception):
@@ -96,7 +97,8 @@ def _named(found: list[Any]) -> NDArray[Any]:
     if all(isinstance(one, int) and -(2**63) <= one < 2**63 for one in found):
         return np.array(found, dtype=np.int64)
     if all(
-        isinstance(one, float) or (isinstance(one, int) and abs(one) <= _EXACT) for one in found
+        isinstance(one, float) or (isinstance(one, int) and abs(one) <= LARGEST_WHOLE)
+        for one in found
     ):
         return np.array(found, dtype=np.float64)
     return np.array([str(one) for one in found])

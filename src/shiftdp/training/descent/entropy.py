@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftdp._checks import Array, count
 from shiftdp._errors import ShiftdpError
+from shiftdp._rounding import ULP
 from shiftdp.training.losses.base import Floats
 
 __all__ = [
@@ -137,7 +138,7 @@ def normals(size: int, draw: Draw) -> Array:
     from scipy.special import erfinv
 
     x = np.add(np.frombuffer(draw(8 * size), dtype=np.int64) >> 11, 0.5, dtype=np.float64)
-    x *= 2.0**-52
+    x *= ULP  # 2^-52, a power of two: exact
     erfinv(x, out=x)
     x *= math.sqrt(2.0)
     return np.asarray(x)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.ledger.entry import Account
@@ -298,9 +299,9 @@ def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
     words = {"U", "S", "O"}
     if known.dtype.kind in words or y.dtype.kind in words:
         return known.dtype.kind in words and y.dtype.kind in words
-    # beyond 2^53 several whole numbers have the same float
+    # beyond, several whole numbers have the same float
     same = (known.dtype.kind == "f") == (y.dtype.kind == "f")
-    return same or bool((np.abs(known.astype(np.float64)) < 2.0**53).all())
+    return same or bool((np.abs(known.astype(np.float64)) < LARGEST_WHOLE).all())
 
 
 def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.training.descent.csr import wide_if_summed
 from shiftdp.training.losses.base import described
 
@@ -29,7 +30,6 @@ __all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]
 Answer = TypeVar("Answer")
 
 _NUMBERS = "fiub"
-_EXACT = 2**53  # up to here every whole number is a float64
 _KNOWN = [
     re.compile(pattern)
     for pattern in (
@@ -201,7 +201,7 @@ def _kind(entry: Any) -> str:
 
 def _rounded(entries: Iterable[Any]) -> bool:
     """Whether a whole number among them has no float64 of its own."""
-    return any(isinstance(e, (int, np.integer)) and abs(int(e)) > _EXACT for e in entries)
+    return any(isinstance(e, (int, np.integer)) and abs(int(e)) > LARGEST_WHOLE for e in entries)
 
 
 def _is_sparse(X: Any) -> bool:

@@ -30,6 +30,8 @@ from sklearn.utils.multiclass import check_classification_targets  # isort: skip
 
 __all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
 
+_DELTA = 1e-5  # unless another is given: less than one over the records of most tables
+
 
 class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]  # not typed
     """A classifier: labels are numbered for training, and numbers become labels in `predict`."""
@@ -100,7 +102,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float = _DELTA,
         feature_bound: float = 1.0,
         *,
         classes: Any = None,
@@ -182,7 +184,7 @@ class PrivateLinearSVC(_PrivateClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float = _DELTA,
         feature_bound: float = 1.0,
         *,
         classes: Any = None,
@@ -267,7 +269,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float = _DELTA,
         feature_bound: float = 1.0,
         *,
         width: float = 1.0,

@@ -22,7 +22,7 @@ __all__ = ["Floats", "Loss", "described", "real_numbers", "real_vector", "scale_
 Floats = NDArray[Any]
 """An array of float64."""
 
-_GOOD_LOGIT = 12.0
+_GOOD_LOGIT = 12.0  # e^-12 = 6e-6: how often a model of such logits expects to be wrong
 
 
 class Loss(ABC):

@@ -24,6 +24,9 @@ _NEWTON = 20  # steps of Newton's method; what has not settled by then is bracke
 _CLOSING = 200  # steps that a bracket may take to close; halving to the last bit takes some 60
 _TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
 _MOVED = 4e-16  # a relative change that is still seen in a float
+_SHRINKS = 0.9  # the part of nu that one step may take away at most, as nu has to stay positive
+_BELOW_ONE = 1.0 - 1e-6  # the most that the other classes may have together, as a first guess
+_LEAST_END = 1e-3  # of the bracket of nu, so that doubling it gets somewhere
 
 
 def envelope_residuals(z: NDArray[Any], y: NDArray[Any], kappa: NDArray[Any]) -> NDArray[Any]:
@@ -94,7 +97,7 @@ def _newton(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, NDArray[np.
         wanted = size * size * (1.0 - size / kappa)
         with np.errstate(all="ignore"):
             step = -(wanted + _dot(h, a)) / _dot(h, c)
-            move = np.where(np.isfinite(step), np.maximum(step, -0.9 * nu), 0.0)
+            move = np.where(np.isfinite(step), np.maximum(step, -_SHRINKS * nu), 0.0)
             change = -a - c * move
             # far from the solution scores may not run: half their spread and a little is enough
             longest = np.abs(change).max(axis=0)
@@ -115,7 +118,7 @@ def _start(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, Array]:
     total = shares.sum(axis=0)
     shares /= total
     length = 1.0 + np.einsum("ij,ij->j", shares, shares)
-    rest = np.minimum(kappa / np.sqrt(length), 1.0 - 1e-6)
+    rest = np.minimum(kappa / np.sqrt(length), _BELOW_ONE)
     lead = top + np.log(total) - z[y, columns]
     nu = np.maximum(lead - np.log(rest / (1.0 - rest)), 0.0) / (rest * length)
     q = shares * rest
@@ -130,7 +133,7 @@ def _bracketed(z: Array, y: NDArray[Any], kappa: Array) -> Array:
     where it leaves the bracket, its middle is taken. Returns the end with |q| <= kappa.
     """
     _, high = _start(z, y, kappa)
-    high = np.maximum(high, 1e-3)
+    high = np.maximum(high, _LEAST_END)
     low = np.zeros_like(high)
     for _ in range(_CLOSING):
         long = _length(_proximal(z, y, high)) > kappa
