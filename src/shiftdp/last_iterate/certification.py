@@ -9,7 +9,6 @@ from typing import Literal, get_args
 
 from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import Maximum, Mixture
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
@@ -200,14 +199,12 @@ def tightest(
 ) -> Bound:
     """The best of some bounds on a run; those that are costly are composed to an accuracy.
 
-    Of closed forms: where two agree to rounding the more general one gives its name. A mixture (a
-    random order) has no component above composition, nor above a closed form of the paper where one
-    applies, and a maximum is built from all that is known: both are best.
+    Of closed forms: where two agree to rounding the more general one gives its name.
     """
     if any(bound.guess is not None for bound in found):
         return _tightest_composed(found, run, geometry, delta, accuracy)
     for bound in found:
-        if isinstance(bound.f, (Maximum, Mixture)):
+        if bound.theorem.unbeaten:
             return bound
     least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
     for bound in found:

@@ -24,8 +24,26 @@ _STEEPEST = 40.0  # e^-40 = 4e-18: to the left of it profiles are 1 - e^eps to t
 _ROUNDS, _PARTS = 10, 8  # refinements of the grid where a bridge of the envelope begins or ends
 
 
-@dataclass(frozen=True)
-class Minimum(TradeoffFunction):
+@dataclass(frozen=True, init=False)
+class _OfSeveral(TradeoffFunction):
+    """A tradeoff function made of several, whatever their order."""
+
+    components: tuple[TradeoffFunction, ...]
+
+    def __init__(self, components: Iterable[TradeoffFunction]) -> None:
+        object.__setattr__(self, "components", several("components", components))
+
+    @property
+    def symmetric(self) -> bool:
+        parts = self.components
+        return all(f.symmetric or f.inverse() in parts for f in parts)
+
+    def inverse(self) -> TradeoffFunction:
+        return self if self.symmetric else type(self)(f.inverse() for f in self.components)
+
+
+@dataclass(frozen=True, init=False)
+class Minimum(_OfSeveral):
     """min{f_1, f_2, ...}**, the largest tradeoff function below all: any one of them may hold.
 
     Its profile is the largest of the profiles. [BSA24, Def cp]
@@ -36,18 +54,6 @@ class Minimum(TradeoffFunction):
     """
 
     type_name = "minimum"
-
-    components: tuple[TradeoffFunction, ...]
-
-    def __init__(self, components: Iterable[TradeoffFunction]) -> None:
-        object.__setattr__(self, "components", several("components", components))
-
-    @property
-    def symmetric(self) -> bool:
-        return _closed_under_inverse(self.components)
-
-    def inverse(self) -> TradeoffFunction:
-        return self if self.symmetric else Minimum(f.inverse() for f in self.components)
 
     def _delta(self, epsilon: Array) -> Array:
         return self._delta_or(epsilon, np.zeros(epsilon.shape))
@@ -106,8 +112,8 @@ class Minimum(TradeoffFunction):
         return log_mean_moment([(1.0, f._log_moment(order)) for f in self.components])
 
 
-@dataclass(frozen=True)
-class Maximum(TradeoffFunction):
+@dataclass(frozen=True, init=False)
+class Maximum(_OfSeveral):
     """max{f_1, f_2, ...} pointwise: all of the bounds hold at once.
 
     Its profile is the lower convex envelope, in gamma = e^eps, of the smallest of the profiles. A
@@ -120,18 +126,6 @@ class Maximum(TradeoffFunction):
     """
 
     type_name = "maximum"
-
-    components: tuple[TradeoffFunction, ...]
-
-    def __init__(self, components: Iterable[TradeoffFunction]) -> None:
-        object.__setattr__(self, "components", several("components", components))
-
-    @property
-    def symmetric(self) -> bool:
-        return _closed_under_inverse(self.components)
-
-    def inverse(self) -> TradeoffFunction:
-        return self if self.symmetric else Maximum(f.inverse() for f in self.components)
 
     def _beta(self, alpha: Array) -> Array:
         return reduce(np.maximum, (f._beta(alpha) for f in self.components))
@@ -221,7 +215,3 @@ def _chord(vertex: Array, height: Array, at: Array) -> Array:
     share = np.expm1(at - high) / np.expm1(low - high)
     chord: Array = height[right] + (height[right - 1] - height[right]) * share
     return chord
-
-
-def _closed_under_inverse(components: tuple[TradeoffFunction, ...]) -> bool:
-    return all(f.symmetric or f.inverse() in components for f in components)

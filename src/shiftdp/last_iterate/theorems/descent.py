@@ -268,10 +268,14 @@ class _TheoremB1(_Shifted):
 
 
 class _TheoremB4(_Shifted):
-    """In a random order each outcome has its probability, and the bound is a mixture."""
+    """In a random order each outcome has its probability, and the bound is a mixture.
+
+    No component is above composition, nor above a closed form of the paper where one applies.
+    """
 
     name = citation = "Theorem B4"
     anchor = "theorem-b4-random-order-for-free"
+    unbeaten = True
 
     runs = (NoisyCGD,)
 

@@ -133,6 +133,7 @@ class _Together(_OnSampler):
     """
 
     family = "ours"
+    unbeaten = True
     runs = (ExponentialMechanism,)
 
     def __init__(self, gaussian: _GaussianSampler) -> None:

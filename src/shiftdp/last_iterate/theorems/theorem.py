@@ -40,6 +40,8 @@ class Theorem(ABC):
             they are clipped; composition does not.
         contained: whether another theorem here applies wherever this one does and is nowhere worse,
             so that this one need not be tried where only the best bound counts.
+        unbeaten: whether no other theorem here gives more where this one applies, so that its bound
+            need not be compared with theirs.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Theorem(ABC):
     family: Family = "user"
     contracts: bool = True
     contained: bool = False
+    unbeaten: bool = False
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""

@@ -20,17 +20,21 @@ from shiftdp.training.losses.base import Floats, Loss, real_numbers, signs
 __all__ = ["ClippedSquared", "Huber", "Logistic", "SmoothedHinge"]
 
 
+class _OneScore(Loss):
+    """A loss of one score a record."""
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+
 @dataclass(frozen=True)
-class Logistic(Loss):
+class Logistic(_OneScore):
     """log(1 + exp(-y z)) with labels y = 1 and y = -1 (or 0).
 
     >>> Logistic().slope, Logistic().curvature
     (1.0, 0.25)
     """
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     @property
     def slope(self) -> float:
@@ -55,7 +59,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class SmoothedHinge(Loss):
+class SmoothedHinge(_OneScore):
     """The hinge max(0, 1 - y z), its kink replaced by a parabola of full width h.
 
     It is (1 + h/2 - y z)^2 / (2h) for |1 - y z| <= h/2.
@@ -69,10 +73,6 @@ class SmoothedHinge(Loss):
     def __post_init__(self) -> None:
         width = magnitude("width", self.width, DATA_LEAST, DATA_GREATEST)
         object.__setattr__(self, "width", width)
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     @property
     def slope(self) -> float:
@@ -96,27 +96,8 @@ class SmoothedHinge(Loss):
         _clip(z, limits)
 
 
-@dataclass(frozen=True)
-class Huber(Loss):
-    """Regression: r^2/2 for |r| <= k, k|r| - k^2/2 beyond, r = z - y.
-
-    >>> Huber(width=1.5).slope
-    1.5
-    """
-
-    width: float = 1.0
-
-    def __post_init__(self) -> None:
-        width = magnitude("width", self.width, DATA_LEAST, DATA_GREATEST)
-        object.__setattr__(self, "width", width)
-
-    @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
-    def slope(self) -> float:
-        return self.width
+class _Regression(_OneScore):
+    """r^2/2 for residuals r = z - y of at most `slope`, and linear beyond."""
 
     @property
     def curvature(self) -> float:
@@ -131,12 +112,32 @@ class Huber(Loss):
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets
-        np.clip(z, -self.width, self.width, out=z)
+        if math.isfinite(self.slope):
+            np.clip(z, -self.slope, self.slope, out=z)
         _clip(z, limits)
 
 
 @dataclass(frozen=True)
-class ClippedSquared(Loss):
+class Huber(_Regression):
+    """Regression: r^2/2 for |r| <= k, k|r| - k^2/2 beyond, r = z - y.
+
+    >>> Huber(width=1.5).slope
+    1.5
+    """
+
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        width = magnitude("width", self.width, DATA_LEAST, DATA_GREATEST)
+        object.__setattr__(self, "width", width)
+
+    @property
+    def slope(self) -> float:
+        return self.width
+
+
+@dataclass(frozen=True)
+class ClippedSquared(_Regression):
     """Least squares, the residual of each record clipped to `residual_bound`.
 
     Clipping the residual makes it the Huber loss of that width, whose constants it has. Without a
@@ -155,29 +156,8 @@ class ClippedSquared(Loss):
         object.__setattr__(self, "residual_bound", bound)
 
     @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
     def slope(self) -> float:
         return self.residual_bound
-
-    @property
-    def curvature(self) -> float:
-        return 1.0
-
-    @property
-    def good_score(self) -> float:
-        return self.slope
-
-    def targets(self, y: Any) -> NDArray[Any]:
-        return real_numbers("y", y)
-
-    def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
-        z -= targets
-        if math.isfinite(self.residual_bound):
-            np.clip(z, -self.residual_bound, self.residual_bound, out=z)
-        _clip(z, limits)
 
 
 def _clip(g: Floats, limits: Floats | None) -> None:
