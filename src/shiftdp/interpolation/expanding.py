@@ -193,7 +193,7 @@ def _bounded_plans(
     jump = D * chain.contraction  # in units of the weight of the step behind tau
 
     def left(tau: int, count: int) -> Piece:
-        """From a start behind a visit: the jump, and `count` periods from the next visit on."""
+        """The block after a start just behind a visit: the jump, then `count` whole periods."""
         size = (count + 1) * ell - 1
         p = jump + e * math.exp((ell - 1) * log_r) * geometric_sum(ell * log_r, count)
         return _piece(tau + 1, tau + size, p, log_r)

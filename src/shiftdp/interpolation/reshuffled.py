@@ -98,7 +98,7 @@ def _plan(schedule: ReshuffledSchedule, tau: int) -> Plan:
         return math.exp(n * log_c)
 
     def add(end: int, visits: int, s: float, every: int) -> None:
-        """Steps up to `end`, the first of them a visit, and so on `every` so many."""
+        """Append the steps up to `end`: visits of size s at the first and every `every` steps."""
         begin = pieces[-1].last if pieces else tau
         size = end - begin
         if size == 0:

@@ -223,7 +223,7 @@ class _Stretch(NamedTuple):
         return self.check._displacement(v - 1), ahead
 
     def highest(self, of: Callable[[Decimal, Decimal], Decimal]) -> tuple[Decimal, Decimal]:
-        """The pair with the largest value, which rises and then falls along the visits."""
+        """The (S(j), A(j)) of largest value, which rises and then falls along the visits."""
         low, high = 0, len(self.visits) - 1
         while low < high:
             middle = (low + high) // 2

@@ -103,7 +103,7 @@ def faded(c: float, steps: float) -> bool:
 
 
 def remembered(run: Any, geometry: Geometry, c: float | None = None) -> UnmetHypothesis:
-    """What to say where no bound holds for every length; c is the contraction of a step."""
+    """The refusal of an endless run whose first steps are never forgotten; c is its contraction."""
     if c is None:
         c = geometry.contraction(run.learning_rate)
     body = "a smaller bounded set" if geometry.bounded else "a bounded set"

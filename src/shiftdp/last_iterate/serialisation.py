@@ -90,7 +90,7 @@ def loads(text: str) -> Certificate:
 
 
 def _require_format(document: Any) -> None:
-    """Older formats are not read: what they left open is what is now checked."""
+    """Refuse any other format. Older ones lack what is now checked, so they cannot be trusted."""
     found = document.get("format") if isinstance(document, dict) else None
     if found == FORMAT:
         return

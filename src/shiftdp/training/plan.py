@@ -178,7 +178,7 @@ class Plan:
             )
 
     def _check_theorem(self) -> None:
-        """Plain clipping that is no envelope, and bounds that ask for a convex loss."""
+        """Refuse bounds that need a convex loss where plain clipping leaves none."""
         if self.clipping == "plain" and self.plainly_clipped and self.bounds != "composition":
             raise UnmetHypothesis(
                 "clipping",
@@ -290,7 +290,7 @@ class Plan:
         return self._computed(1.0 if self.adjacency == "zero_out" else 2.0)
 
     def _computed(self, times: float) -> float:
-        """What contributions that are `times` G apart do to the computed sum."""
+        """How far the computed sums over a batch are apart if one gradient changes by `times` G."""
         G, rho = self.gradient_bound, self._residual_error
         return (times + 2.0 * sum_error(largest_batch(self.run), rho)) * G * _UP
 
@@ -379,7 +379,7 @@ class Plan:
 
     @property
     def estimate(self) -> Uncertified[TradeoffFunction]:
-        """What the theorems would give if the loss were convex as clipped: no bound.
+        """What the theorems give if clipping is taken to keep the loss convex: no certified bound.
 
         >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
         >>> plan = Plan(

@@ -20,7 +20,7 @@ __all__ = ["Command", "Group", "LazyGroup", "Option"]
 
 
 class Option(click.Option):
-    """An option that knows its heading in the help, which shows what it is if it is not given."""
+    """An option under a heading of the help, which shows its default value if it has one."""
 
     def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:
         default = kwargs.get("default")
@@ -74,7 +74,7 @@ class Command(_WithExamples):
 
 
 class Group(_WithExamples, click.Group):
-    """A group that ends the process as this module says."""
+    """A group of commands that ends the process with the exit codes of this module."""
 
     command_class = Command
 

@@ -121,7 +121,7 @@ def _print_rich(
 
 
 def _escaped(text: str) -> str:
-    """[YS22] is a citation, not a style."""
+    """Text that rich prints as it is: `[YS22]` is a citation here, not a style."""
     return text.replace("[", r"\[")
 
 

@@ -149,7 +149,7 @@ class Composite(TradeoffFunction):
         return low, high
 
     def epsilon_between(self, delta: float) -> tuple[float, float]:
-        """The same, however far apart they are."""
+        """The bounds of `epsilon_interval`, also where they are farther apart than `accuracy`."""
         delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
         if delta <= (infinite := self._infinite()):
             # 1 - prod (1 - q_i)^k_i >= 1 - exp(-sum k_i q_i), and the q_i are known to 1e-9

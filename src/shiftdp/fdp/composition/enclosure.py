@@ -81,7 +81,7 @@ class Enclosures:
         self._saddles: dict[tuple[float, float], Saddle] = {}
 
     def curve(self, number: int) -> Enclosure | None:
-        """That from which a whole curve is read: centred on a typical delta of the range."""
+        """The enclosure that whole curves are read off, tilted for a typical delta of the range."""
         if number not in self.curves:
             typical = 10.0 ** (-_DECADES * (number + 0.5)) if number else _TYPICAL
             smallest = least_of(number) if number == 0 else _BELOW * typical
@@ -93,7 +93,7 @@ class Enclosures:
         return self.curves[number]
 
     def at(self, number: int, deltas: Array) -> Enclosure | None:
-        """One that is narrow at all of these deltas of a range, or as narrow as it gets.
+        """An enclosure whose interval is narrow at all of these deltas, or as narrow as it gets.
 
         None where nothing can be composed.
         """
@@ -116,9 +116,9 @@ class Enclosures:
         return self._wide[asked]
 
     def coarse(self, delta: float) -> GridLaw | None:
-        """An upper law for this delta that costs little, as it is known to some accuracies only.
+        """A quick upper law for this delta, on a grid that is coarser than the accuracy asks for.
 
-        None where there is none, or where a whole curve is known already.
+        None where it does not fit into memory, or where a whole curve is known already.
         """
         if self.curves:
             return None

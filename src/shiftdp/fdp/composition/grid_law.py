@@ -54,7 +54,7 @@ Real = TypeVar("Real", float, Array)
 
 
 class _Functions(NamedTuple):
-    """Of numbers or of arrays, so that a formula is written once."""
+    """exp and its like for plain floats, or for arrays: a formula is written once for both."""
 
     exp: Callable[[Any], Any]
     expm1: Callable[[Any], Any]

@@ -86,7 +86,11 @@ class Line:
 
     @cached_property
     def _alias(self) -> tuple[Array, Array, int]:
-        """c' - c, the logarithms of the bounds on aliases at eps = 0, and where c' passes c."""
+        """What Chernoff's bound says of aliases, the copies of delta a period away.
+
+        c' - c for the tabulated tilts c', the logarithms of the bounds at eps = 0, and how many of
+        the tilts are below c.
+        """
         away = self.tilts - self.c
         rise = self.heights - self.log_scale - np.abs(away) * self.period
         return away, rise, int(np.searchsorted(self.tilts, self.c))
@@ -102,7 +106,7 @@ class Line:
         return error if math.isfinite(error) else math.inf
 
     def error(self, epsilon: Array, total: Array) -> Array:
-        """The same at many."""
+        """`error_at` for many eps at once."""
         size = np.abs(total)
         away, rise, split = self._alias
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -152,12 +156,12 @@ class Survey:
 
     @property
     def log_left_out(self) -> float:
-        """Of the mass beyond the last nodes, all factors together."""
+        """The logarithm of the mass beyond the last nodes, of all factors together."""
         steps = sum(k for _, k in self.laws)
         return self.log_floor + math.log(steps) if steps else -math.inf
 
     def fine(self, reach: float) -> list[Quadrature]:
-        """Nodes for |s| <= reach."""
+        """Quadratures of all laws, fine enough for M(s) with |s| <= reach."""
         return [
             rule if rule.reach >= reach else law.quadrature(self.log_floor, reach)
             for rule, (law, _) in zip(self.rules, self.laws, strict=True)
@@ -324,7 +328,7 @@ class Tilts:
         return at, value - self._log_spread(at)
 
     def _log_spread(self, c: float) -> float:
-        """Between the peak of the integrand and its integral."""
+        """log of (the integrand's peak / its integral), as if it were Gaussian around the peak."""
         return 0.5 * math.log(2.0 * math.pi) + math.log(self.width(c))
 
     def period(self, c: float, epsilon: float, goal: float) -> float:

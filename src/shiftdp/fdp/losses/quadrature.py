@@ -190,7 +190,11 @@ class TiltedLoss:
         return points
 
     def _grouped(self, first: float, second: float) -> bool:
-        """Whether the losses, weighted with their size, vary little."""
+        """Whether large losses form a group, in which all are about equally large.
+
+        `first` and `second` are sums of mass times loss, and times its square; the test is whether
+        losses, drawn with probability proportional to mass times loss, have a small variance.
+        """
         third = float(self._even @ np.abs(self._law.loss) ** 3)
         return third * first < (1.0 + _VARY) * second * second
 

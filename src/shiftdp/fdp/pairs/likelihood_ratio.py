@@ -126,7 +126,7 @@ class TwoSidedRatio:
 
     @property
     def origin(self) -> float:
-        """About which the ratio is odd."""
+        """The point about which the log-likelihood ratio is odd."""
         return 0.5 * self.a
 
     def __call__(self, z: Array) -> Array:

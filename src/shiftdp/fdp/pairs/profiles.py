@@ -309,7 +309,7 @@ def tangents(profile: Profile, epsilon: Array) -> tuple[Array, Array]:
 
 
 def _blocks(epsilon: Array) -> list[Array]:
-    """In parts of at most _BLOCK."""
+    """The array cut into parts of at most _BLOCK entries."""
     return np.array_split(epsilon, -(-epsilon.size // _BLOCK))
 
 

@@ -42,7 +42,7 @@ class Threshold:
     """
 
     def __init__(self, p: float, a: float, d: float, e: Array, s: float = 0.0) -> None:
-        """s > 0 is two-sided."""
+        """With s > 0 the ratio is the two-sided one."""
         self.p, self.q, self.a, self.d, self.s, self.e = p, 1.0 - p, a, d, s, e
 
     def guess(self, x: Array, e: Array) -> tuple[Array, Array, Array, Array]:
@@ -141,7 +141,11 @@ class Threshold:
 
 
 def solve_up(p: float, a: float, d: float, e: Array, s: float = 0.0) -> Threshold:
-    """For e >= 0: a/2 <= x, and either component alone gives an x that is too large."""
+    """The x where the ratio is e^e, e >= 0.
+
+    It lies between a/2, where the ratio is at most 1, and the x at which either component of the
+    mixture alone reaches e^e.
+    """
     low = np.full(e.shape, 0.5 * a)
     with np.errstate(over="ignore"):
         alone = np.log1p(np.expm1(np.minimum(e, _LARGEST_LOG)) / p)
@@ -158,8 +162,10 @@ def solve_up(p: float, a: float, d: float, e: Array, s: float = 0.0) -> Threshol
 
 
 def solve_down(p: float, a: float, d: float, e: Array) -> Threshold:
-    """For e <= 0: x <= d/2, and N(d) alone, the other ratio being held at the 1 that it has at
-    x = a/2, bounds x from above or from below.
+    """The x where the one-sided ratio is e^e, e <= 0.
+
+    It is at most d/2. A bound on the other side, or a better one on this, is the x at which N(d)
+    alone brings the ratio to e^e while the part of N(a) is held at its value at x = a/2.
     """
     high = np.minimum(0.5 * d + (e - math.log(p)) / d, 0.5 * d)
     with np.errstate(divide="ignore", over="ignore"):

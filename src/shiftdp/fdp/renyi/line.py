@@ -179,7 +179,10 @@ class _Pair(NamedTuple):
 
 
 def _integrand(pair: _Pair, order: float, x: Array) -> tuple[Array, tuple[float, float]]:
-    """log g at the nodes, and what bounds the terms at the two ends, in the form of the tails."""
+    """log g at the nodes, rounded up, and upper bounds on it at the first and the last node.
+
+    The latter two are by the formulas with which the tails beyond these nodes are bounded.
+    """
     weight, log_weight, above, below = pair
     s, depth = order - 1.0, math.log2(weight.size) + 1.0
     up, down = above * (x - 0.5 * above), -below * (x + 0.5 * below)

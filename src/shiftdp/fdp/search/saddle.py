@@ -107,7 +107,11 @@ class _Curve:
         return np.log1p(square * t0), m1, m2 - m1 * m1
 
     def coarsenings(self, far: float, theta: float) -> tuple[Coarsening, Coarsening]:
-        """Of the positive losses under the largest tilt, and of the negative under the least."""
+        """Where the grids of positive and of negative losses may be coarser.
+
+        Each is judged under the tilt that leaves most of its mass: `far`, the largest tilt, for
+        positive losses, and theta for negative ones.
+        """
         right = self.right.coarsening(far)
         return right, right if self.left is self.right else self.left.coarsening(-1.0 - theta)
 

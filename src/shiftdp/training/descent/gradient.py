@@ -36,7 +36,7 @@ records' gradients for each of the models. The next call overwrites it."""
 
 @contextmanager
 def batch_gradient(plan: Plan, records: Records, models: Floats) -> Iterator[BatchGradient]:
-    """What sums the gradients of a batch, clipped as the plan says, without the ridge.
+    """A function that sums the gradients of a batch, clipped as the plan says, without the ridge.
 
     Its threads and buffers last as long as the context; what is left in the buffers is overwritten.
 
@@ -82,7 +82,10 @@ class _Sum:
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
-        """Chunk by chunk, each of them block by block; one block is the sum itself."""
+        """The sum over these rows: blocks are added up to chunks, and chunks to the total.
+
+        Theorem F1 bounds the rounding of sums in this order. A single block is the sum itself.
+        """
         number = _length(rows)
         with np.errstate(all="ignore"):  # each thread has settings of its own
             if 0 < number <= self._rows:

@@ -155,7 +155,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return released
 
     def _signed(self, certificate: Certificate) -> Certificate:
-        """With the name of the estimator on its record."""
+        """The certificate with the name of this estimator in its training record."""
         training = certificate.training
         if training is None:
             return certificate

@@ -55,7 +55,7 @@ _KNOWN = [
 
 
 def quietly(check: Callable[[], Answer], X: Any, y: Any = None) -> Answer:
-    """What a check of other software returns; its errors are raised anew without any entry.
+    """Call a check of scikit-learn, NumPy or pandas so that its errors quote no entry of the data.
 
     Sums and conversions in it may overflow, which is no fault of finite data: nothing warns.
     """
@@ -92,7 +92,7 @@ def _without_entries(error: Exception, X: Any, y: Any) -> Exception:
 
 
 def readable(X: Any) -> Any:
-    """Features as scikit-learn may convert them without losing any."""
+    """Features in a form that scikit-learn converts without overflow: see `wide_if_summed`."""
     return wide_if_summed(X) if _is_sparse(X) else X
 
 

@@ -87,7 +87,10 @@ def read_npy(content: bytes) -> NDArray[Any]:
 
 
 def _check_entries(flat: NDArray[Any]) -> None:
-    """Truth values other than 0 and 1, and text that is none, are found nowhere else."""
+    """Refuse bytes that are no truth value, and code points that are no character.
+
+    NumPy would read both without a word.
+    """
     if flat.dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
         raise Damaged("has truth values that are neither true nor false")
     if flat.dtype.kind == "U":

@@ -123,7 +123,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _beginning(parameter: str, values: Values) -> dict[str, Any]:
-    """The first value stands for the parameter, where that is not given."""
+    """The swept parameter's own value, where the user gave none: the first of the sweep."""
     first = values.numbers(parameter in _WHOLE)[0]
     return {parameter: first}
 
@@ -145,7 +145,7 @@ def _points(
 
 
 def _most(parameter: str, run: Run, geometry: Geometry) -> float:
-    """Beyond it no theorem applies, or there is no such run."""
+    """The largest value worth a point: beyond it no theorem applies, or there is no such run."""
     if parameter == "batch_size":
         return float(getattr(run, "n", math.inf))
     return 2.0 / geometry.smoothness if geometry.smoothness else math.inf

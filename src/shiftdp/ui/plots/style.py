@@ -40,7 +40,7 @@ class Line(NamedTuple):
 
     @property
     def look(self) -> dict[str, Any]:
-        """The keywords of matplotlib for it."""
+        """The line as keyword arguments of matplotlib's `plot`."""
         return {
             "color": self.colour,
             "linestyle": self.dashes,
