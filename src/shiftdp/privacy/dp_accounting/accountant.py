@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
+from functools import singledispatchmethod
 from typing import Any, get_args
 
 from shiftdp._checks import choice, delta_in, finite, number_in
@@ -131,6 +132,10 @@ def _renoised(run: Any, noise: float) -> Run:
     return type(run)(**fields)
 
 
+class _Unsupported(Exception):
+    """Why an event cannot be composed here."""
+
+
 class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
     """Composes last-iterate runs with each other and with their events; every answer is a bound.
 
@@ -182,12 +187,9 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
             return next((problem for problem in details if problem is not None), None)
         # all that can fail does so before anything is entered in the ledger
         try:
-            problem = self._problem(event)
-            f = self._law(event) if problem is None else None
-        except InvalidInput as unmet:
-            problem = str(unmet)
-        if problem is not None:
-            return self.CompositionErrorDetails(invalid_event=event, error_message=problem)
+            f = self._law(event)
+        except (_Unsupported, InvalidInput) as problem:
+            return self.CompositionErrorDetails(invalid_event=event, error_message=str(problem))
         if do_compose and f is None:
             self._private = False
         elif do_compose and f is not None and count > 0:
@@ -198,56 +200,63 @@ class LastIterateAccountant(PrivacyAccountant):  # type: ignore[misc]
     def _replaces(self) -> bool:
         return bool(self.neighboring_relation == NeighboringRelation.REPLACE_ONE)
 
-    def _problem(self, event: DpEvent) -> str | None:
-        """Why the event is not supported, if it is not."""
-        if isinstance(event, LastIterateDpEvent):
-            if relation_of(event.geometry) == self.neighboring_relation:
-                return None
-            return f"adjacency={event.geometry.adjacency!r} is not {self.neighboring_relation.name}"
-        if isinstance(event, GaussianDpEvent):
-            return None
-        if isinstance(event, LaplaceDpEvent):
-            return "neighboring_relation must be REPLACE_SPECIAL" if self._replaces else None
-        gaussian = isinstance(getattr(event, "event", None), GaussianDpEvent)
-        if isinstance(event, PoissonSampledDpEvent):
-            return None if gaussian else "only a GaussianDpEvent may be sampled"
-        if isinstance(event, SampledWithoutReplacementDpEvent):
-            if not gaussian:
-                return "only a GaussianDpEvent may be sampled"
-            # without replacement another record takes the place of the one that is zeroed out
-            return None if self._replaces else "neighboring_relation must be REPLACE_ONE"
-        return "Unsupported event"
-
+    @singledispatchmethod
     def _law(self, event: DpEvent) -> TradeoffFunction | None:
         """T(with the record, without it) of an event; None if it has no noise."""
-        if isinstance(event, LastIterateDpEvent):
-            if event not in self._certified:
-                cert = certify(
-                    event.run, event.geometry, bounds=event.bounds.value, delta=self._aim
-                )
-                self._certified[event] = cert.f.directions[1]
-            return self._certified[event]
-        if isinstance(event, LaplaceDpEvent):
-            shift = _inverse_up(event.noise_multiplier)
-            return None if shift is None else LaplaceTradeoff(shift)
-        inner = event if isinstance(event, GaussianDpEvent) else event.event
-        shift = _inverse_up(inner.noise_multiplier)
-        if isinstance(event, GaussianDpEvent):
-            return None if shift is None else GaussianTradeoff(self._moved(shift))
-        if isinstance(event, PoissonSampledDpEvent):
-            p = number_in("sampling_probability", event.sampling_probability, 0.0, 1.0)
-        else:
-            p = event.sample_size / event.source_dataset_size * (1.0 + ULP)
-            p = number_in("sample_size", min(p, 1.0) if p < 1.0 + NINE_ROUNDINGS else p, 0.0, 1.0)
+        raise _Unsupported("Unsupported event")
+
+    @_law.register(LastIterateDpEvent)
+    def _(self, event: LastIterateDpEvent) -> TradeoffFunction:
+        if relation_of(event.geometry) != self.neighboring_relation:
+            adjacency = event.geometry.adjacency
+            raise _Unsupported(f"{adjacency=} is not {self.neighboring_relation.name}")
+        if event not in self._certified:
+            cert = certify(event.run, event.geometry, bounds=event.bounds.value, delta=self._aim)
+            self._certified[event] = cert.f.directions[1]
+        return self._certified[event]
+
+    @_law.register(LaplaceDpEvent)
+    def _(self, event: Any) -> TradeoffFunction | None:
+        if self._replaces:
+            raise _Unsupported("neighboring_relation must be REPLACE_SPECIAL")
+        shift = _inverse_up(event.noise_multiplier)
+        return None if shift is None else LaplaceTradeoff(shift)
+
+    @_law.register(GaussianDpEvent)
+    def _(self, event: Any) -> TradeoffFunction | None:
+        shift = _inverse_up(event.noise_multiplier)
+        return None if shift is None else GaussianTradeoff(self._moved(shift))
+
+    @_law.register(PoissonSampledDpEvent)
+    def _(self, event: Any) -> TradeoffFunction | None:
+        shift = _inverse_up(_sampled(event).noise_multiplier)
+        p = number_in("sampling_probability", event.sampling_probability, 0.0, 1.0)
         if shift is None:
             return GaussianTradeoff(0.0) if p == 0.0 else None
-        if isinstance(event, SampledWithoutReplacementDpEvent):
-            return GaussianTradeoff(self._moved(shift)).subsample(p)
         return PoissonReplaceOne(p, 0.0, shift) if self._replaces else PoissonZeroOut(p, 0.0, shift)
+
+    @_law.register(SampledWithoutReplacementDpEvent)
+    def _(self, event: Any) -> TradeoffFunction | None:
+        inner = _sampled(event)
+        if not self._replaces:  # another record takes the place of the one that is zeroed out
+            raise _Unsupported("neighboring_relation must be REPLACE_ONE")
+        shift = _inverse_up(inner.noise_multiplier)
+        p = event.sample_size / event.source_dataset_size * (1.0 + ULP)
+        p = number_in("sample_size", min(p, 1.0) if p < 1.0 + NINE_ROUNDINGS else p, 0.0, 1.0)
+        if shift is None:
+            return GaussianTradeoff(0.0) if p == 0.0 else None
+        return GaussianTradeoff(self._moved(shift)).subsample(p)
 
     def _moved(self, shift: float) -> float:
         """How far a record moves the mean: two gradients are up to 2 norms apart."""
         return 2.0 * shift if self._replaces else shift
+
+
+def _sampled(event: Any) -> Any:
+    """What is run on the sample: a Gaussian mechanism, or it is not supported."""
+    if not isinstance(event.event, GaussianDpEvent):
+        raise _Unsupported("only a GaussianDpEvent may be sampled")
+    return event.event
 
 
 def _inverse_up(multiplier: float) -> float | None:
