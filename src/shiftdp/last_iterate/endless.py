@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
     from shiftdp.last_iterate.outcomes import BatchRun
 
-__all__ = ["faded", "holds_for_longer", "remembered", "stand_in"]
+__all__ = ["faded", "holds_for_longer", "never_forgotten", "stand_in"]
 
 _LONGEST = 2**53
 # c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
@@ -63,7 +63,7 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         finite = NoisySGD(**given)
         c = capped_steps(finite, geometry, finite.batch_cap).c
         if not geometry.bounded and not faded(c, _LONGEST):
-            raise remembered(run, geometry, c)
+            raise never_forgotten(run, geometry, c)
         return finite
     batches = run.batches
     c = geometry.contraction(run.learning_rate)
@@ -76,7 +76,7 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         enough = batches + need / -log_c
     if enough > longest or (c >= 1.0 and not geometry.bounded):
         if not geometry.bounded:
-            raise remembered(run, geometry, c)
+            raise never_forgotten(run, geometry, c)
         enough = longest
     given["steps"] = -(-math.ceil(enough) // batches) * batches
     return type(run)(**given)
@@ -102,7 +102,7 @@ def faded(c: float, steps: float) -> bool:
     return c < 1.0 and (c == 0.0 or steps * math.log(c) <= -_FORGOTTEN / 2.0)
 
 
-def remembered(run: Any, geometry: Geometry, c: float | None = None) -> UnmetHypothesis:
+def never_forgotten(run: Any, geometry: Geometry, c: float | None = None) -> UnmetHypothesis:
     """The refusal of an endless run whose first steps are never forgotten; c is its contraction."""
     if c is None:
         c = geometry.contraction(run.learning_rate)

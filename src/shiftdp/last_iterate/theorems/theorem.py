@@ -13,7 +13,7 @@ from typing import Literal
 
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumptions
-from shiftdp.last_iterate.endless import remembered
+from shiftdp.last_iterate.endless import never_forgotten
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.checks import at_least, require
@@ -97,7 +97,7 @@ class Theorem(ABC):
     def require_forgotten(self, run: Run, geometry: Geometry, proofs: Proofs) -> None:
         """Refuse a bound on the stand-in (`run`) that would not hold for longer runs."""
         if geometry.sensitivity > 0.0 and not self.forgets(run, geometry, proofs):
-            raise remembered(run, geometry)
+            raise never_forgotten(run, geometry)
 
     def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         """What it gives for the stand-in and every longer run, or `UnmetHypothesis`."""
