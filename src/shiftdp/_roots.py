@@ -312,6 +312,6 @@ def _width(meets: float | None, misses: float | None) -> float:
 
 
 def _middle(low: float, high: float, whole: bool) -> float:
-    """Half-way in magnitude, or in number where that is close."""
+    """The geometric mean, or the arithmetic one of ends that are close; a whole number if asked."""
     middle = math.sqrt(low) * math.sqrt(high) if high > 2.0 * low else 0.5 * (low + high)
     return min(max(float(round(middle)), low + 1.0), high - 1.0) if whole else middle

@@ -146,12 +146,12 @@ class _Table:
 
 
 def _steep(e: Array, delta: Array, alpha: Array) -> Array:
-    """The line of eps = e."""
+    """The line 1 - delta(e) - e^e alpha below f, for eps = e >= 0."""
     return np.asarray(1.0 - delta - np.exp(e) * alpha * (1 + NINE_ROUNDINGS) - THREE_ROUNDINGS)
 
 
 def _flat(e: Array, inverse_delta: Array, alpha: Array) -> Array:
-    """The line of eps = -e."""
+    """The line 1 - delta(-e) - e^-e alpha below f, from the profile of f^-1 at e >= 0."""
     return np.asarray(np.exp(-e) * (1.0 - inverse_delta - alpha - SEVEN_ROUNDINGS))
 
 

@@ -80,7 +80,7 @@ class LooseProduct:
 
     @cached_property
     def gaussian(self) -> TradeoffFunction:
-        """The first of the two bounds, in closed form."""
+        """The Gaussian bound: the product of what lies below each factor, up to a failure."""
         from shiftdp.fdp.functions.failure import WithFailure
         from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 

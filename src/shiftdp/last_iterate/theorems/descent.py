@@ -220,7 +220,10 @@ class _Shifted(OnDescent):
     def _require_order(self, run: BatchRun, *, random: bool) -> None: ...
 
     def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
-        """Where the best shifts hold for the stand-in alone, those from the diameter do it."""
+        """The best shifts, if they hold for every longer run too; else the best from the diameter.
+
+        The diameter bounds the distance of the two runs at any time, however long they are.
+        """
         descent = descent_of(run, geometry)
         proofs = self._proofs(descent, geometry)
         bound = self._gives(descent, geometry, proofs, endless=True)

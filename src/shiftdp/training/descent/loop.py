@@ -127,7 +127,7 @@ def descend_stacked(
 
 
 def _counted(progress: Progress, before: int, total: int) -> Progress:
-    """Progress of one of several runs, as steps of them all."""
+    """Progress of one of several runs, told as steps of all of them, `before` being done."""
     return lambda done, steps: progress(before + done, total)
 
 
