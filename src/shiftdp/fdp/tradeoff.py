@@ -34,7 +34,7 @@ from shiftdp.fdp.duality import tradeoff_from_profile
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "tradeoff"]
+__all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "shaped", "tradeoff"]
 
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
@@ -173,7 +173,7 @@ class TradeoffFunction(ABC):
         inside = (flat > 0.0) & (flat < 1.0)
         if inside.any():
             beta[inside] = self._beta(flat[inside])
-        return _shaped(np.clip(beta, 0.0, complement_down(flat)), points)
+        return shaped(np.clip(beta, 0.0, complement_down(flat)), points)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -182,7 +182,7 @@ class TradeoffFunction(ABC):
     def delta(self, epsilon: ArrayLike) -> float | Array:
         """The least delta for which f is (eps, delta)-DP; eps may be negative."""
         points = array_in("epsilon", epsilon, -math.inf)
-        return _shaped(np.clip(self._delta(points.ravel()), 0.0, 1.0), points)
+        return shaped(np.clip(self._delta(points.ravel()), 0.0, 1.0), points)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -194,7 +194,7 @@ class TradeoffFunction(ABC):
         flat = points.ravel()
         values = self._epsilon(flat)
         values[flat >= 1.0] = 0.0
-        return _shaped(values, points)
+        return shaped(values, points)
 
     def renyi(self, order: float) -> float:
         """The Renyi divergence D_order(Q || P), 1 < order <= 1e100. [BSA24, app:rdp]"""
@@ -387,5 +387,6 @@ def several(name: str, values: Iterable[TradeoffFunction]) -> tuple[TradeoffFunc
     return parts
 
 
-def _shaped(values: Array, like: Array) -> float | Array:
+def shaped(values: Array, like: Array) -> float | Array:
+    """The values in the shape of what was asked for; a float for a single number."""
     return float(values[0]) if like.ndim == 0 else values.reshape(like.shape)

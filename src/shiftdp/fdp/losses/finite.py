@@ -13,7 +13,7 @@ from shiftdp._checks import Array
 from shiftdp.fdp.losses.law import Atoms, PrivacyLoss, Side
 from shiftdp.fdp.losses.quadrature import Quadrature
 
-__all__ = ["EVERYTHING", "NOTHING", "FiniteLoss"]
+__all__ = ["EVERYTHING", "NOTHING", "FiniteLoss", "merged"]
 
 _NEAR_ONE = 1.0  # |log M| below which M is summed from 1, so that log M keeps its digits
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in
 from shiftdp.fdp.losses.quadrature import Quadrature
-from shiftdp.fdp.tradeoff import _shaped
+from shiftdp.fdp.tradeoff import shaped
 
 __all__ = ["Atoms", "LossLaw", "PrivacyLoss", "Side", "log_complement", "log_normal", "log_sum"]
 
@@ -91,7 +91,7 @@ class PrivacyLoss(LossLaw):
     def log_cdf(self, x: ArrayLike) -> float | Array:
         """log Pr(L <= x)."""
         points, (left, right) = self._tails(x)
-        return _shaped(np.where(right < _LOG_HALF, log_complement(right), left), points)
+        return shaped(np.where(right < _LOG_HALF, log_complement(right), left), points)
 
     @overload
     def log_survival(self, x: float) -> float: ...
@@ -100,7 +100,7 @@ class PrivacyLoss(LossLaw):
     def log_survival(self, x: ArrayLike) -> float | Array:
         """log Pr(L > x)."""
         points, (left, right) = self._tails(x)
-        return _shaped(np.where(left < _LOG_HALF, log_complement(left), right), points)
+        return shaped(np.where(left < _LOG_HALF, log_complement(left), right), points)
 
     @overload
     def log_density(self, x: float) -> float: ...
@@ -114,7 +114,7 @@ class PrivacyLoss(LossLaw):
         values = np.full(flat.shape, -math.inf)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             values[finite] = self._log_density(flat[finite], self.under)
-        return _shaped(values, points)
+        return shaped(values, points)
 
     @overload
     def log_mgf(self, s: float) -> float: ...
@@ -138,7 +138,7 @@ class PrivacyLoss(LossLaw):
 
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             values = [at(order) for order in points.ravel().tolist()]
-        return _shaped(np.array(values), points)
+        return shaped(np.array(values), points)
 
     def _tails(self, x: ArrayLike) -> tuple[Array, tuple[Array, Array]]:
         points = array_in("x", x, -math.inf)

@@ -21,7 +21,7 @@ from shiftdp.fdp.losses.closed_forms import GaussianLoss
 from shiftdp.fdp.losses.law import Atoms, Side, log_normal, log_sum
 from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
 
-__all__ = ["Components", "PairLoss", "ShiftedSubsampledLoss"]
+__all__ = ["NORMAL", "Components", "PairLoss", "ShiftedSubsampledLoss"]
 
 Components = tuple[tuple[float, float], ...]
 """(weight, mean) of each component of a mixture of unit Gaussians."""

@@ -38,6 +38,7 @@ __all__ = [
     "gaussian_log_delta",
     "gaussian_mu",
     "gaussian_tangent_array",
+    "mills_array",
 ]
 
 RELATIVE_ERROR = 4e-13
@@ -338,7 +339,8 @@ def _exact_gap(mu: float, delta: float) -> float:
 # --- arrays ------------------------------------------------------------------------------------
 
 
-def _mills_array(v: Array) -> Array:
+def mills_array(v: Array) -> Array:
+    """`_mills` for arrays."""
     mills: Array = _SQRT_HALF_PI * scipy.special.erfcx(v / _SQRT2)
     return mills
 
@@ -348,14 +350,14 @@ def _mills_difference_array(u: Array, mu: Array) -> tuple[Array, Array]:
     h = 0.5 * mu
     small = mu < _SMALL_MU
     if not small.any():
-        upper = _mills_array(u + h)
-        return _mills_array(u - h) - upper, upper
+        upper = mills_array(u + h)
+        return mills_array(u - h) - upper, upper
     if not small.all():
         difference, upper = np.empty_like(u), np.empty_like(u)
         for part in (small, ~small):
             difference[part], upper[part] = _mills_difference_array(u[part], mu[part])
         return difference, upper
-    return _mills_series(_mills_array(u), u, h)
+    return _mills_series(mills_array(u), u, h)
 
 
 def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
@@ -381,7 +383,7 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
             density = np.exp(-0.5 * x * x - _LOG_SQRT_2PI)
             value = density * np.maximum(difference, 0.0)
             if left.any():
-                upper = _mills_array(u[left] + 0.5 * m[left])
+                upper = mills_array(u[left] + 0.5 * m[left])
                 value[left] = scipy.special.ndtr(-x[left]) - density[left] * upper
         delta[body] = value
     negative = epsilon < 0
@@ -395,10 +397,10 @@ def gaussian_tangent_array(mu: float, u: Array) -> tuple[Array, Array]:
     """delta and P(loss > eps) of G(mu) at eps = mu u >= 0, for mu <= 10."""
     x, y = u - 0.5 * mu, u + 0.5 * mu
     if mu < _SMALL_MU:
-        difference, upper = _mills_series(_mills_array(u), u, np.asarray(0.5 * mu))
+        difference, upper = _mills_series(mills_array(u), u, np.asarray(0.5 * mu))
     else:
-        upper = _mills_array(y)
-        difference = _mills_array(x) - upper
+        upper = mills_array(y)
+        difference = mills_array(x) - upper
     delta = np.exp(-0.5 * x * x - _LOG_SQRT_2PI) * np.maximum(difference, 0.0)
     return delta, np.exp(-0.5 * y * y - _LOG_SQRT_2PI) * upper
 

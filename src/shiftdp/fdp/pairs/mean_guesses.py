@@ -17,7 +17,7 @@ import scipy
 
 from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, NOT_ZERO
-from shiftdp.fdp.pairs.gaussian_profile import _mills_array
+from shiftdp.fdp.pairs.gaussian_profile import mills_array
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_profiles import excesses
 from shiftdp.fdp.pairs.mean_thresholds import log_sum
@@ -51,7 +51,7 @@ def guess_forward(law: MeanLaw, delta: Array, capped: bool = False) -> Guess:
         if capped:
             excess = excess + _INVERSE_SQRT_2PI * np.maximum(law.mean - x, 0.0)
         epsilon, _ = log_sum(np.log(law.weight) + means * (x - 0.5 * means), means)
-        slope = (law.weight * density).sum(axis=0) * _mills_array(x)
+        slope = (law.weight * density).sum(axis=0) * mills_array(x)
         return Guess(x, (law.weight * excess).sum(axis=0), epsilon, slope)
 
     return _search(at, np.full(delta.shape, NOT_ZERO), law.largest + FAR_TAIL, delta)
@@ -67,8 +67,8 @@ def guess_two_sided(law: MeanLaw, delta: Array) -> Guess:
         back = log_weight - law.mean * (x + half)
         down, _ = log_sum(back, law.mean)
         there = (law.weight * density).sum(axis=0)
-        mills = (np.exp(back - down) * _mills_array(x + law.mean)).sum(axis=0)
-        value = (law.weight * excess).sum(axis=0) + there * (_mills_array(x) - mills)
+        mills = (np.exp(back - down) * mills_array(x + law.mean)).sum(axis=0)
+        value = (law.weight * excess).sum(axis=0) + there * (mills_array(x) - mills)
         return Guess(x, value, up - down, there * mills)
 
     return _search(at, np.zeros(delta.shape), law.largest + FAR_TAIL, delta)

@@ -33,7 +33,7 @@ import scipy
 
 from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, LARGEST_EXPONENT, LEAST_FLOAT, NOT_ZERO, UNIT
-from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, _mills_array
+from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, mills_array
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_thresholds import (
     Miss,
@@ -79,12 +79,12 @@ def _drop(lower: Array, upper: Array, upper_mills: Array, mu: Array) -> Array:
     For small mu by the odd Taylor series around the middle; R' = v R - 1 and
     R^(k+1) = v R^(k) + k R^(k-1).
     """
-    drop = _mills_array(lower) - upper_mills
+    drop = mills_array(lower) - upper_mills
     small = mu < _SMALL_MU
     if small.any():
         h = 0.5 * mu[small]
         v = np.minimum(upper[small] - h, 1.5 * FAR_TAIL)  # beyond, no density is left
-        before = _mills_array(v)
+        before = mills_array(v)
         derivative = v * before - 1.0
         series, scale = derivative.copy(), np.ones(h.shape)
         for k in range(1, _TERMS):
@@ -112,7 +112,7 @@ def excesses(mu: Array, upper: Array) -> tuple[Array, Array]:
     """phi(upper - mu) (R(upper - mu) - R(upper)), rounded up, and phi(upper - mu); upper >= 0."""
     mu, upper = np.broadcast_arrays(mu, upper)
     v = np.minimum(upper - mu, 1.5 * FAR_TAIL)
-    density, mills = _density(v), _mills_array(upper)
+    density, mills = _density(v), mills_array(upper)
     value = density * _drop(np.maximum(v, -1.0), upper, mills, mu)
     left = v < -1.0  # so mu > 1, and the difference loses nothing
     if left.any():
@@ -187,7 +187,7 @@ def _forward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     at = missed(law, x, e)
     excess, density = excesses(law.mean, x)
     delta, there = law.summed(law.weight * excess), law.summed(law.weight * density)
-    tail = there * _mills_array(x)
+    tail = there * mills_array(x)
     worst = 0.5 * np.exp(np.minimum(e, LARGEST_EXPONENT))
     reach = x + law.spread + 1.0
     return _bound(law, at, at.z, (delta, tail, there), worst, reach), tail
@@ -209,7 +209,7 @@ def _capped(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     beyond = np.maximum(law.mean - y, 0.0) * (_INVERSE_SQRT_2PI * (1.0 + 4 * UNIT))
     delta = law.summed(law.weight * (excess + beyond))
     there = law.summed(law.weight * density)
-    tail = there * _mills_array(y)
+    tail = there * mills_array(y)
     worst = 0.5 * np.exp(np.minimum(e, LARGEST_EXPONENT))
     reach = y + 1.0 / y + law.spread + 1.0
     return _bound(law, at, at.z, (delta, tail, there), worst, reach), tail
@@ -228,7 +228,7 @@ def _two_sided(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     there = law.summed(law.weight * density)
     mu, lower = np.broadcast_arrays(law.mean, x)
     upper = lower + mu
-    mills = _mills_array(upper)
+    mills = mills_array(upper)
     drop = np.where(mu > 0.0, _drop(lower, upper, mills, np.maximum(mu, NOT_ZERO)), 0.0)
     # of the shares, and of the drop
     error = 4 * UNIT * (12 + mu * upper + np.minimum(lower, FAR_TAIL) ** 2)

@@ -53,7 +53,7 @@ from shiftdp._rounding import (
     ROOMY_EXPONENT,
     UNIT,
 )
-from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, _mills_array
+from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, mills_array
 from shiftdp.fdp.pairs.thresholds import Threshold, solve_down, solve_up
 
 __all__ = [
@@ -115,10 +115,10 @@ def _drop(lower: Array, upper: Array, upper_mills: Array, mu: float) -> Array:
     R^(k+1) = v R^(k) + k R^(k-1).
     """
     if mu >= _SMALL_MU:
-        return _mills_array(lower) - upper_mills
+        return mills_array(lower) - upper_mills
     h = 0.5 * mu
     v = np.minimum(upper - h, 1.5 * FAR_TAIL)  # beyond, no density is left
-    before = _mills_array(v)
+    before = mills_array(v)
     derivative = v * before - 1.0
     total = derivative.copy()
     scale = 1.0
@@ -165,7 +165,7 @@ def gaussian_terms(
         if mu > 0.0:
             u = np.minimum(epsilon / mu, mu + 2 * FAR_TAIL)
             lower, upper = u - 0.5 * mu, u + 0.5 * mu
-            mills = _mills_array(upper)
+            mills = mills_array(upper)
             # eps/mu and eps/mu - mu/2 are rounded separately from the mu of the formula
             argument = 2 * UNIT * (1.0 / mu + np.minimum(upper, 2 * FAR_TAIL) + MILLS_CONDITION) * u
             near = np.where(lower > -FAR_TAIL, np.minimum(argument, _MOST_ERROR), 0.0)
@@ -219,14 +219,14 @@ def two_sided_profile(p: float, a: float, s: float, epsilon: Array) -> tuple[Arr
 
 def _rising(at: Threshold) -> tuple[Array, Array]:
     p, q, a, d, s, x = at.p, at.q, at.a, at.d, at.s, at.x
-    mills = _mills_array(x)
+    mills = mills_array(x)
     excess_a, density_a = _excess(x - a, x, mills, a)
     excess_d, density_d = _excess(x - d, x, mills, d)
     delta, density = q * excess_a + p * excess_d, q * density_a + p * density_d
     tail = density * mills
     if s > 0.0:
         upper = x + s
-        part = at.v * density * _drop(x, upper, _mills_array(upper), s)
+        part = at.v * density * _drop(x, upper, mills_array(upper), s)
         right = np.clip(x - a, 0.0, FAR_TAIL)
         share = 4 * UNIT * (8.0 + s * (x + s) + right * right)
         part *= (
@@ -264,7 +264,7 @@ def _profile_at(y: Array, mu: float) -> Array:
     """delta_{G(mu)}(eps) at eps = mu (y + mu/2), rounded up; through -eps where eps < 0."""
     lower = np.where(y >= -0.5 * mu, y, -y - mu)
     upper = np.where(y >= -0.5 * mu, y + mu, -y)
-    delta, _ = _excess(lower, upper, _mills_array(upper), mu)
+    delta, _ = _excess(lower, upper, mills_array(upper), mu)
     negative = y < -0.5 * mu
     if negative.any():
         e = mu * (y[negative] + 0.5 * mu)

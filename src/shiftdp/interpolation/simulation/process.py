@@ -17,7 +17,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shift_path import Shifts
 
-__all__ = ["Map", "ShiftedProcess", "simulate_shifted"]
+__all__ = ["Map", "Projection", "ShiftedProcess", "simulate_shifted"]
 
 Map = Callable[[int, Array], Array]
 """Step k (counted from 1) of one data set, before noise and projection: `phi_k(x)`."""

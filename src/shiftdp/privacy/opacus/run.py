@@ -29,7 +29,16 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 
-__all__ = ["Declaration", "LoaderReading", "Loss", "StepReading", "described", "refuse_loader"]
+__all__ = [
+    "FEATURE_SLACK",
+    "Declaration",
+    "LoaderReading",
+    "Loss",
+    "StepReading",
+    "described",
+    "refuse_change",
+    "refuse_loader",
+]
 
 Loss = Literal["logistic", "squared", "huber"]
 Kind = Literal["fixed", "reshuffled", "poisson"]
