@@ -98,6 +98,8 @@ def test_an_interruption_leaves_no_traceback() -> None:
     )
     code = (
         "import signal\n"
+        # what started the tests may have told all its children to ignore it, as `sh` does with `&`
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from shiftdp.ui.main import main\n"
         "from shiftdp.ui.progress import Bar\n"
         "Bar.advance = lambda bar: signal.raise_signal(signal.SIGINT)\n"
