@@ -18,13 +18,28 @@ def python_files(tests: Path) -> set[Path]:
     return {file for file in tests.rglob("*.py") if "__pycache__" not in file.parts}
 
 
+def run_pytest(root: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Without the plugins that are installed: loading them takes twice as long as all the rest."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "",
+            **variables,
+        },
+    )
+
+
 def collected(root: Path, *paths: str) -> list[tuple[Path, str]]:
     """What pytest finds, slow tests included: files, and the names of the tests in them.
 
     A file that needs an optional package which is not installed is found, without names.
     """
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-rs", "-m", "", *paths]
-    result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    result = run_pytest(root, "--collect-only", "-q", "-rs", "-m", "", *paths)
     assert result.returncode == 0, result.stdout + result.stderr
     items = [line.split("::", 1) for line in result.stdout.splitlines() if "::" in line]
     skipped = re.findall(r"^SKIPPED \[\d+\] (.*?):\d+: ", result.stdout, re.MULTILINE)
@@ -140,10 +155,8 @@ def outcomes(project: Path, code: str, *, library: str) -> dict[str, int]:
     (project / "tests" / "room" / "test_one.py").write_text(code)
     (project / "src").mkdir()
     (project / "src" / "library.py").write_text(library)
-    command = [sys.executable, "-m", "pytest", "-q", "tests", "src"]
     path = os.pathsep.join([str(project / "src"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    result = subprocess.run(command, cwd=project, capture_output=True, text=True, env=environment)
+    result = run_pytest(project, "-q", "tests", "src", PYTHONPATH=path)
     last = result.stdout.splitlines()[-1]
     return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last.split(" in ")[0])}
 
