@@ -43,7 +43,7 @@ _KINDS = (
     "Identity", "Gaussian", "ApproxDP", "Laplace", "PiecewiseLinear", "PiecewiseLinear, symmetric",
     "PiecewiseLinear of guarantees", "Mixture", "WithFailure", "Subsampled Identity",
     "Subsampled Gaussian", "Subsampled ApproxDP", "ShiftedSubsampled", "PoissonZeroOut",
-    "PoissonReplaceOne",
+    "PoissonReplaceOne", "HiddenExchange", "HiddenZeroOut", "HiddenReplaceOne",
 )  # fmt: skip
 
 

@@ -6,12 +6,14 @@ import math
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
 from shiftdp.fdp import (
     GaussianTradeoff,
+    HiddenReplaceOne,
+    HiddenZeroOut,
     PoissonReplaceOne,
     PoissonZeroOut,
     ShiftedSubsampled,
@@ -20,6 +22,7 @@ from shiftdp.fdp import (
 from shiftdp.fdp.losses.law import Side
 from tests.fdp import exact, mixtures
 from tests.fdp.catalogue import log_uniform
+from tests.fdp.hidden_laws import Law, laws, on_the_line
 from tests.fdp.losses.reference import (
     Number,
     Triple,
@@ -71,6 +74,20 @@ def test_poisson(swapped: bool | None, p: float, a: float, s: float, x: float) -
     f = PoissonReplaceOne(p, a, s) if swapped is None else PoissonZeroOut(p, a, s, swapped)
     with mpmath.workdps(60):
         upper, lower = mixtures.sides(f)
+    assert_right(f, x, lambda at, side: on_line(upper, lower, at, side))
+
+
+@settings(max_examples=15)
+@given(
+    st.booleans() | st.none(),
+    laws(log_uniform(0.01, 8.0), log_uniform(1e-6, 1.0), 4),
+    signed(1e-6, 1e3),
+)
+def test_hidden_participation(swapped: bool | None, law: Law, x: float) -> None:
+    f = HiddenReplaceOne(*law) if swapped is None else HiddenZeroOut(*law, swapped=swapped)
+    assume(f.gdp_mu is None)
+    with mpmath.workdps(60):
+        upper, lower = on_the_line(f)
     assert_right(f, x, lambda at, side: on_line(upper, lower, at, side))
 
 

@@ -20,6 +20,7 @@ from shiftdp.fdp.losses.analytic import AnalyticLoss, Stretch
 from shiftdp.fdp.losses.closed_forms import GaussianLoss
 from shiftdp.fdp.losses.law import Atoms, Side, log_normal, log_sum
 from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
+from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 
 __all__ = ["NORMAL", "Components", "PairLoss", "ShiftedSubsampledLoss"]
 
@@ -30,8 +31,8 @@ NORMAL: Components = ((1.0, 0.0),)
 _PANEL = 6.0
 """How wide a panel may be, in standard deviations.
 
-Also in units of 1/s, s being the distance of the two means of a mixture: its logarithm has branch
-points pi/s away from the line, and half a panel is less.
+Also in units of 1/s, s being the largest distance of two means of a mixture: its logarithm has no
+branch points within pi/s of the line, and half a panel is less.
 """
 _DECAY = 20.0  # by how much a logarithm may fall on one panel
 
@@ -45,7 +46,7 @@ class PairLoss(AnalyticLoss):
 
     lower: Components
     upper: Components
-    ratio: OneSidedRatio | TwoSidedRatio
+    ratio: OneSidedRatio | TwoSidedRatio | MeanRatio
     falling: bool = False
 
     @property

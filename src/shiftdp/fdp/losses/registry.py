@@ -18,6 +18,7 @@ from shiftdp._errors import NoClosedForm
 from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
+from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.functions.laplace import LaplaceTradeoff
 from shiftdp.fdp.functions.mixture import Mixture
@@ -26,20 +27,23 @@ from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
 from shiftdp.fdp.losses.blend import BlendLoss
+from shiftdp.fdp.losses.capped import CappedLoss
 from shiftdp.fdp.losses.closed_forms import GaussianLoss, LaplaceLoss
 from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, FiniteLoss
 from shiftdp.fdp.losses.law import LossLaw, PrivacyLoss, Side
 from shiftdp.fdp.losses.mixtures import NORMAL, PairLoss, ShiftedSubsampledLoss
 from shiftdp.fdp.losses.profile import ProfileLaw
 from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
+from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 __all__ = ["loss_law", "privacy_loss"]
 
 _KNOWN = (
     "GaussianTradeoff, LaplaceTradeoff, ApproxDPTradeoff, Identity, PiecewiseLinear, "
-    "ShiftedSubsampled, PoissonZeroOut, PoissonReplaceOne, C_p of a Gaussian or of a symmetric "
-    "function with finitely many losses, and WithFailure and Mixture of these"
+    "ShiftedSubsampled, PoissonZeroOut, PoissonReplaceOne, HiddenExchange, HiddenZeroOut, "
+    "HiddenReplaceOne, C_p of a Gaussian or of a symmetric function with finitely many losses, and "
+    "WithFailure and Mixture of these"
 )
 
 
@@ -138,6 +142,27 @@ def _(f: PoissonReplaceOne) -> LossLaw:
         return loss_law(f._simple)
     upper, lower = ((1.0 - f.p, f.a), (f.p, f._d)), ((1.0 - f.p, 0.0), (f.p, -f.s))
     return PairLoss(lower, upper, TwoSidedRatio(f.p, f.a, f.s))
+
+
+@loss_law.register
+def _(f: HiddenZeroOut) -> LossLaw:
+    if f._simple is not None:
+        return loss_law(f._simple)
+    ratio = MeanRatio(f._law, "one-sided")
+    return PairLoss(NORMAL, f._law.pairs(), ratio, falling=not f.swapped)
+
+
+@loss_law.register
+def _(f: HiddenReplaceOne) -> LossLaw:
+    if f._simple is not None:
+        return loss_law(f._simple)
+    upper = f._law.pairs()
+    return PairLoss(tuple((w, -m) for w, m in upper), upper, MeanRatio(f._law, "two-sided"))
+
+
+@loss_law.register
+def _(f: HiddenExchange) -> LossLaw:
+    return CappedLoss(f._law, f._fixed[0]) if f._simple is None else loss_law(f._simple)
 
 
 @loss_law.register

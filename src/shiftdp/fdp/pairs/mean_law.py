@@ -59,6 +59,10 @@ class MeanLaw:
     def size(self) -> int:
         return int(self.mean.size)
 
+    def pairs(self) -> tuple[tuple[float, float], ...]:
+        """(weight, mean) of each."""
+        return tuple(zip(self.weight.ravel().tolist(), self.mean.ravel().tolist(), strict=True))
+
     @property
     def largest(self) -> float:
         return float(self.mean[-1, 0])

@@ -58,22 +58,22 @@ class Miss(NamedTuple):
 # --- where it is -------------------------------------------------------------------------------
 
 
-def solve(law: MeanLaw, e: Array, capped: bool = False) -> Array:
-    """x where the one-sided ratio is about e^e; -40 where it is larger even there.
+def solve(law: MeanLaw, e: Array, capped: bool = False, reach: float = FAR_TAIL) -> Array:
+    """x where the one-sided ratio is about e^e; minus the reach where it is larger even there.
 
     A mean of 0 is taken to the other side of the equation, so that what is left falls to 0.
     """
     goal = e if law.mean[0, 0] > 0.0 else _log_less(e, law)
     part = law.positive
     log_weight = np.log(part.weight)
-    x = np.full(e.shape, -FAR_TAIL)
+    x = np.full(e.shape, -reach)
     here = np.flatnonzero(goal > -math.inf)
     if here.size == 0:
         return x
     c = goal[here]
     high = _alone(part, c - log_weight, capped)
     low = _alone(part, c - log_weight - math.log(part.size), capped)
-    least, most = (0.0 if capped else -FAR_TAIL), part.largest + FAR_TAIL
+    least, most = (0.0 if capped else -reach), part.largest + reach
     high, low = np.clip(high, least, most), np.clip(low, least, most)
 
     def ratio(x: Array, c: Array) -> tuple[Array, Array]:
@@ -85,9 +85,9 @@ def solve(law: MeanLaw, e: Array, capped: bool = False) -> Array:
     return x
 
 
-def solve_two_sided(law: MeanLaw, e: Array) -> Array:
+def solve_two_sided(law: MeanLaw, e: Array, reach: float = FAR_TAIL) -> Array:
     """x >= 0 where A(x)/A(-x) is about e^e, e >= 0. A(-x) <= 1, so A(x) = e^e lies right of it."""
-    high = np.maximum(solve(law, e), 0.0)
+    high = np.maximum(solve(law, e, reach=reach), 0.0)
     log_weight = np.log(law.weight)
 
     def ratio(x: Array, e: Array) -> tuple[Array, Array]:
