@@ -18,8 +18,8 @@ from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
 from shiftdp.last_iterate.certification import Bounds, evaluate
 from shiftdp.last_iterate.endless import stand_in
-from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import Order, is_endless
+from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from tests.last_iterate.every_kind import CERTIFICATES, CGD, STRONG, proofs_in
 from tests.last_iterate.random_runs import BOUNDS, ORDERS, Setting, settings_of
 
@@ -129,9 +129,11 @@ def test_mu_may_not_be_lowered_by_its_last_digit(cert: Certificate) -> None:
 @pytest.mark.parametrize("cert", BY_SHIFTS.values(), ids=BY_SHIFTS.keys())
 def test_shifts_may_not_state_less_than_they_prove_however_little(cert: Certificate) -> None:
     run: Any = cert.run if isinstance(cert.run, (NoisyGD, NoisyCGD)) else _as_descent(cert)
+    cases = [proof.visits for proof in proofs_in(cert)]
+    schedules = list(schedules_of(run, cert.geometry, cases))
     for i in visited(cert):
         proof = proofs_in(cert)[i]
-        proved = proved_mu(schedule_of(run, cert.geometry, proof.visits), proof.shifts)
+        proved = proved_mu(schedules[i], proof.shifts)
         lower = replace(proof, shifts=replace(proof.shifts, mu=math.nextafter(proved, 0.0)))
         proofs = (*cert.proofs[:i], lower, *cert.proofs[i + 1 :])
         with pytest.raises(VerificationFailed):
@@ -270,6 +272,7 @@ def test_altered_shifts_are_refused(cert: Certificate) -> None:
         refuse_with(cert, "proofs", i, "shifts", "tau", lambda tau: tau + 1)
         refuse_with(cert, "proofs", i, "position", lambda j: j + 1)
         refuse_with(cert, "proofs", i, "pattern", "worst")
+        refuse_with(cert, "proofs", i, "first", 1)
     refuse_with(cert, "proofs", lambda proofs: proofs[:-1])
     refuse_with(cert, "proofs", lambda proofs: [*proofs, proofs[0]])
 

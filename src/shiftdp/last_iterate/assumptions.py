@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep
+from shiftdp.last_iterate.schedules.visits import BatchRun
 
 __all__ = [
     "LOOP_ASSUMPTIONS",

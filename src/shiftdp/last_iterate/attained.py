@@ -18,16 +18,10 @@ from shiftdp.interpolation.lower_bound import (
     slope_floor,
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
+from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import (
-    BatchRun,
-    StepSchedule,
-    Visits,
-    has_random_visits,
-    outcomes,
-    schedule_of,
-)
+from shiftdp.last_iterate.outcomes import has_random_visits, outcomes
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
@@ -37,11 +31,19 @@ from shiftdp.last_iterate.runs import (
     Run,
     is_endless,
 )
+from shiftdp.last_iterate.schedules.visits import (
+    BatchRun,
+    StepSchedule,
+    Visits,
+    schedule_of,
+    schedules_of,
+)
 
 __all__ = ["attained_mu"]
 
 _LONGEST = 200_000  # steps of an uneven run whose slopes are taken one by one
 _MOST_WORK = 200_000  # steps times positions that are tried one by one
+_MOST_UNEQUAL = 50_000  # the same where steps differ, about a second
 
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
@@ -79,11 +81,22 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
 
 
 def _positions(run: BatchRun, geometry: Geometry) -> list[Visits]:
-    """Where a record may sit; the worst position need not be the one where most is known."""
+    """Where a record may sit; the worst position need not be the one where most is known.
+
+    Where there are too many to try, those that cost most.
+    """
     listed = run.batches * run.steps <= _MOST_WORK and isinstance(run.learning_rate, float)
     if listed and geometry.contraction(float(np.max(run.learning_rate))) > 1.0:
         return [Visits("every", j) for j in range(1, run.batches + 1)]
-    return [case.visits for case in outcomes(run, geometry)]
+    cases = [case.visits for case in outcomes(run, geometry)]
+    if len(cases) * run.steps <= _MOST_UNEQUAL:
+        return cases
+    costs = [
+        optimal_shifts(schedule).mu if isinstance(schedule, Schedule) else math.inf
+        for schedule in schedules_of(run, geometry, cases)
+    ]
+    costly = sorted(range(len(cases)), key=costs.__getitem__, reverse=True)
+    return [cases[i] for i in costly[: max(1, _MOST_UNEQUAL // run.steps)]]
 
 
 def _last_batch(run: BatchRun, geometry: Geometry) -> Geometry | None:

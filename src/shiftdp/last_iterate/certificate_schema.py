@@ -137,8 +137,9 @@ _TRADEOFFS = (
 _PROOFS = (
     _object(
         {
-            "pattern": {"enum": ["every", "final", "worst"]},
+            "pattern": {"enum": ["every", "final"]},
             "position": _INDEX,
+            "first": _COUNT,
             "weight": _SHARE,
             "shifts": _object(
                 {
@@ -151,7 +152,8 @@ _PROOFS = (
                     "mu": _MU,
                 }
             ),
-        }
+        },
+        optional=("first",),
     ),
     _object(
         {

@@ -13,7 +13,6 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import Visits, schedule_of
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     NoisyCGD,
@@ -22,6 +21,7 @@ from shiftdp.last_iterate.runs import (
     Run,
     is_endless,
 )
+from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
@@ -187,7 +187,8 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     positions = range(1, run.batches + 1)
-    return {j: solve(schedule_of(run, geometry, Visits("every", j))).mu for j in positions}
+    schedules = schedules_of(run, geometry, [Visits("every", j) for j in positions])
+    return {j: solve(schedule).mu for j, schedule in zip(positions, schedules, strict=True)}
 
 
 def tightest(

@@ -36,7 +36,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import capped_steps
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
-    from shiftdp.last_iterate.outcomes import BatchRun
+    from shiftdp.last_iterate.schedules.visits import BatchRun
 
 __all__ = ["faded", "holds_for_longer", "never_forgotten", "stand_in"]
 

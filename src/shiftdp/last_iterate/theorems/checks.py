@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from itertools import zip_longest
 from typing import Any
 
 from shiftdp._errors import VerificationFailed
@@ -20,8 +19,9 @@ from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun, each_outcome, schedule_of
+from shiftdp.last_iterate.outcomes import are_outcomes
 from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.schedules.visits import BatchRun, schedules_of
 from shiftdp.last_iterate.theorems.proofs import (
     LEAST_SPLIT,
     MOST_SPLIT,
@@ -110,21 +110,16 @@ def verify_shifts(
 ) -> list[Proof]:
     """Raise unless there are shifts for each outcome of the run, which prove the mu they state.
 
-    The outcomes are listed anew. `endless`: the run stands in for every longer one.
+    The outcomes must be those of the run. `endless`: the run stands in for every longer one.
     """
     by_shifts = [proof for proof in proofs if isinstance(proof, Proof)]
     require(bool(proofs), "it carries no shifts")
     require(len(by_shifts) == len(proofs), "a proof is of another kind")
-    for case, proof in zip_longest(each_outcome(run, geometry), by_shifts):
-        require(
-            case is not None
-            and proof is not None
-            and case.visits == proof.visits
-            and case.weight == proof.weight,
-            "the outcomes are not those of the run",
-        )
-    for proof in by_shifts:
-        proved = verify(schedule_of(run, geometry, proof.visits), proof.shifts)
+    stated = [(proof.visits, proof.weight) for proof in by_shifts]
+    require(are_outcomes(run, geometry, stated), "the outcomes are not those of the run")
+    schedules = schedules_of(run, geometry, [visits for visits, _ in stated])
+    for schedule, proof in zip(schedules, by_shifts, strict=True):
+        proved = verify(schedule, proof.shifts)
         # what a longer run adds is far below the last digit, but it is not nothing
         least = math.nextafter(proved, math.inf) if endless and proved else proved
         mu = proof.shifts.mu

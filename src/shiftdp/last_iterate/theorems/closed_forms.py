@@ -15,8 +15,9 @@ from shiftdp.interpolation.closed_forms import cyclic_descent, gradient_descent
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import BatchRun, has_random_visits
+from shiftdp.last_iterate.outcomes import has_random_visits
 from shiftdp.last_iterate.runs import LangevinMC, Run
+from shiftdp.last_iterate.schedules.visits import BatchRun
 from shiftdp.last_iterate.theorems.checks import FORMULA_SLACK, mu_of, require
 from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, is_cyclic, proofs_of
 from shiftdp.last_iterate.theorems.proofs import Proofs

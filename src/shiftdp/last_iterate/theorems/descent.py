@@ -26,14 +26,9 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import (
-    BatchRun,
-    StepSchedule,
-    each_outcome,
-    outcomes,
-    schedule_of,
-)
+from shiftdp.last_iterate.outcomes import each_outcome, outcomes
 from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, schedule_of, schedules_of
 from shiftdp.last_iterate.theorems.checks import (
     SHIFTS_SLACK,
     at_least,
@@ -327,9 +322,11 @@ def _mixed(run: BatchRun, geometry: Geometry, proofs: Sequence[Proof], *, endles
 
 def proofs_of(run: BatchRun, geometry: Geometry, *, endless: bool = False) -> tuple[Proof, ...]:
     """The best shifts for each outcome that matters; `endless`: also for every longer run."""
+    cases = outcomes(run, geometry)
+    schedules = schedules_of(run, geometry, [case.visits for case in cases])
     proofs = (
-        Proof(case.visits, case.weight, solve(schedule_of(run, geometry, case.visits)))
-        for case in outcomes(run, geometry)
+        Proof(case.visits, case.weight, solve(schedule))
+        for case, schedule in zip(cases, schedules, strict=True)
     )
     if not endless:
         return tuple(proofs)
@@ -363,7 +360,10 @@ def _solve_for_every_length(run: Any, geometry: Geometry, proof: Proof) -> Proof
 def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
     """With the mu that the verifier proves, where that costs little: a digit above, for endless
     runs, instead of the solver's own margin."""
-    schedule, shifts = schedule_of(run, geometry, proof.visits), proof.shifts
+    shifts = proof.shifts
+    if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
+        return proof
+    schedule = schedule_of(run, geometry, proof.visits)
     if isinstance(schedule, Schedule) or schedule.contraction > 1.0 or not shifts.mu > 0.0:
         return proof
     proved = math.nextafter(proved_mu(schedule, shifts), math.inf)

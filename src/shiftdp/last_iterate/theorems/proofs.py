@@ -8,7 +8,7 @@ from typing import Any
 
 from shiftdp._checks import count
 from shiftdp.interpolation.shifts import Shifts
-from shiftdp.last_iterate.outcomes import Visits
+from shiftdp.last_iterate.schedules.visits import Visits
 
 __all__ = [
     "LEAST_SPLIT",
@@ -33,11 +33,14 @@ class Proof:
     shifts: Shifts
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self.visits), "weight": self.weight, "shifts": self.shifts.to_dict()}
+        visits = {name: value for name, value in vars(self.visits).items() if name != "first"}
+        group = {"first": self.visits.first} if self.visits.first else {}
+        return {**visits, **group, "weight": self.weight, "shifts": self.shifts.to_dict()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Proof:
-        visits = Visits(data["pattern"], count("position", data["position"]))
+        first = count("first", data.get("first", 0))
+        visits = Visits(data["pattern"], count("position", data["position"]), first)
         return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
 
 
