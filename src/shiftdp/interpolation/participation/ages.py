@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._rounding import GENEROUS
+from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS, ULP
 
 __all__ = ["Ages", "ages_of_steps", "equal_ages", "with_start"]
 
@@ -28,6 +29,8 @@ _SINGLY = 4096  # ages of equal steps that are kept one by one; older ones are g
 _GROUPED = 1.0 + 2.0**-11  # ... while their number grows by at most this factor
 _FORGOTTEN = 45.0  # contraction by e^-45 = 3e-20: what is older counts as one sure jump
 _MOST_STEPS = 1 << 24  # that are listed one by one
+_UNDERFLOWN = 1e-150  # squares of what is smaller are no floats
+_BLOCKS = 4000  # of ages, for the energy of a given path
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,21 +40,47 @@ class Ages:
     Args:
         count: how many steps an entry stands for.
         participation: probability of taking part, of each of them.
-        jump: w s of the youngest of them, rounded up.
-        clock: L up to and including the youngest of them, rounded down.
-        ceiling: what mu(V) never exceeds.
+        jump: the largest w s among them, rounded up.
+        clock: L up to and including the youngest of them, rounded down; it never falls.
     """
 
     count: Array
     participation: Array
     jump: Array
     clock: Array
-    ceiling: float
 
     @property
     def mean(self) -> float:
         """E R_t."""
         return float(np.sum(self.count * self.participation * self.jump))
+
+    @property
+    def ceiling(self) -> float:
+        """What mu(V) never exceeds: its value if the record always takes part."""
+        taking_part = np.where(self.participation > 0.0, self.count * self.jump, 0.0)
+        if not taking_part.any():
+            return 0.0
+        return math.sqrt(self.energy(taking_part)) * (1.0 + GENEROUS) + _UNDERFLOWN
+
+    @property
+    def hull(self) -> float:
+        """The energy of the majorant of the mean path."""
+        return self.energy(self.count * self.participation * self.jump)
+
+    def energy(self, rise: Array) -> float:
+        """Of the majorant of the path with these rises; blocks of ages rise at their youngest."""
+        block = -(-len(rise) // _BLOCKS)
+        first = np.arange(0, len(rise), block)
+        rises, clocks = np.add.reduceat(rise, first), self.clock[first]
+        hull, height = [(0.0, 0.0)], 0.0
+        for x, more in zip(clocks.tolist(), rises.tolist(), strict=True):
+            height += more
+            while len(hull) > 1 and (height - hull[-1][1]) * (hull[-1][0] - hull[-2][0]) >= (
+                hull[-1][1] - hull[-2][1]
+            ) * (x - hull[-1][0]):
+                hull.pop()
+            hull.append((x, height))
+        return math.fsum((b[1] - a[1]) ** 2 / (b[0] - a[0]) for a, b in pairwise(hull))
 
     @property
     def variance(self) -> float:
@@ -74,13 +103,20 @@ def ages_of_steps(p: Array, c: Array, s: Array, sd: Array) -> Ages:
             "give equal steps, or fewer",
         )
     with np.errstate(under="ignore", divide="ignore"):
-        log_w = np.concatenate([[0.0], np.cumsum(np.log(c[:0:-1]))])
-        w = np.exp(log_w)
-        clock = np.cumsum((w * sd[::-1]) ** 2) * (1.0 - GENEROUS)
-        jump = w * s[::-1] * (1.0 + GENEROUS)
-    ceiling = math.sqrt(float(np.sum((s / sd) ** 2))) * (1.0 + GENEROUS)  # that of composition
-    ages = Ages(np.ones(len(p)), np.array(p[::-1], dtype=np.float64), jump, clock, ceiling)
-    return _without_remote_past(ages, log_w)
+        sums = np.concatenate([[0.0], np.cumsum(np.log(c[:0:-1]))])
+        log_w = sums - np.max(sums)  # a factor that all weights have does not matter
+        kept = len(p) - int(np.argmax(log_w[::-1] >= -_FORGOTTEN))  # what is older is forgotten
+        # sums of as many terms, each of them off by a unit of the largest partial sum
+        largest = float(np.max(np.abs(sums[:kept])))
+        margin = len(p) * ULP * (1.0 + largest) + NINE_ROUNDINGS
+        jump = np.exp(log_w) * s[::-1] * (1.0 + margin)
+        clock = np.cumsum((np.exp(log_w[:kept]) * sd[::-1][:kept]) ** 2) * (1.0 - 3.0 * margin)
+    taking_part = np.array(p[::-1], dtype=np.float64)
+    ages = _after_noise(Ages(np.ones(kept), taking_part[:kept], jump[:kept], clock))
+    if kept < len(p):
+        rest = np.where(taking_part[kept:] > 0.0, jump[kept:], 0.0)
+        ages = with_start(ages, float(np.sum(rest)) * (1.0 + margin))
+    return ages
 
 
 def equal_ages(p: float, c: float, s: float, sd: float, steps: float) -> Ages:
@@ -89,6 +125,10 @@ def equal_ages(p: float, c: float, s: float, sd: float, steps: float) -> Ages:
     >>> equal_ages(0.01, 1.0, 2.0, 1.0, 10**12).count.sum() == 10**12
     np.True_
     """
+    if c >= 1.0 and math.isinf(steps):
+        raise UnmetHypothesis(
+            "steps", steps, "without end need a contraction below 1", "say how many there are"
+        )
     if c < 1.0:
         forgotten = math.ceil(_FORGOTTEN / -math.log(c)) if c > 0.0 else 1
         kept = min(steps, forgotten)
@@ -112,8 +152,7 @@ def equal_ages(p: float, c: float, s: float, sd: float, steps: float) -> Ages:
         else:
             clock = np.expm1(2.0 * (begins + 1.0) * log_c) / math.expm1(2.0 * log_c)
     jump, clock = w * s * (1.0 + GENEROUS), clock * sd * sd * (1.0 - GENEROUS)
-    ceiling = s / sd * math.sqrt(kept) * (1.0 + GENEROUS)  # that of composition
-    ages = Ages(count, np.full(len(begins), p), jump, clock, ceiling)
+    ages = Ages(count, np.full(len(begins), p), jump, clock)
     if kept < steps and c > 0.0:
         # all that is older took part for sure: s c^kept (1 + c + ...)
         rest = s * math.exp(kept * log_c) / -math.expm1(log_c) * (1.0 + GENEROUS)
@@ -122,27 +161,27 @@ def equal_ages(p: float, c: float, s: float, sd: float, steps: float) -> Ages:
 
 
 def with_start(ages: Ages, jump: float) -> Ages:
-    """With a sure jump at the oldest clock: the distance, times w, before the first of the ages.
-
-    Payments add up, so that mu grows by what the jump alone costs at most.
-    """
-    alone = jump / math.sqrt(float(ages.clock[-1]))
+    """With a sure jump at the oldest clock: the distance, times w, before the first of the ages."""
+    if jump == 0.0:
+        return ages
     return Ages(
         np.append(ages.count, 1.0),
         np.append(ages.participation, 1.0),
         np.append(ages.jump, jump),
         np.append(ages.clock, ages.clock[-1]),
-        (ages.ceiling + alone) * (1.0 + GENEROUS),
     )
 
 
-def _without_remote_past(ages: Ages, log_w: Array) -> Ages:
-    """All that is contracted by more than e^-45 as one sure jump."""
-    old = np.flatnonzero(np.maximum.accumulate(log_w[::-1])[::-1] < -_FORGOTTEN)
-    if not old.size:
-        return ages
-    cut = max(int(old[0]), 1)
-    rest = float(np.sum(ages.jump[cut:])) * (1.0 + GENEROUS)
+def _after_noise(ages: Ages) -> Ages:
+    """Without youngest ages that have neither noise nor participation."""
+    noisy = ages.clock > 0.0
+    quiet = int(np.argmax(noisy)) if noisy.any() else len(noisy)
+    if np.any(ages.participation[:quiet] * ages.jump[:quiet] > 0.0):
+        raise UnmetHypothesis(
+            "noise",
+            0.0,
+            "in the last steps in which the record may take part: nothing hides it",
+            "give the last step noise",
+        )
     parts = (ages.count, ages.participation, ages.jump, ages.clock)
-    kept = Ages(*(part[:cut] for part in parts), ages.ceiling)
-    return with_start(kept, rest) if rest > 0.0 else kept
+    return Ages(*(part[quiet:] for part in parts))

@@ -9,14 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
-from shiftdp._rounding import GENEROUS
+from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
-__all__ = ["JumpLaw", "binomial", "sum_law"]
+__all__ = ["Binomial", "JumpLaw", "binomial", "sum_law"]
 
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
-_ALIKE = 1.02  # weights within this factor count as the largest of them
+_FINELY = 4  # weights within so many points of the finer lattice count as the largest, too
+_ALIKE = 1.01  # weights within this factor count as the largest of them
 _NEGLIGIBLE = 1e-18  # probabilities below it are left out, and reported
 _LARGEST_COUNT = 1e15  # trials of which one more or less does not matter to a float
+_WIDEST = 1e5  # standard deviation of a number of participations: 2e6 values, errors of 1e-9
+_RATIO_ROUNDINGS = 6  # of a ratio of neighbouring probabilities: odds 2, products 2, quotient, log
+_WINDOW = 64  # entries that are looked at for a run of equal ones, at first
 
 
 class JumpLaw(NamedTuple):
@@ -31,42 +36,76 @@ class JumpLaw(NamedTuple):
         return float(self.probabilities[0])
 
 
-def binomial(n: float, p: float, negligible: float = _NEGLIGIBLE) -> tuple[int, Array, float]:
-    """The first value kept, probabilities from there on, and how much is left out on both sides.
+class Binomial(NamedTuple):
+    """Probabilities of `low`, `low` + 1, ..., how much is left out, and by which part they err."""
 
-    From the mode, by ratios of neighbours: no factorial of a large number loses digits.
+    low: int
+    probabilities: Array
+    lost: float = 0.0
+    error: float = 0.0
 
-    >>> low, law, lost = binomial(4, 0.5)
-    >>> low, law.round(4).tolist(), lost
-    (0, [0.0625, 0.25, 0.375, 0.25, 0.0625], 0.0)
+
+def binomial(n: float, p: float, negligible: float = _NEGLIGIBLE) -> Binomial:
+    """The number of successes among n, but for probabilities below `negligible`.
+
+    From the mode outwards, by ratios of neighbours: no factorial of a large number loses digits.
+    Each ratio is off by 6 roundings, so that a value k steps away is off by a part of 6 k of them,
+    and the sum that all are divided by by no more; their logarithms are summed by blocks, which
+    adds a part of 1e-12 at most.
+
+    >>> binomial(4, 0.5).probabilities.round(4).tolist()
+    [0.0625, 0.25, 0.375, 0.25, 0.0625]
     """
     if p >= 1.0 or n == 0:
-        return int(n), np.ones(1), 0.0
+        return Binomial(int(n), np.ones(1))
+    if p <= 0.0:
+        return Binomial(0, np.ones(1))
     odds = p / (1.0 - p)
-    mode = math.floor((n + 1.0) * p)
+    mode = min(math.floor((n + 1.0) * p), int(n))
     spread = math.sqrt(n * p * (1.0 - p) + 1.0)
+    if spread > _WIDEST:
+        raise UnmetHypothesis(
+            "steps",
+            n,
+            "have so many participations that their number has too wide a law",
+            "give fewer steps, or a contraction below 1",
+        )
     reach = math.ceil(spread * math.sqrt(-2.0 * math.log(negligible)) - math.log(negligible))
     low, high = max(0, mode - reach), int(min(n, mode + reach))
-    k = np.arange(low, high, dtype=np.float64)
-    logs = np.log((n - k) * odds / (k + 1.0))
-    logs = np.concatenate([[0.0], np.cumsum(logs)])
-    weights = np.exp(logs - logs[mode - low])
-    weights /= math.fsum(weights)
+    up = np.arange(mode, high, dtype=np.float64)
+    down = np.arange(mode, low, -1, dtype=np.float64)
+    rising = _block_sums(np.log((n - up) * odds / (up + 1.0)))
+    falling = _block_sums(np.log(down / ((n - down + 1.0) * odds)))
+    weights = np.exp(np.concatenate([falling[::-1], [0.0], rising]))
+    weights /= np.sum(weights)
     kept = np.flatnonzero(weights >= negligible)
     cut = slice(int(kept[0]), int(kept[-1]) + 1)
-    lost = math.fsum(weights[: cut.start]) + math.fsum(weights[cut.stop :])
-    # beyond the reach Chernoff's bound has less than this on each side
+    lost = float(np.sum(weights[: cut.start]) + np.sum(weights[cut.stop :]))
+    # beyond the reach Bernstein's bound has less than this on each side
     beyond = negligible * ((low > 0) + (high < n))
-    return low + cut.start, weights[cut], lost + beyond
+    error = 2.0 * _RATIO_ROUNDINGS * UNIT * reach + AMPLE
+    return Binomial(low + cut.start, weights[cut], lost + beyond, error)
+
+
+def _block_sums(terms: Array) -> Array:
+    """Sums of the first 1, 2, ... terms; no chain of additions is longer than two blocks."""
+    size = math.isqrt(len(terms)) + 1
+    padded = np.zeros(size * (len(terms) // size + 1))
+    padded[: len(terms)] = terms
+    within = np.cumsum(padded.reshape(-1, size), axis=1)
+    before = np.cumsum(within[:, -1]) - within[:, -1]
+    return (within + before[:, None]).ravel()[: len(terms)]
 
 
 def sum_law(
     count: Array, participation: Array, jump: Array, unit: float, most: int
-) -> tuple[JumpLaw, float]:
-    """The law of sum_j jump_j V_j over a class, rounded up, in units; and how much is left out.
+) -> tuple[JumpLaw, float, float]:
+    """The law of sum_j jump_j V_j over a class, rounded up, in units.
 
-    Ages of nearly equal weight are one binomial with the largest weight and participation among
-    them.
+    Also how much is left out, and by which part the probabilities may be off.
+
+    Neighbouring ages of one participation and nearly equal weights are one binomial, with the
+    largest of the weights.
 
     Args:
         count: steps of each entry.
@@ -76,42 +115,59 @@ def sum_law(
         most: how many values other than 0 are kept; others move up to the next one.
     """
     fine = unit / _FINE
-    law, lost = np.ones(1), 0.0
+    law, lost, error = np.ones(1), 0.0, 0.0
     for n, p, weight in _alike(count, participation, jump, fine):
-        low, probabilities, left_out = binomial(n, p)
+        low, probabilities, left_out, off = binomial(n, p)
         lost += left_out
+        error += off + len(probabilities) * ULP
         values = np.ceil((low + np.arange(len(probabilities))) * (weight / fine * (1.0 + GENEROUS)))
-        moved = np.zeros(len(law) + int(values[-1]))
-        for value, probability in zip(values.astype(np.int64), probabilities, strict=True):
-            moved[value : value + len(law)] += probability * law
-        law = moved
+        added = np.asarray(np.bincount(values.astype(np.int64), probabilities), dtype=np.float64)
+        law = _added(law, added) if len(law) > 1 else added
     lattice = np.bincount(-(-np.arange(len(law)) // _FINE), law)
     kept = lattice > _NEGLIGIBLE
     kept[0] = True
     lost += float(np.sum(lattice[~kept]))
-    values, probabilities = _thinned(np.flatnonzero(kept), lattice[kept], most)
-    return JumpLaw(values, probabilities), lost
+    values = np.flatnonzero(kept)
+    values, probabilities = _thinned(values, np.asarray(lattice[kept], dtype=np.float64), most)
+    return JumpLaw(values, probabilities), lost, error
+
+
+def _added(law: Array, more: Array) -> Array:
+    """The law of a sum; `more` has few values other than 0."""
+    moved = np.zeros(len(law) + len(more) - 1)
+    for value in np.flatnonzero(more):
+        moved[value : value + len(law)] += more[value] * law
+    return moved
 
 
 def _alike(
     count: Array, participation: Array, jump: Array, fine: float
-) -> list[tuple[float, float, float]]:
+) -> list[tuple[int, float, float]]:
     """Runs of entries that count as one: (number of steps, largest p, largest jump)."""
     found, a = [], 0
     while a < len(count):
-        apart = np.abs(jump[a:] - jump[a])
-        near = apart <= np.maximum((_ALIKE - 1.0) * np.minimum(jump[a:], jump[a]), 4.0 * fine)
-        near &= participation[a:] == participation[a]
-        differs = np.flatnonzero(~near)
-        b = a + int(differs[0]) if differs.size else len(count)
-        b = max(b, a + 1)
+        b = _end_of_run(participation[a:], jump[a:], fine) + a
         n = float(np.sum(count[a:b]))
-        p = float(np.max(participation[a:b]))
         if n > _LARGEST_COUNT:
             n = n * (1.0 + GENEROUS)
-        found.append((math.ceil(n), p, float(np.max(jump[a:b]))))
+        found.append((math.ceil(n), float(participation[a]), float(np.max(jump[a:b]))))
         a = b
     return found
+
+
+def _end_of_run(participation: Array, jump: Array, fine: float) -> int:
+    """The first entry that is not like the one in front, looking further and further."""
+    window = _WINDOW
+    while True:
+        apart = np.abs(jump[:window] - jump[0])
+        least = np.minimum(jump[:window], jump[0])
+        near = apart <= np.maximum((_ALIKE - 1.0) * least, _FINELY * fine)
+        near &= participation[:window] == participation[0]
+        if not near.all():
+            return int(np.argmin(near))
+        if window >= len(jump):
+            return len(jump)
+        window *= 4
 
 
 def _thinned(

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
-from shiftdp.interpolation.participation.path import Resolution, many, path_of
+from shiftdp.interpolation.participation.path import (
+    Resolution,
+    class_ends,
+    equal_jumps,
+    many,
+    path_of,
+    rough_sum,
+)
 from shiftdp.interpolation.participation.vertices import Tail, ladder, vertex_law
 
 __all__ = ["ParticipationLaw", "dominating_law", "law_of_tail", "resolution_for"]
 
+_NO_MORE = 1e-9  # a mu so small need not be told from 0
+# a law that only has to say how large mu may be
+_COARSE = Resolution(ratio=1.4, levels=150, values=12, rung=1.4, cells=150)
 _RUNG = 1.15  # ratio of neighbouring slopes: mu^2 is at most 0.5% too large
-_CELLS = 1500
-_PART = 1e-4  # of delta: rarer things are rounded more coarsely
+_WIDE_RUNG = 1.2  # the same: 0.8%, where the lattice costs more than that
+_DEVIATIONS = 6.5  # of the sum of rare jumps: more are very rare
+_LARGEST_JUMPS = 1.5  # one rare jump, the largest, and a half
+_DENSE = 0.75  # from here on many participations matter
+_FINEST = 1.04  # ratio of clocks
+_COARSER = 1.1  # steps in which the excess of the ratio over 1 grows
+_MANY_LEVELS = 600  # a lattice with more points costs as much as one for unequal jumps
+_MOST_LEVELS = 4000  # more would take several seconds
+_PART = 1e-3  # of delta: rarer things are rounded more coarsely
 _CAP_PART = 1e-4  # of delta: sums that are not followed
 
 
@@ -51,10 +68,31 @@ def dominating_law(
     >>> [round(mu, 3) for mu in law.mu[:2]], [round(w, 3) for w in law.weight[:2]]
     ([0.0, 1.0], [0.5, 0.5])
     """
-    path = path_of(ages, resolution or resolution_for(ages), _CAP_PART * delta)
-    top = min(_top(ages), ages.ceiling) * (1.0 + GENEROUS)
-    tail = vertex_law(path, ladder(path, _RUNG), _CELLS, top, _PART * delta)
-    return law_of_tail(tail, ages.ceiling)
+    ceiling = ages.ceiling
+    if ceiling <= _NO_MORE:
+        return ParticipationLaw((ceiling,), (1.0,))
+    resolution = resolution or resolution_for(ages)
+    top = _far_enough(ages, resolution, delta, ceiling)
+    return law_of_tail(_tail(ages, resolution, delta, top), ceiling)
+
+
+def _far_enough(ages: Ages, resolution: Resolution, delta: float, ceiling: float) -> float:
+    """How far the cells have to go: a coarse law says it."""
+    levels = max(_COARSE.levels, resolution.levels // 3)
+    coarse = replace(_COARSE, levels=min(levels, resolution.levels))
+    top = min(_top(ages), ceiling)
+    while True:
+        rough = _tail(ages, coarse, delta, top)
+        far = int(np.count_nonzero(rough.above > _PART * delta))
+        if far < len(rough.above) or top >= ceiling:
+            return min(far * rough.cell, ceiling)
+        top = min(2.0 * top, ceiling)
+
+
+def _tail(ages: Ages, resolution: Resolution, delta: float, top: float) -> Tail:
+    path = path_of(ages, resolution, _CAP_PART * delta)
+    slopes = ladder(path, resolution.rung)
+    return vertex_law(path, slopes, resolution.cells, top * (1.0 + GENEROUS), _PART * delta)
 
 
 def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:
@@ -69,34 +107,38 @@ def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:
 
 
 def resolution_for(ages: Ages) -> Resolution:
-    """Fine where that is cheap: each class costs half a lattice point, each ratio of clocks its half.
+    """As fine as about a second allows.
 
-    Equal jumps are on the lattice and cost nothing there.
+    Each class that jumps costs half a lattice point, and the ratio of clocks costs about its half.
+    Equal jumps are on the lattice and cost nothing there. What it takes to follow the vertices
+    grows with the square of the number of classes.
     """
-    if float(np.min(ages.jump)) == float(np.max(ages.jump)):
-        return Resolution(ratio=1.05, levels=400, values=60)
-    if many(ages) < 0.5:
-        return Resolution(ratio=1.05, levels=700, values=30)
-    return Resolution(ratio=1.18, levels=2000, values=80)
+    needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
+    if not equal_jumps(ages):
+        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
+        return _with_classes(ages, finest, most=58)
+    if needed > _MANY_LEVELS:
+        levels = min(max(needed, 1800), _MOST_LEVELS)
+        finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
+        return _with_classes(ages, finest, most=max(30, 58 * 1800 // levels))
+    if many(ages) > _DENSE:
+        finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1400)
+        return _with_classes(ages, finest, most=80)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1900)
+    return _with_classes(ages, finest, most=100)
+
+
+def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:
+    """The finest ratio of clocks that makes at most so many classes."""
+    ratio = finest.ratio
+    while len(class_ends(ages, ratio)) > most:
+        ratio = 1.0 + (ratio - 1.0) * _COARSER
+    return replace(finest, ratio=ratio)
 
 
 def _top(ages: Ages) -> float:
-    """A generous range of mu: what is above it counts as lost."""
-    hull = _mean_energy(ages)
+    """A generous range of mu; what is above it is not told apart."""
     alone = ages.jump**2 / ages.clock
     rare = math.sqrt(float(np.sum(ages.count * ages.participation * alone)))
-    return math.sqrt(hull) + 6.5 * rare + 1.5 * math.sqrt(float(np.max(alone)))
-
-
-def _mean_energy(ages: Ages) -> float:
-    """The energy of the majorant of the mean path."""
-    rise = np.cumsum(ages.count * ages.participation * ages.jump)
-    hull = [(0.0, 0.0)]
-    for clock, height in zip(ages.clock.tolist(), rise.tolist(), strict=True):
-        while len(hull) > 1 and (height - hull[-1][1]) * (hull[-1][0] - hull[-2][0]) >= (
-            hull[-1][1] - hull[-2][1]
-        ) * (clock - hull[-1][0]):
-            hull.pop()
-        hull.append((clock, height))
-    pairs = zip(hull, hull[1:], strict=False)
-    return sum((b[1] - a[1]) ** 2 / (b[0] - a[0]) for a, b in pairs if b[0] > a[0])
+    largest = math.sqrt(float(np.max(alone)))
+    return math.sqrt(ages.hull) + _DEVIATIONS * rare + _LARGEST_JUMPS * largest

@@ -14,14 +14,26 @@ from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.jumps import JumpLaw, sum_law
 
-__all__ = ["JumpPath", "Resolution", "path_of"]
+__all__ = [
+    "JumpPath",
+    "Resolution",
+    "class_ends",
+    "equal_jumps",
+    "many",
+    "path_of",
+    "rough_sum",
+]
 
 _FIRST_CLOCK = 4096  # ticks of the youngest clock: its rounding changes mu by a part of 1e-4
 _LAST_CLOCK = 2.0**50  # ticks of the oldest one: floats hold them exactly
+_LARGEST_CAP = (1 << 14) - 2  # levels: heights of lines are found as products below 2^62
+_RUNG = 1.15  # mu^2 is at most 0.5% too large then
 _LEAST_RATIO = 1.003  # of neighbouring clocks, so that they remain different whole numbers
+_DEVIATIONS = 9.0  # of the sum of jumps ...
+_LARGEST_JUMPS = 5.0  # ... and rare ones besides: larger sums are rarer than any delta
 _MANY = 20.0  # participations from which on the oldest clocks matter most
-_DENSER = 0.8  # by how much of itself the spacing is reduced there
-_END = 0.5  # of the logarithm of the clock: where the oldest clocks begin
+_DENSER = 0.95  # by how much of itself the spacing is reduced there
+_END = 2.0  # of the logarithm of the clock: where the oldest clocks begin
 
 
 @dataclass(frozen=True)
@@ -32,11 +44,15 @@ class Resolution:
         ratio: of the clocks of neighbouring classes.
         levels: lattice points up to the largest sum that matters.
         values: distinct jumps of a class.
+        rung: ratio of neighbouring slopes of the ladder.
+        cells: into which mu is rounded up.
     """
 
     ratio: float
     levels: int
     values: int
+    rung: float = _RUNG
+    cells: int = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +68,7 @@ class JumpPath:
         cap: the largest rise that is followed.
         scale: what rise^2 / ticks has to be multiplied by to be mu^2.
         lost: probability that the true path is above this one or beyond the cap.
+        error: by which part of itself the probability of a path may be too small.
     """
 
     clock: NDArray[np.int64]
@@ -60,6 +77,7 @@ class JumpPath:
     cap: int
     scale: float
     lost: float
+    error: float = 0.0
 
     @property
     def classes(self) -> int:
@@ -86,15 +104,15 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         resolution: how finely.
         negligible: how likely a sum may be larger than what is followed.
     """
-    ends = _class_ends(ages, resolution.ratio)
+    ends = class_ends(ages, resolution.ratio)
     starts = [0, *ends[:-1]]
     unit = _unit(ages, resolution.levels)
-    laws, lost = [], negligible
+    laws, lost, error = [], negligible, 0.0
     for a, b in zip(starts, ends, strict=True):
         parts = (ages.count[a:b], ages.participation[a:b], ages.jump[a:b])
-        law, left_out = sum_law(*parts, unit, resolution.values)
+        law, left_out, off = sum_law(*parts, unit, resolution.values)
         laws.append(law)
-        lost += left_out
+        lost, error = lost + left_out, error + off
     first, last = float(ages.clock[0]), float(ages.clock[-1])
     tick = max(first / _FIRST_CLOCK, last / _LAST_CLOCK)
     clock = np.floor(ages.clock[starts] / tick * (1.0 - GENEROUS)).astype(np.int64)
@@ -106,6 +124,8 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
             "give the last step more noise",
         )
     cap = _cap(laws, negligible)
+    if cap > _LARGEST_CAP:
+        raise UnmetHypothesis("levels", cap, "are too many", f"use at most {_LARGEST_CAP}")
     return JumpPath(
         clock=np.append(0, np.maximum.accumulate(clock)),
         laws=tuple(laws),
@@ -113,6 +133,7 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         cap=cap,
         scale=unit * unit / tick * (1.0 + GENEROUS),
         lost=lost,
+        error=error,
     )
 
 
@@ -121,7 +142,7 @@ def many(ages: Ages) -> float:
     return min(1.0, ages.mean**2 / max(ages.variance, math.ulp(0.0)) / _MANY)
 
 
-def _class_ends(ages: Ages, ratio: float) -> list[int]:
+def class_ends(ages: Ages, ratio: float) -> list[int]:
     """Where classes end: clocks within a factor, a smaller one at the oldest if many take part."""
     clock, dense = ages.clock, many(ages)
     ends, a = list[int](), 0
@@ -136,14 +157,22 @@ def _class_ends(ages: Ages, ratio: float) -> list[int]:
 
 def _unit(ages: Ages, levels: int) -> float:
     """Of the lattice: a whole part of the largest jump, which equal jumps all are."""
-    largest = float(np.max(ages.jump))
-    rough = ages.mean + 9.0 * math.sqrt(ages.variance) + 5.0 * largest
-    parts = 1 if _equal(ages) and rough <= levels * largest else levels * largest / rough
+    largest, rough = float(np.max(ages.jump)), rough_sum(ages)
+    parts = 1 if equal_jumps(ages) and rough <= levels * largest else levels * largest / rough
     # a little more, so that the roundings of a whole number of units do not need one more
     return largest / (int(parts) if parts >= 1 else parts) * (1.0 + 4.0 * GENEROUS)
 
 
-def _equal(ages: Ages) -> bool:
+def rough_sum(ages: Ages) -> float:
+    """About the largest sum of jumps that matters."""
+    return (
+        ages.mean
+        + _DEVIATIONS * math.sqrt(ages.variance)
+        + _LARGEST_JUMPS * float(np.max(ages.jump))
+    )
+
+
+def equal_jumps(ages: Ages) -> bool:
     return float(np.min(ages.jump)) == float(np.max(ages.jump))
 
 

@@ -8,7 +8,7 @@ as a Markov chain, because the path after a vertex does not depend on the path b
 jump at i > j, never above the line of slope g_k from j, and i is the first place on it where
 R - g_{k+1} L is largest. Then
 
-    P(j_1, ..., j_K and the rises between them) = prod A_k(j_k, j_{k+1}, r_k) * P(no jump after j_K),
+    P(j_1, ..., j_K, r_1, ..., r_K) = prod A_k(j_k, j_{k+1}, r_k) * P(no jump after j_K),
 
 the product being over those k with j_{k+1} > j_k, and
 
@@ -36,7 +36,7 @@ at records. Between two of these vertices the majorant is concave with slopes be
 g_k; of all such curves the two tangents that meet have the largest energy: parts x and y with
 x + y = dL and g_k x + g_{k+1} y = r, which cost g_k^2 x + g_{k+1}^2 y = (g_k + g_{k+1}) r -
 g_k g_{k+1} dL. Against a single face of slope g that is at most (g_k + g_{k+1})/g - g_k g_{k+1}/g^2
-times as much, which is largest at the geometric mean of the two. ∎
+times as much, which is largest at their harmonic mean. ∎
 
 All terms are positive: rounding changes the law by a part of 1e-9 at most, which is added.
 """
@@ -46,29 +46,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, GENEROUS
+from shiftdp.interpolation.participation.energies import Energies, Moves, move
 from shiftdp.interpolation.participation.first_passage import (
     SHIFT,
+    Reaches,
     line_heights,
     overshoots,
-    reaches,
 )
 from shiftdp.interpolation.participation.path import JumpPath
 
 __all__ = ["Tail", "ladder", "vertex_law"]
 
-_OUT_OF_REACH = 1e-22  # what a jump path may do with less than this probability is not followed
 _STEEPEST = 1.001  # times what is needed: the first slope is above all that are possible
 _FLATTEST = 0.9  # of the least slope that a rise by one lattice point can have
 _FLAT = 30.0  # times less than the mean slope: faces so flat hardly cost anything
-_AT_ONCE = 1 << 20  # entries of one histogram
-_FAINT = 1e-6  # of the probability of what is followed by itself: what is rarer is dropped
-_LUMP = 16  # cells that share what is too little to be followed cell by cell
+_FAINT = 1e-5  # of the probability of what is followed by itself: what is rarer is dropped
+_NOTHING = 1e-30  # tails below it count as 0, so that no product leaves the range of floats
+_UNEXPLAINED = 1e-10  # of the mass: more than float sums can be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +88,10 @@ class Tail:
 
 
 def ladder(path: JumpPath, ratio: float) -> list[int]:
-    """Falling slopes in multiples of 2^-40, the last one 0."""
+    """Falling slopes in multiples of 2^-46 (`SHIFT`), the last one 0."""
     highest = np.cumsum([int(law.values[-1]) for law in path.laws])
+    if highest[-1] == 0:
+        return [1, 0]  # a path that never jumps
     steepest = float(np.max(np.minimum(highest, path.cap) / path.clock[1:])) * _STEEPEST
     mean = _mean_rise(path) / float(path.clock[-1])
     flattest = max(_FLATTEST / float(path.clock[-1]), mean / _FLAT)
@@ -106,31 +109,47 @@ def vertex_law(path: JumpPath, slopes: list[int], cells: int, top: float, tiny: 
         slopes: the ladder; the first is above every slope of the path.
         cells: into which mu is rounded up.
         top: the largest mu in a cell; what is above it is counted in the last entry.
-        tiny: probabilities below it are not followed but lost.
+        tiny: probabilities below it are not followed one by one.
     """
     m = path.classes
     cell = top / cells
     squared = path.scale / cell**2 * (1.0 + AMPLE)  # cells^2 for rise^2 / ticks
-    mass = np.zeros((m + 1, cells + 2))
-    mass[0, 0] = 1.0
-    lost = path.lost
-    reached = reaches(path, _OUT_OF_REACH)
+    energies = Energies(cells)
+    # above[j, n]: P(the vertex is j, and mu up to it is at cell n or above)
+    above = np.zeros((m + 1, cells + 2))
+    above[0, 0] = 1.0
+    lost, faint = path.lost, tiny * _FAINT
+    reached = Reaches(path, faint / (m + 1) ** 2)
     upper = line_heights(path, slopes[0])
     for slope, lower_slope in pairwise(slopes):
         lower = line_heights(path, lower_slope)
-        reach = reached(lower_slope)
-        single, several, dropped = _transitions(path, upper, lower, mass, reach, tiny)
-        lost += dropped + (m + 1) ** 3 * _OUT_OF_REACH
+        weight = above[:, 0].copy()
+        found = _transitions(path, upper, lower, weight, reached(lower_slope), faint)
+        single = _followed(found.single, weight, found, lower, tiny, faint)
+        several = _followed(found.several, weight, found, lower, tiny, faint)
         g, g_low = slope / 2.0**SHIFT, lower_slope / 2.0**SHIFT
         chords = single.rise**2 / single.apart(path)
         tangents = (g + g_low) * several.rise - g * g_low * several.apart(path)
-        steps = single.joined(several)
-        energy = np.concatenate([chords, tangents]) * squared
-        _move(mass, steps, energy * (1.0 + AMPLE), tiny)
+        energy = np.concatenate([chords, tangents]) * (squared * (1.0 + AMPLE))
+        move(above, energies, single.joined(several, energy))
+        above[above < _NOTHING] = 0.0
+        # the last two: what is out of reach, and what became 0 at each vertex
+        lost += found.dropped + single.dropped + several.dropped + faint + (m + 1) * _NOTHING
         upper = lower
-    law = path.nothing_after() @ mass
-    above = np.cumsum(law[::-1])[::-1] * (1.0 + GENEROUS)
-    return Tail(above, cell, lost * (1.0 + GENEROUS))
+    law = path.nothing_after() @ above * (1.0 + 2.0 * path.error + GENEROUS)
+    # all that is not followed is in `lost`; were more than roundings missing, it would be added
+    missing = 1.0 - float(law[0]) - lost - _UNEXPLAINED
+    return Tail(law, cell, (lost + max(missing, 0.0)) * (1.0 + GENEROUS))
+
+
+class _Found(NamedTuple):
+    """A_k(j, i, x) for the starts j, the ends low + 0, 1, ..., and x - 1 above the lower line."""
+
+    starts: NDArray[np.int64]
+    low: int
+    single: Array
+    several: Array
+    dropped: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,16 +160,17 @@ class _Transitions:
     end: NDArray[np.int64]
     rise: NDArray[np.int64]
     probability: Array
+    dropped: float
 
     def apart(self, path: JumpPath) -> Array:
         """The clock between the two vertices."""
         return (path.clock[self.end] - path.clock[self.start]).astype(np.float64)
 
-    def joined(self, other: _Transitions) -> _Transitions:
-        return _Transitions(
+    def joined(self, other: _Transitions, energy: Array) -> Moves:
+        return Moves(
             np.append(self.start, other.start),
             np.append(self.end, other.end),
-            np.append(self.rise, other.rise),
+            energy,
             np.append(self.probability, other.probability),
         )
 
@@ -159,37 +179,39 @@ def _transitions(
     path: JumpPath,
     upper: NDArray[np.int64],
     lower: NDArray[np.int64],
-    mass: Array,
+    weight: Array,
     reach: NDArray[np.int64],
-    tiny: float,
-) -> tuple[_Transitions, _Transitions, float]:
-    """A_k from all vertices that have mass, and the mass of the transitions too rare to follow.
-
-    First the transitions without a record on the way, which are one face, then the others.
-    """
-    weight = mass.sum(axis=1)
+    faint: float,
+) -> _Found:
+    """A_k from all vertices that have mass: without a record on the way (one face), and others."""
+    m = path.classes
     active = np.flatnonzero(weight > 0.0)
     low, high = int(active[0]), _furthest(active, reach)
-    width = int((upper - lower)[low : high + 1, low : high + 1].max(initial=0))
     active = active[active < high]
+    width = int((upper - lower)[low : high + 1, low : high + 1].max(initial=0))
     if width <= 0 or not active.size:
-        none = np.zeros(0, dtype=np.int64)
-        nowhere = _Transitions(none, none, none, np.zeros(0))
-        return nowhere, nowhere, 0.0
-    passages = overshoots(path, lower, width, low, high)
+        nowhere = np.zeros((0, 1, 1))
+        return _Found(active[:0], low, nowhere, nowhere, 0.0)
+    passages = overshoots(path, lower, width, low, high, reach)
     # how far above the lower line each end may be, for each start
-    window = slice(low, high + 1)
-    room = (upper - lower)[active, window]
+    room = (upper - lower)[active, low : high + 1]
     room[np.arange(low, high + 1)[None, :] <= active[:, None]] = 0
     x = np.arange(1, width + 1)
-    direct = np.where(x <= room[:, :, None], passages[active - low], 0.0)
-    found = direct.copy()
+    single = np.where(x <= room[:, :, None], passages[active - low], 0.0)
+    several = np.zeros_like(single)
+    dropped = 0.0
     for s in range(int(active[0]) + 1, high):
-        rows = np.flatnonzero((active < s) & (found[:, s - low].sum(axis=1) * weight[active] > 0.0))
         ends = np.flatnonzero(passages[s - low].any(axis=1))
-        if not rows.size or not ends.size:
+        if not ends.size:
             continue
-        at = found[rows, s - low]
+        at = single[:, s - low] + several[:, s - low]
+        chance = at.sum(axis=1) * weight[active]
+        likely = chance > faint / (m + 1) ** 2
+        dropped += float(np.sum(chance[~likely]))
+        rows = np.flatnonzero(likely)
+        if not rows.size:
+            continue
+        at = at[rows]
         used = np.flatnonzero(at.any(axis=0))
         # probabilities by y = (height above the line at s) + (overshoot from s), 1 to width + 1
         padded = np.zeros((ends.size, 2 * width + 1))
@@ -203,41 +225,36 @@ def _transitions(
         carry = (carry - lower[s, low + ends][None, :])[:, :, None]
         more = np.where(carry == 0, product[:, :, :width], product[:, :, 1:])
         more[x > room[rows[:, None], ends][:, :, None]] = 0.0
-        found[rows[:, None], ends] += more
-    found -= direct
-    worth = weight[active][:, None, None]
-    parts = [_followed(part, part * worth, active, low, lower, tiny) for part in (direct, found)]
-    (single, lost), (several, lost_too) = parts
-    return single, several, lost + lost_too
+        several[rows[:, None], ends] += more
+    return _Found(active, low, single, several, dropped)
 
 
 def _followed(
-    found: Array,
-    chance: Array,
-    active: NDArray[np.int64],
-    low: int,
+    part: Array,
+    weight: Array,
+    found: _Found,
     lower: NDArray[np.int64],
     tiny: float,
-) -> tuple[_Transitions, float]:
+    faint: float,
+) -> _Transitions:
     """The transitions one by one; rare ones between the same two vertices as one, at their largest.
 
     Those that are rare even together are dropped.
     """
+    chance = part * weight[found.starts][:, None, None]
     often = chance >= tiny
     start, end, above = np.nonzero(often)
-    probability = found[start, end, above]
-    rare = np.where(often, 0.0, found)
+    rare = np.where(often, 0.0, part)
     together = rare.sum(axis=2)
-    worth = np.where(often, 0.0, chance).sum(axis=2)
-    kept = worth >= tiny * _FAINT
+    worth = together * weight[found.starts][:, None]
+    kept = worth >= faint
     start_2, end_2 = np.nonzero(kept)
-    largest = found.shape[2] - 1 - np.argmax(rare[start_2, end_2, ::-1] > 0.0, axis=1)
+    largest = part.shape[2] - 1 - np.argmax(rare[start_2, end_2, ::-1] > 0.0, axis=1)
+    probability = np.append(part[start, end, above], together[start_2, end_2])
     start, end = np.append(start, start_2), np.append(end, end_2)
-    above = np.append(above, largest)
-    probability = np.append(probability, together[start_2, end_2])
-    begin, finish = active[start], end + low
-    rise = lower[begin, finish] + 1 + above
-    return _Transitions(begin, finish, rise, probability), float(np.sum(worth[~kept]))
+    begin, finish = found.starts[start], end + found.low
+    rise = lower[begin, finish] + 1 + np.append(above, largest)
+    return _Transitions(begin, finish, rise, probability, float(np.sum(worth[~kept])))
 
 
 def _furthest(active: NDArray[np.int64], reach: NDArray[np.int64]) -> int:
@@ -248,53 +265,6 @@ def _furthest(active: NDArray[np.int64], reach: NDArray[np.int64]) -> int:
         if further <= high:
             return high
         high = further
-
-
-def _move(mass: Array, steps: _Transitions, energy: Array, tiny: float) -> None:
-    """Move mass along the transitions: cell n goes to ceil(sqrt(n^2 + energy))."""
-    if not len(steps.start):
-        return
-    cells = mass.shape[1]
-    low, high = int(steps.end.min()), int(steps.end.max())
-    new = np.zeros((high - low + 1) * cells)
-    targets, weights, waiting = list[Array](), list[Array](), 0
-    for j in np.unique(steps.start):
-        own = np.flatnonzero(steps.start == j)
-        occupied = np.flatnonzero(mass[j])
-        squares, masses = occupied.astype(np.float64) ** 2, mass[j, occupied]
-        portion = max(1, _AT_ONCE // occupied.size)
-        for first in range(0, own.size, portion):
-            some = own[first : first + portion]
-            to = np.ceil(np.sqrt(squares[None, :] + energy[some, None]))
-            to = np.minimum(to, cells - 1.0) + ((steps.end[some] - low) * cells)[:, None]
-            targets.append(to.ravel())
-            weights.append((steps.probability[some, None] * masses[None, :]).ravel())
-            waiting += to.size
-            if waiting >= _AT_ONCE:
-                new += _histogram(targets, weights, new.size)
-                targets, weights, waiting = [], [], 0
-    if waiting:
-        new += _histogram(targets, weights, new.size)
-    changed = mass[low : high + 1]
-    changed += new.reshape(changed.shape)
-    _lumped(changed, tiny)
-
-
-def _lumped(mass: Array, tiny: float) -> None:
-    """Mass of cells that have little moves up to the next of every sixteenth cell."""
-    faint = np.where(mass < tiny, mass, 0.0)
-    mass -= faint
-    vertices, cells = mass.shape
-    whole = (cells - 2) // _LUMP * _LUMP
-    lumps = faint[:, 1 : whole + 1].reshape(vertices, -1, _LUMP).sum(axis=2)
-    mass[:, _LUMP : whole + 1 : _LUMP] += lumps
-    mass[:, -1] += faint[:, whole + 1 :].sum(axis=1)
-    mass[:, 0] += faint[:, 0]
-
-
-def _histogram(targets: list[Array], weights: list[Array], size: int) -> Array:
-    where = np.concatenate(targets).astype(np.int64)
-    return np.bincount(where, np.concatenate(weights), size)
 
 
 def _mean_rise(path: JumpPath) -> float:
