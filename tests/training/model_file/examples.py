@@ -101,6 +101,8 @@ def example(kind: str) -> Example:
             case "softmax":
                 model = _logistic(classes=range(3), order="shuffled_once", epochs=2)
                 return Example(model.fit(X.astype(np.float32), three), X)
+            case "full batches":
+                return Example(_logistic(algorithm="gd").fit(X, Y), X)
             case "poisson":
                 return Example(_logistic(algorithm="sgd", batch_size=50).fit(X, Y), X)
             case "machine":

@@ -28,9 +28,10 @@ def test_the_certificate_of_another_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["0.1.0", "0.0.1"], ids=["this version", "another version"])
 def test_an_altered_certificate_is_refused(tmp_path: Path, version: str) -> None:
     path = tmp_path / "model.shiftdp"
-    model = example("logistic").model
+    model = example("full batches").model
     save_model(model, path)
     mu = model.certificate_.mu
+    assert mu is not None
 
     def lowered(text: bytes) -> bytes:
         assert repr(mu).encode() in text

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -119,8 +120,9 @@ def test_full_batches_without_a_ridge_are_composed_and_plainly_clipped(epsilon: 
     """Where full steps do not contract no theorem is tighter, and plain clipping is quicker."""
     plan = plan_for(replace(DIGITS, epsilon=epsilon), Overrides(algorithm="gd")).plan
     assert (plan.bounds, plan.clipping, plan.l2) == ("composition", "plain", 0.0)
+    rates = tuple((1e-3 * np.array(plan.run.learning_rate)).tolist())
     slow = replace(
-        plan, clipping="envelope", bounds="best", run=replace(plan.run, learning_rate=0.01)
+        plan, clipping="envelope", bounds="best", run=replace(plan.run, learning_rate=rates)
     )
     # in proportion to the sensitivity, of which what rounding adds depends on the clipping
     mu, other = ((p.certificate.mu or 0.0) / p.geometry.sensitivity for p in (plan, slow))
@@ -147,7 +149,7 @@ def test_what_cannot_be_is_refused(overrides: dict[str, Any], name: str) -> None
 @pytest.mark.parametrize("order", ["fixed", "reshuffled"])
 def test_a_last_batch_of_one_record_needs_no_more_noise(order: Any) -> None:
     problem = replace(CANCER, n=1_000)
-    given: dict[str, Any] = {"order": order, "epochs": 10, "learning_rate": 0.1}
+    given: dict[str, Any] = {"order": order, "epochs": 10, "learning_rate": 0.1, "clip": 1.0}
     near = plan_for(problem, Overrides(**given, batch_size=334)).plan.run
     ragged = plan_for(problem, Overrides(**given, batch_size=333))
     assert isinstance(ragged.plan.run, NoisyCGD)
@@ -166,14 +168,14 @@ def test_more_budget_is_foretold_to_be_better() -> None:
         for epsilon in (0.1, 0.3, 1.0, 3.0)
     ]
     assert errors == sorted(errors, reverse=True)
-    assert errors[0] > 3 * errors[-1]
+    assert errors[0] > 1.5 * errors[-1]
 
 
 def test_more_budget_pays_for_longer_steps() -> None:
     reaches = [reach(replace(CANCER, epsilon=epsilon)) for epsilon in (0.1, 0.5, 1.0, 4.0)]
     assert reaches == sorted(reaches)
-    # what was best in hindsight, by a factor of two (benchmarks/utility.py)
-    for found, best in zip(reaches, (100, 300, 600, 2_000), strict=True):
+    # what was best in hindsight, by a factor of two (docs/planner.md)
+    for found, best in zip(reaches, (75, 250, 500, 2_000), strict=True):
         assert best / 2 < found < best * 2
 
 
@@ -182,9 +184,26 @@ def test_compute_limits_the_passes_and_changes_the_algorithm() -> None:
     assert short.epochs == 10
     planned = plan_for(short)
     assert planned.choices()["epochs"] <= 10.1
-    # ten full steps are too few; ten epochs of random batches are not
-    assert isinstance(planned.run, NoisySGD)
+    # ten full steps are too few; ten epochs of small batches in turn are not
+    assert isinstance(planned.run, NoisyCGD)
     assert planned.prediction.total < 0.95 * planned.others["gd"].total
+
+
+@pytest.mark.parametrize(("epsilon", "wanted"), [(0.1, NoisySGD), (3.0, NoisyCGD)])
+def test_one_pass_has_its_noise_placed_unless_the_budget_is_small(
+    epsilon: float, wanted: type
+) -> None:
+    spam = replace(CANCER, n=3_681, features=57, feature_bound=3.0, epsilon=epsilon)
+    planned = plan_for(spam, Overrides(epochs=1))
+    assert isinstance(planned.run, wanted)
+    assert planned.prediction.total < 0.95 * planned.others["gd"].total
+    assert 0.999 * epsilon <= planned.plan.certificate.epsilon(1e-5) <= epsilon
+    if wanted is NoisyCGD:
+        assert isinstance(planned.run.noise, tuple)
+        # 16 stages of falling rates, each with its noise at its end
+        assert sum(sigma > 0.0 for sigma in planned.run.noise) == 16
+        assert planned.choices()["noisy_steps"] == 16
+        planned.plan.certificate.verify()
 
 
 def test_planning_is_quick() -> None:

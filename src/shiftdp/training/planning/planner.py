@@ -12,17 +12,22 @@ from typing import Any
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate.runs import PerStep
 from shiftdp.privacy.calibration import calibrate_noise
+from shiftdp.privacy.noise_placement import placed_noise
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.plan import Oversized, Plan
-from shiftdp.training.planning.candidates import MOST_STEPS, Candidate, Candidates
+from shiftdp.training.planning.candidates import Candidate, Candidates
 from shiftdp.training.planning.problem import Overrides, Problem
+from shiftdp.training.planning.setting import MOST_STEPS
 from shiftdp.training.planning.utility import Prediction
 
 __all__ = ["Overrides", "Planned", "Problem", "plan_for"]
 
 _WORTH = 0.95  # a run is preferred to a simpler one if its predicted error is this much smaller
+_FREE = 1e8  # multiplications whose time does not count
+_PATIENCE = 0.03  # the power of time in a price: twice the time has to be 2 % better
 _NAMES: dict[type, str] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
 _TITLES: dict[type, str] = {
     NoisyGD: "noisy gradient descent, full batches,",
@@ -59,17 +64,16 @@ class Planned:
     def choices(self) -> dict[str, Any]:
         """What was chosen, by name."""
         run, plan = self.plan.run, self.plan
-        eta = run.learning_rate
         found: dict[str, Any] = {
             "algorithm": _NAMES[type(run)],
             "batch_size": run.n if isinstance(run, NoisyGD) else run.batch_size,
             "epochs": _epochs(run),
             "steps": run.steps,
-            "learning_rate": eta if isinstance(eta, float) else (eta[0], eta[-1]),
+            "learning_rate": _ends(run.learning_rate),
             "l2": plan.l2,
             "clipping": plan.clipping,
             "clip": plan.clip,
-            "noise": run.noise,
+            "noise": _ends(run.noise),
             "bounds": plan.bounds,
         }
         if isinstance(run, NoisyCGD):
@@ -78,6 +82,8 @@ class Planned:
                 found["last_batch"] = run.last_batch
         if isinstance(run, NoisySGD):
             found["sampling"] = run.sampling
+        if isinstance(run.noise, tuple) and 0.0 in run.noise:
+            found["noisy_steps"] = sum(sigma > 0.0 for sigma in run.noise)
         return found
 
     def __str__(self) -> str:
@@ -88,8 +94,8 @@ class Planned:
         rows = {f"this {_NAMES[type(self.run)]}": self.prediction, **self.others}
         for name, part in rows.items():
             lines.append(
-                f"  {name:<13} {part.total:.3f} = noise {part.noise:.3f} + optimisation "
-                f"{part.optimisation:.3f} + regularisation {part.regularisation:.3f}"
+                f"  {name:<13} {part.total:.3f} = "
+                + " + ".join(f"{key} {share:.3f}" for key, share in vars(part).items())
             )
         return "\n".join(lines)
 
@@ -112,15 +118,20 @@ def plan_for(
     chosen = overrides or Overrides()
     candidates = Candidates(problem, chosen, entropy or System(), oversized)
     best: dict[str, Candidate] = {}
+
+    def price(one: Candidate) -> float:
+        work = problem.work * one.passes / _FREE
+        return one.prediction.total * float(max(1.0, work) ** _PATIENCE)
+
     for name in candidates.algorithms():
-        found = min(candidates.of(name), key=lambda one: one.prediction.total, default=None)
+        found = min(candidates.of(name), key=price, default=None)
         if found is not None:
             best[name] = found
     if not best:
         raise _impossible(candidates)
     name = next(iter(best))
     for other in best:
-        if best[other].prediction.total < _WORTH * best[name].prediction.total:
+        if price(best[other]) < _WORTH * price(best[name]):
             name = other
     plan = _calibrated(candidates, best[name])
     others = {key: one.prediction for key, one in best.items() if key != name}
@@ -130,9 +141,10 @@ def plan_for(
 def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     """The plan of this run with the least noise that meets the budget, certified."""
     problem, given = candidates.problem, candidates.chosen.noise
-    plan = candidates.plan(taken.run, taken.l2, candidates.bounds(taken.run, taken.l2))
+    run, l2 = taken.run, taken.l2
+    plan = candidates.plan(run, l2, taken.clip, candidates.setting.bounds(run, l2))
     if given is None:
-        plan = _with_least_noise(plan, problem)
+        plan = _with_least_noise(plan, problem, taken.placed)
     spent = plan.certificate.epsilon(problem.delta)
     if spent > problem.epsilon:
         raise InvalidInput(
@@ -145,14 +157,18 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     return plan
 
 
-def _with_least_noise(plan: Plan, problem: Problem) -> Plan:
+def _with_least_noise(plan: Plan, problem: Problem, placed: bool) -> Plan:
     """Calibration to a very small delta certifies each run for that delta alone; a plan is
     certified for every delta, which may cost a little more. Then the aim is lowered by as much."""
     aim = problem.epsilon
     for _ in range(3):
-        run = calibrate_noise(
-            plan.run, plan.geometry, bounds=plan.bounds, epsilon=aim, delta=problem.delta
-        )
+        run = plan.run
+        if placed and isinstance(run, NoisyCGD):
+            run = placed_noise(run, plan.geometry, epsilon=aim, delta=problem.delta)
+        else:
+            run = calibrate_noise(
+                run, plan.geometry, bounds=plan.bounds, epsilon=aim, delta=problem.delta
+            )
         plan = replace(plan, run=run)
         spent = plan.certificate.epsilon(problem.delta)
         if spent <= problem.epsilon:
@@ -197,7 +213,7 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
             "cgd": "the least error that is foretold among some batch sizes",
             "sgd": "the least error that is foretold among some batch sizes",
         }[_NAMES[type(run)]],
-        "epochs": f"what compute={problem.compute:g} allows, at most 200",
+        "epochs": f"what pays, of those that compute={problem.compute:g} allows, at most 200",
         "learning_rate": (
             "falls to 0, so that late noise counts little; "
             if isinstance(run.learning_rate, tuple)
@@ -210,14 +226,15 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
             else "makes the last iterate cheaper than its bias costs"
         ),
         "clipping": {
-            "none": "no gradient is too long",
+            "none": "no gradient is cut",
             "envelope": "keeps the loss convex; for one score no more than scaling",
             "plain": "scales long gradients down, which composition covers",
         }.get(plan.clipping, ""),
         "clip": (
-            f"half of what a record pulls with at the start, {problem.loss.initial_residual:.3g} R"
+            f"{plan.clip / (problem.loss.initial_residual * problem.norm_bound):.3g} of what a "
+            "record pulls with at the start"
             if plan.clip is not None
-            else "the loss has bounded gradients"
+            else "none: noise is small, or the loss starts with its largest gradient"
         ),
         "noise": f"the least that meets epsilon={problem.epsilon:g} at delta={problem.delta:g}",
         "bounds": (
@@ -228,6 +245,7 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
         "last_batch": "a record weighs the same wherever it is",
         "order": "what data loaders do; random order is free (Theorem B4)",
         "sampling": "each record by itself: the cheapest random batches",
+        "noisy_steps": "one at the end of each stage of equal rates hides all of it (Theorem P1)",
     }
     for name in vars(chosen):
         if getattr(chosen, name) is not None:
@@ -241,6 +259,14 @@ def _epochs(run: TrainingRun) -> float:
     if isinstance(run, NoisyCGD):
         return run.epochs
     return run.steps * run.batch_size / run.n
+
+
+def _ends(value: PerStep) -> float | tuple[float, float]:
+    """A number for all steps, or the first and the last that is not 0."""
+    if isinstance(value, float):
+        return value
+    some = [number for number in (value[-1], *value) if number > 0.0]
+    return some[1], some[0]
 
 
 def _shown(value: Any) -> str:

@@ -89,8 +89,12 @@ class Problem:
     @property
     def epochs(self) -> int:
         """How often the data may be passed over: two products a pass, at most 200 passes."""
-        cost = 2.0 * self.n * (self.features + self.intercept) * self.loss.outputs
-        return int(min(_LONGEST, max(1.0, self.compute // cost)))
+        return int(min(_LONGEST, max(1.0, self.compute // self.work)))
+
+    @property
+    def work(self) -> float:
+        """Multiplications of one pass."""
+        return 2.0 * self.n * (self.features + self.intercept) * self.loss.outputs
 
     @property
     def norm_bound(self) -> float:
