@@ -57,8 +57,11 @@ positions apart. Less is worth it, as noise that comes earlier has more time to 
 _MOST_LEVELS = 128
 """Of noise within the passes, about: positions between two of them share a proof. What is left in
 the end does not change; noise comes later by a few hundredths of the logarithm of the rate."""
-_TRIES = 8
-"""How often noise that misses the budget by a rounding error is raised by one."""
+_ROOM, _EXACT = 1.0 + 1e-10, 1.0 - 1e-9
+"""Noise is this much larger than the formula says, which leaves room for the roundings of a
+certificate; and a certificate that is this close to its budget just meets it."""
+_TRIES = 4
+"""How often the noise is multiplied: twice, unless rounding is worse than that."""
 _MOST_STEPS = 1 << 24
 """More steps than this no verifier follows one by one."""
 
@@ -267,16 +270,17 @@ def _steps_of(run: NoisyGD | NoisyCGD, geometry: Geometry) -> _Steps:
 def _meeting(run: BatchedRun, geometry: Geometry, mu: float, budget: BudgetKeywords) -> BatchedRun:
     """The run with its noise multiplied so that its certificate just meets the budget."""
     wanted = budget_of(**budget)
-    certified = certify(run, geometry).mu
-    if certified is None or not 0.0 < certified < math.inf:
-        return calibrate_noise(run, geometry, **budget)
-    # mu is proportional to 1 / noise, up to rounding
-    factor = certified / mu
+    factor = _ROOM
     for _ in range(_TRIES):
         found = scaled(run, "noise", factor)
-        if wanted.met(certify(found, geometry)):
+        certificate = certify(found, geometry)
+        certified = certificate.mu
+        if certified is None or not 0.0 < certified < math.inf:
+            break
+        if wanted.met(certificate) and certified >= mu * _EXACT:
             return found
-        factor *= 1.0 + AMPLE
+        # mu is proportional to 1 / noise, up to rounding
+        factor *= certified / mu * _ROOM
     return calibrate_noise(run, geometry, **budget)
 
 
