@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,10 +12,12 @@ import pytest
 import shiftdp as sdp
 from shiftdp import UnmetHypothesis, VerificationFailed
 from shiftdp.last_iterate import Certificate
-from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.certification import certificate_of, evaluate
 from shiftdp.last_iterate.theorems.checks import verify_constants
+from shiftdp.last_iterate.theorems.proofs import StochasticProof
 from shiftdp.last_iterate.theorems.sampled import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_shifts import charged_steps, participation_up
+from tests.last_iterate.quadratic_run import QuadraticRun
 
 ALONE = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
 PAIR = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, gradient_bound=2.5)
@@ -160,3 +162,111 @@ class TestRandomAllocation:
         words = str(sdp.certify(self.run(0.5), ALONE))
         assert "each of the 60 records goes into one of 3 batches" in words
         assert "sums are divided by 20" in words
+
+
+def led(run: sdp.NoisySGD, geometry: sdp.Geometry, delta: float = 1e-5) -> Certificate:
+    """The certificate by Theorem B3, whether or not it is the best; verified."""
+    (bound,) = (
+        bound
+        for bound in evaluate(run, geometry, delta=delta).found
+        if bound.name.startswith("Theorem B3")
+    )
+    certificate = certificate_of(bound, run, geometry)
+    certificate.verify()
+    return certificate
+
+
+class TestTheoremB3:
+    """Shifts that lead two runs together, where steps differ."""
+
+    LONG: ClassVar[dict[str, Any]] = {"n": 1000, "batch_size": 10, "steps": 400}
+    RIDGE = sdp.Geometry(strong_convexity=1.0, smoothness=10, sensitivity=10.0, gradient_bound=10)
+    SINGLE = sdp.Geometry(strong_convexity=1, smoothness=10, sensitivity=10, adjacency="zero_out")
+
+    @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+    def test_equal_steps_one_by_one_have_the_number_of_equal_steps(self, sampling: Any) -> None:
+        geometry = self.SINGLE if sampling == "poisson" else self.RIDGE
+        equal = sdp.NoisySGD(**self.LONG, learning_rate=0.05, noise=1.0, sampling=sampling)
+        listed = sdp.NoisySGD(**self.LONG, learning_rate=[0.05] * 400, noise=1.0, sampling=sampling)
+        assert led(listed, geometry).epsilon(1e-5) == pytest.approx(
+            led(equal, geometry).epsilon(1e-5), rel=2e-3
+        )
+
+    @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+    def test_a_cool_down_helps(self, sampling: Any) -> None:
+        geometry = self.SINGLE if sampling == "poisson" else self.RIDGE
+        noise = sdp.cooldown(400, 1.0, last=20, factor=2)
+
+        def epsilon(noise: Any) -> float:
+            run = sdp.NoisySGD(**self.LONG, learning_rate=0.05, noise=noise, sampling=sampling)
+            return led(run, geometry).epsilon(1e-5)
+
+        assert epsilon(noise) < 0.9 * epsilon(1.0)
+
+    @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+    @pytest.mark.parametrize("half", [1.0, 12.0])
+    def test_it_is_never_below_an_exact_law(self, sampling: Any, half: float) -> None:
+        """Quadratics on a line, with falling rates and more noise at the end."""
+        slope, p, s, eta = 0.6, 0.2, 1.0, 0.1
+        steps = tuple(
+            (1.0 / (1 + k / 4), 1.0 / (1 + k / 4) * (3.0 if k >= 6 else 1.0)) for k in range(8)
+        )
+        exact = QuadraticRun(slope, p, 1.0, half, 8, rates=steps)
+        run = sdp.NoisySGD(
+            n=1000,
+            batch_size=200,
+            steps=8,
+            learning_rate=[eta * rate for rate, _ in steps],
+            noise=[noise / (rate * eta) for rate, noise in steps],
+            sampling=sampling,
+        )
+        curvature = (1.0 - slope) / eta
+        for pull, other in ((s, 0.0), (s / 2, -s / 2)):
+            alone = sampling == "poisson" and other == 0.0
+            geometry = sdp.Geometry(
+                strong_convexity=curvature,
+                smoothness=curvature,
+                sensitivity=s * 200 / eta,
+                diameter=math.inf if half >= 8.0 else 2.0 * half,
+                adjacency="zero_out" if alone else "replace_one",
+                gradient_bound=max(abs(pull), abs(other)) * 200 / eta,
+            )
+            for certificate in (led(run, geometry, 1e-3), sdp.certify(run, geometry, delta=1e-3)):
+                for epsilon in (0.0, 0.2, 1.0):
+                    leaked = exact.delta(pull, other, epsilon)
+                    assert leaked <= certificate.delta(epsilon) * (1 + 1e-3) + 1e-6
+                if half >= 8.0:
+                    assert exact.delta(pull, other, 0.2) > 0.1 * certificate.delta(0.2)
+
+    def test_forged_shifts_are_refused(self) -> None:
+        noise = sdp.cooldown(400, 1.0, last=20, factor=2)
+        rates = [0.05 / math.sqrt(1 + k / 100) for k in range(400)]
+        run = sdp.NoisySGD(**self.LONG, learning_rate=rates, noise=noise)
+        certificate = led(run, self.RIDGE)
+        back = Certificate.from_json(certificate.to_json())
+        back.verify()
+        (proof,) = certificate.proofs
+        assert isinstance(proof, StochasticProof)
+        (a, n), *rest = proof.groups
+        for groups, tau in (
+            (tuple((x * (1 - 1e-6), k) for x, k in proof.groups), proof.tau),
+            (((a, n + 1), *rest), proof.tau),
+            (((a, n - 1), *rest), proof.tau + 1),
+            ((), proof.tau),
+        ):
+            forged = replace(proof, groups=groups, tau=tau)
+            with pytest.raises(VerificationFailed):
+                replace(certificate, proofs=(forged,)).verify()
+        for change in (
+            {"noise": [*noise[:-1], noise[-1] * 1.01]},
+            {"learning_rate": [*rates[:-1], rates[-1] * 0.9]},
+        ):
+            other = sdp.NoisySGD(**{**vars(run), **change})
+            with pytest.raises(VerificationFailed):
+                replace(certificate, run=other).verify()
+
+    def test_without_contraction_or_a_bounded_set_nothing_is_forgotten(self) -> None:
+        flat = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10)
+        run = sdp.NoisySGD(**self.LONG, learning_rate=[0.1] * 200 + [0.05] * 200, noise=1.0)
+        refused = dict(evaluate(run, flat).refused)
+        assert "nothing is forgotten" in str(refused["Theorem B3"])

@@ -21,6 +21,7 @@ from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import are_outcomes
 from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.schedules.led_verification import meeting_starts
 from shiftdp.last_iterate.schedules.visits import BatchRun, schedules_of
 from shiftdp.last_iterate.theorems.proofs import (
     LEAST_SPLIT,
@@ -50,6 +51,7 @@ lie about privacy, but it is not the certificate of this run."""
 FORMULA_SLACK = 1e-9
 """The same for formulas, which are evaluated again."""
 _MORE_IS_WORSE = ("mu", "epsilon")  # of the numbers of a tradeoff function
+_ALL = slice(None)  # steps
 _NOTHING = 1e-100  # by which a number may exceed 0
 
 # far more digits than the 1e-12 by which shifts are rounded up
@@ -131,13 +133,18 @@ def verify_shifts(
 
 
 def verify_constants(
-    run: NoisySGD, geometry: Geometry, p: float, charged: Sequence[tuple[float, int]]
+    run: NoisySGD,
+    geometry: Geometry,
+    p: float,
+    charged: Sequence[tuple[float, int]],
+    steps: slice = _ALL,
 ) -> None:
     """Raise unless p and s, with which steps are charged, are those of the run, rounded up.
 
     They may not be less: a step may only be more private than what it is charged for. `charged` has
     s, in units of the noise, and how many steps are charged with it. The steps with the least noise
-    must be charged most, the next ones with the next, and so on.
+    must be charged most, the next ones with the next, and so on. `steps` are those that are meant
+    where they differ, all unless told.
     """
     move = geometry.sensitivity
     if run.sampling == "poisson" and geometry.adjacency == "replace_one":
@@ -145,9 +152,10 @@ def verify_constants(
         require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
         move = geometry.gradient_bound or 0.0
     _require_not_less(p, _participation(run), "participation")
-    require(sum(n for _, n in charged) == run.steps, "not each step is charged once")
     equal = isinstance(run.noise, float)
-    noises = [] if isinstance(run.noise, float) else sorted(run.noise)
+    noises = [] if isinstance(run.noise, float) else sorted(run.noise[steps])
+    meant = len(range(run.steps)[steps])
+    require(sum(n for _, n in charged) == meant, "not each step is charged once")
     first = 0
     for s, n in sorted(charged, reverse=True):
         noise = run.noise if isinstance(run.noise, float) else noises[first]
@@ -174,9 +182,10 @@ def verify_groups(
     """Raise unless the shifts of Theorem B3 bring the two runs together.
 
     The distance of the two runs is followed group by group to the last step, in 80 digits, and must
-    not be positive there. `failure` may be more than the batch cap makes it, not less. `endless`:
-    the run stands in for every longer one, in which more than tau steps may come before these. So
-    they start from the diameter, or from a distance that more steps would not increase.
+    not be positive there; step by step where they differ. `failure` may be more than the batch cap
+    makes it, not less. `endless`: the run stands in for every longer one, in which more than tau
+    steps may come before these. So they start from the diameter, or from a distance that more steps
+    would not increase.
     """
     tau, groups, cap = proof.tau, proof.groups, proof.cap
     require(0 <= tau < run.steps, f"tau={tau} is not among 0 to {run.steps - 1}")
@@ -186,7 +195,12 @@ def verify_groups(
     require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
     random_sizes = run.sampling in ("poisson", "random_allocation")
     require(random_sizes == (cap is not None), "batches of random size have a batch cap")
-    require_equal_steps(run)
+    if cap is not None:
+        require(geometry.convex, "batches of random size are covered for convex losses only")
+    if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
+        together = meeting_starts(run, geometry, tau, groups, cap)
+        _verify_meeting(run, together, cap, failure)
+        return
     c, apart = _lipschitz(run, geometry, cap), _apart(run, geometry)
     with localcontext(_DIGITS):
         slope = _decimal(c)
@@ -197,7 +211,14 @@ def verify_groups(
         if geometry.bounded:
             starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
         together = [counted for start, counted in starts if _meet(slope, start, groups)]
-        require(bool(together), "the shifts do not bring the two runs together")
+    _verify_meeting(run, together, cap, failure)
+
+
+def _verify_meeting(run: NoisySGD, together: list[int], cap: int | None, failure: float) -> None:
+    """Raise unless the runs meet, and the batch cap fails as often as stated in the steps that have
+    to keep to it."""
+    require(bool(together), "the shifts do not bring the two runs together")
+    with localcontext(_DIGITS):
         least = Decimal(0) if cap is None else _failure(run, cap, min(together))
         require(Decimal(failure) >= least, "the batch cap fails more often than stated")
         require(Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often")

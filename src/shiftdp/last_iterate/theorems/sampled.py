@@ -27,6 +27,7 @@ from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, Sampling
+from shiftdp.last_iterate.schedules.led_together import Groups
 from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
 from shiftdp.last_iterate.theorems.checks import (
     require,
@@ -39,19 +40,23 @@ from shiftdp.last_iterate.theorems.proofs import (
     StochasticProof,
 )
 from shiftdp.last_iterate.theorems.sampled_search import (
+    SEARCH_LAWS,
     accuracy_for,
     best_groups,
+    best_scheduled_groups,
     composed_guess,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     UP,
+    Laws,
     capped_steps,
+    charged_in_groups,
     charged_steps,
     participation_up,
     refuse_adjacency,
-    require_equal_steps,
+    shifted_laws,
     starts_from_diameter,
-    steps_of,
+    unequal_steps,
 )
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
@@ -230,7 +235,6 @@ class _Led(OnSampled):
         super().require(run, geometry)
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
-        require_equal_steps(run)
         if run.steps < 2:
             raise UnmetHypothesis(
                 "steps", run.steps, "leaves nothing to look back on", "use composition"
@@ -243,6 +247,34 @@ class _Led(OnSampled):
         require(run.batch_cap in (None, proof.cap), "the batch cap is not that of the run")
         require(proof.cap is None or proof.cap >= 1, "the batch cap admits no batch")
         verify_groups(run, geometry, proof, failure, endless=endless)
+        end = proof.tau
+        for (_, n), charged in zip(
+            proof.groups, charged_in_groups(run, geometry, proof.groups), strict=True
+        ):
+            verify_constants(run, geometry, participation_up(run), charged, slice(end, end + n))
+            end += n
+
+    def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
+        """The best shifts at delta, and an estimate of epsilon with them."""
+        steps = unequal_steps(run, geometry, cap)
+        if steps is None:
+            groups, guess = best_groups(run, geometry, capped_steps(run, geometry, cap), delta)
+        else:
+
+            def epsilon(groups: Groups) -> float:
+                few = shifted_laws(run, geometry, groups, SEARCH_LAWS)
+                return self.composed(run, geometry, few, ROUGH).epsilon(delta)
+
+            groups, _ = best_scheduled_groups(run, geometry, steps, delta, epsilon)
+            laws = shifted_laws(run, geometry, groups)
+            guess = self.composed(run, geometry, laws, ROUGH).epsilon(delta)
+        return StochasticProof(run.steps - sum(n for _, n in groups), groups, cap=cap), guess
+
+    @abstractmethod
+    def composed(
+        self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
+    ) -> TradeoffFunction:
+        """The steps after tau."""
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return all(limit_reached(run, geometry, proof, proof.tau) for proof in parameters(proofs))
@@ -254,15 +286,19 @@ class _TheoremB3(_Led):
     name = citation = "Theorem B3"
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        groups, guess = best_groups(run, geometry, steps_of(run, geometry), delta)
-        return StochasticProof(run.steps - sum(n for _, n in groups), groups), guess
+        return self.led(run, geometry, delta)
+
+    def composed(
+        self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
+    ) -> TradeoffFunction:
+        p = participation_up(run)
+        return product([(shifted_subsampled(p, a, s), n) for a, s, n in laws], accuracy)
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
-        laws = [(shifted_subsampled(steps.p, a, steps.s), n) for a, n in proof.groups]
-        return product(laws, accuracy)
+        (proof,) = parameters(proofs)
+        return self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
 
 
 class _TheoremB3Poisson(_Led):
@@ -278,28 +314,24 @@ class _TheoremB3Poisson(_Led):
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, failure = affordable_cap(run, participation_up(run), delta)
-        steps = capped_steps(run, geometry, cap)
-        groups, guess = best_groups(run, geometry, steps, (delta - failure) / (1.0 - failure))
-        return StochasticProof(run.steps - sum(n for _, n in groups), groups, cap=cap), guess
+        return self.led(run, geometry, (delta - failure) / (1.0 - failure), cap)
+
+    def composed(
+        self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
+    ) -> TradeoffFunction:
+        return poisson_steps(participation_up(run), geometry, laws, accuracy)
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
         (proof,) = parameters(proofs)
-        steps = steps_of(run, geometry)
-        laws = [(a, steps.s, n) for a, n in proof.groups]
-        f = poisson_steps(steps.p, geometry, laws, accuracy)
+        f = self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
         failure = beyond_cap(run, geometry, proof)
         return WithFailure(f, failure) if failure > 0.0 else f
 
 
-def poisson_steps(
-    p: float, geometry: Geometry, laws: Sequence[tuple[float, float, int]], accuracy: float
-) -> TradeoffFunction:
-    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts.
-
-    `laws`: shift and sensitivity, in units of the noise, and the number of such steps.
-    """
+def poisson_steps(p: float, geometry: Geometry, laws: Laws, accuracy: float) -> TradeoffFunction:
+    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts."""
     if geometry.adjacency == "replace_one":
         return product([(PoissonReplaceOne(p, a, s), n) for a, s, n in laws], accuracy)
     there = product([(PoissonZeroOut(p, a, s), n) for a, s, n in laws], accuracy)
@@ -333,9 +365,13 @@ def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> flo
     """The probability that the batch cap is passed in a step that counts."""
     if proof.cap is None:
         raise InvalidInput("cap", None, "is missing", "give a batch cap")
-    steps, tau = capped_steps(run, geometry, proof.cap), proof.tau
-    count = run.steps - tau if starts_from_diameter(steps, tau) else run.steps
-    return cap_failure(run.n, steps.p, proof.cap, count)
+    tau, unequal = proof.tau, unequal_steps(run, geometry, proof.cap)
+    if unequal is None:
+        apart = starts_from_diameter(capped_steps(run, geometry, proof.cap), tau)
+    else:
+        apart = unequal.starts_from_diameter(tau)
+    count = run.steps - tau if apart else run.steps
+    return cap_failure(run.n, participation_up(run), proof.cap, count)
 
 
 def parameters(proofs: Proofs) -> list[StochasticProof]:

@@ -28,6 +28,13 @@ from shiftdp.fdp.search.sampled_estimates import (
 from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.schedules.led_together import (
+    Groups,
+    UnequalSteps,
+    all_in_the_last_step,
+    group_laws,
+    grouped_payments,
+)
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     MOST_GROUPS,
@@ -39,9 +46,17 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     start_distance,
 )
 
-__all__ = ["accuracy_for", "best_groups", "best_split", "composed_guess"]
+__all__ = [
+    "SEARCH_LAWS",
+    "accuracy_for",
+    "best_groups",
+    "best_scheduled_groups",
+    "best_split",
+    "composed_guess",
+]
 
 _SEARCH_GROUPS = 3  # numbers of groups of equal shifts that are tried
+SEARCH_LAWS = 12  # to which unequal steps are rounded, about
 # An epsilon is composed to the usual accuracy; a small one to this part of it, though not finer
 # than _FINEST, and a large one to no less than _FINE_PART of it.
 _COARSE_PART, _FINEST, _FINE_PART = 2e-3, 2e-5, 2e-4
@@ -49,8 +64,7 @@ _SPLITS = (0.01, 30.0)  # beta - 1 for the splits beta of the noise that are tri
 _HOPELESS = 1.1  # times what another schedule has: no neighbour will better it
 _NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
 _MANY = 20  # steps from which on contour estimates are quick
-Groups = Sequence[tuple[float, int]]
-Schedule = tuple[tuple[float, int], ...]
+Payments = Callable[[UnequalSteps, int, int], Groups]
 Cumulants = Callable[[Sequence[int], Array], Array]
 """K(theta) of bounds that look back so many steps each: a row for each number of steps."""
 
@@ -122,7 +136,7 @@ def composed_guess(
     if len(charged) > 1:
         return f.epsilon(delta)
     ((s, count),) = charged
-    return _guess(_Costs(_pair(run, geometry), participation_up(run), s), [(0.0, count)], delta)
+    return _guess(_Costs(_pair(run, geometry), participation_up(run), s), ((0.0, count),), delta)
 
 
 def best_split(
@@ -184,23 +198,18 @@ def _beta(u: float) -> float:
 
 def best_groups(
     run: NoisySGD, geometry: Geometry, steps: StochasticSteps, delta: float
-) -> tuple[tuple[tuple[float, int], ...], float]:
+) -> tuple[Groups, float]:
     """The shifts for the best tau >= 1."""
     if steps.c >= 1.0 and not geometry.bounded:
-        raise UnmetHypothesis(
-            "diameter",
-            geometry.diameter,
-            f"is infinite and the contraction {steps.c:g} is not below 1, so nothing is forgotten",
-            "add a ridge, or project onto a bounded set",
-        )
+        raise _nothing_forgotten(geometry, steps.c)
     costs = _Costs(_pair(run, geometry), steps.p, steps.s)
 
     most = max(1, min(run.steps - 1, longest(steps)))
 
     def searched(
-        schedule: Callable[[float, float, int, int], Schedule], rival: float
-    ) -> tuple[float, Schedule]:
-        def shifts(count: int, groups: int) -> Schedule:
+        schedule: Callable[[float, float, int, int], Groups], rival: float
+    ) -> tuple[float, Groups]:
+        def shifts(count: int, groups: int) -> Groups:
             return schedule(steps.c, start_distance(steps, run.steps - count), count, groups)
 
         def cumulants(counts: Sequence[int], theta: Array) -> Array:
@@ -222,3 +231,61 @@ def best_groups(
         found.append(searched(last_shift, found[0][0]))
     guess, groups = min(found)
     return groups, guess
+
+
+def best_scheduled_groups(
+    run: NoisySGD,
+    geometry: Geometry,
+    steps: UnequalSteps,
+    delta: float,
+    epsilon: Callable[[Groups], float],
+) -> tuple[Groups, float]:
+    """The same where steps differ; `epsilon` has a closer estimate for some shifts."""
+    if not geometry.bounded and float(np.min(steps.weight)) >= 0.0:
+        raise _nothing_forgotten(geometry, math.exp(float(np.max(steps.weight)) / run.steps))
+    pair, p, top = _pair(run, geometry), participation_up(run), float(np.max(steps.sensitivity))
+
+    def rows(schedules: Sequence[Groups], theta: Array) -> Array:
+        """K(theta) of each schedule; laws with equal sensitivity are treated together."""
+        total = np.zeros((len(schedules), theta.size))
+        laws: dict[float, list[tuple[int, float, int]]] = {}
+        for row, groups in enumerate(schedules):
+            charged = group_laws(steps.sensitivity, groups, SEARCH_LAWS)
+            for (a, _), parts in zip(groups, charged, strict=True):
+                for s, n in parts:
+                    laws.setdefault(s, []).append((row, a, n))
+        for s, entries in laws.items():
+            shifts = np.array([a for _, a, _ in entries])
+            counts = np.array([float(n) for _, _, n in entries])
+            each = log_moments(pair, p, shifts, s, theta) * counts[:, None]
+            np.add.at(total, [row for row, _, _ in entries], each)
+        return total
+
+    found: list[tuple[float, Groups]] = []
+    for schedule in (grouped_payments, all_in_the_last_step):
+
+        def cumulants(counts: Sequence[int], theta: Array, schedule: Payments = schedule) -> Array:
+            return rows([schedule(steps, T, _SEARCH_GROUPS) for T in counts], theta)
+
+        count, _ = best_count(cumulants, top, steps.longest, delta)
+        close: dict[int, float] = {}
+        for ratio in _NEIGHBOURS:
+            around = {max(1, round(count / ratio)), min(steps.longest, round(count * ratio))}
+            for near in around - {*close}:
+                close[near] = epsilon(schedule(steps, near, _SEARCH_GROUPS))
+            count = min(close, key=close.__getitem__)
+            if found and close[count] > _HOPELESS * found[0][0]:
+                break
+        groups = schedule(steps, count, MOST_GROUPS)
+        found.append((epsilon(groups), groups))
+    guess, groups = min(found)
+    return groups, guess
+
+
+def _nothing_forgotten(geometry: Geometry, c: float) -> UnmetHypothesis:
+    return UnmetHypothesis(
+        "diameter",
+        geometry.diameter,
+        f"is infinite and the contraction {c:g} is not below 1, so nothing is forgotten",
+        "add a ridge, or project onto a bounded set",
+    )

@@ -16,6 +16,7 @@ ends are equally spaced in c^{2(t-k)/3} lose about .56 / (number of groups)^2 of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,15 +27,19 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS, LARGEST_EXPONENT, ULP
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.schedules.distinct import few_distinct
+from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, few_distinct
+from shiftdp.last_iterate.schedules.led_together import Groups, UnequalSteps, group_laws
 
 __all__ = [
     "MOST_GROUPS",
     "UP",
+    "Laws",
     "StepArrays",
     "StochasticSteps",
     "capped_smoothness",
     "capped_steps",
+    "charged_each",
+    "charged_in_groups",
     "charged_steps",
     "grouped_shifts",
     "last_shift",
@@ -43,16 +48,22 @@ __all__ = [
     "record_move",
     "refuse_adjacency",
     "require_equal_steps",
+    "shifted_laws",
     "start_distance",
     "starts_from_diameter",
     "step_arrays",
     "steps_of",
+    "unequal_steps",
 ]
 
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
+
+
+Laws = Sequence[tuple[float, float, int]]
+"""Shift and sensitivity of steps, in units of their noise, and the number of such steps."""
 
 
 @dataclass(frozen=True)
@@ -134,10 +145,40 @@ def charged_steps(run: NoisySGD, geometry: Geometry) -> tuple[tuple[float, int],
     >>> [(round(s, 6), n) for s, n in steps]
     [(0.2, 1), (0.4, 2)]
     """
-    unit, b = record_move(run, geometry), run.batch_size
     if isinstance(run.noise, float):
-        return ((unit / (b * run.noise) * UP, run.steps),)
-    return few_distinct(unit / (b * np.array(run.noise)) * UP)
+        return ((record_move(run, geometry) / (run.batch_size * run.noise) * UP, run.steps),)
+    return few_distinct(charged_each(run, geometry))
+
+
+def charged_each(run: NoisySGD, geometry: Geometry) -> Array:
+    """The same step by step, none of them rounded to another."""
+    noise = np.broadcast_to(np.asarray(run.noise, dtype=np.float64), run.steps)
+    return np.asarray(record_move(run, geometry) / (run.batch_size * noise) * UP)
+
+
+def charged_in_groups(
+    run: NoisySGD, geometry: Geometry, groups: Groups, most: int = MOST_LAWS
+) -> list[list[tuple[float, int]]]:
+    """The same for each group of the last steps apart."""
+    if isinstance(run.noise, float):
+        ((s, _),) = charged_steps(run, geometry)
+        return [[(s, n)] for _, n in groups]
+    return group_laws(charged_each(run, geometry), groups, most)
+
+
+def shifted_laws(run: NoisySGD, geometry: Geometry, groups: Groups, most: int = MOST_LAWS) -> Laws:
+    """The laws of the steps with these shifts."""
+    charged = zip(groups, charged_in_groups(run, geometry, groups, most), strict=True)
+    return [(a, s, n) for (a, _), parts in charged for s, n in parts]
+
+
+def unequal_steps(run: NoisySGD, geometry: Geometry, cap: int | None = None) -> UnequalSteps | None:
+    """The steps where they differ, for Theorem B3; None where they are equal."""
+    steps = step_arrays(run, geometry, cap)
+    if steps.equal:
+        return None
+    c, s, apart, sd = map(np.asarray, (steps.c, steps.s, steps.apart, steps.sd))
+    return UnequalSteps.of(c, s, apart, sd, geometry.diameter)
 
 
 def require_equal_steps(run: NoisySGD) -> tuple[float, float]:
