@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS, ULP
 
-__all__ = ["Ages", "ages_of_steps", "equal_ages", "with_start"]
+__all__ = ["Ages", "StartLaw", "ages_of_steps", "equal_ages", "with_start"]
 
 _SINGLY = 4096  # ages of equal steps that are kept one by one; older ones are grouped ...
 _GROUPED = 1.0 + 2.0**-11  # ... while their number grows by at most this factor
@@ -31,6 +32,21 @@ _FORGOTTEN = 45.0  # contraction by e^-45 = 3e-20: what is older counts as one s
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _UNDERFLOWN = 1e-150  # squares of what is smaller are no floats
 _BLOCKS = 4000  # of ages, for the energy of a given path
+
+
+class StartLaw(NamedTuple):
+    """Values that rise, at least 0, with their probabilities."""
+
+    values: Array
+    probabilities: Array
+
+    @property
+    def mean(self) -> float:
+        return float(self.values @ self.probabilities)
+
+    @property
+    def variance(self) -> float:
+        return float((self.values - self.mean) ** 2 @ self.probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,22 +58,27 @@ class Ages:
         participation: probability of taking part, of each of them.
         jump: the largest w s among them, rounded up.
         clock: L up to and including the youngest of them, rounded down; it never falls.
+        start: the law of one more jump, at the oldest clock.
     """
 
     count: Array
     participation: Array
     jump: Array
     clock: Array
+    start: StartLaw | None = None
 
     @property
     def mean(self) -> float:
         """E R_t."""
-        return float(np.sum(self.count * self.participation * self.jump))
+        of_start = self.start.mean if self.start else 0.0
+        return float(np.sum(self.count * self.participation * self.jump)) + of_start
 
     @property
     def ceiling(self) -> float:
         """What mu(V) never exceeds: its value if the record always takes part."""
         taking_part = np.where(self.participation > 0.0, self.count * self.jump, 0.0)
+        if self.start:
+            taking_part[-1] += self.start.values[-1]
         if not taking_part.any():
             return 0.0
         return math.sqrt(self.energy(taking_part)) * (1.0 + GENEROUS) + _UNDERFLOWN
@@ -65,12 +86,15 @@ class Ages:
     @property
     def hull(self) -> float:
         """The energy of the majorant of the mean path."""
-        return self.energy(self.count * self.participation * self.jump)
+        rise = self.count * self.participation * self.jump
+        rise[-1] += self.start.mean if self.start else 0.0
+        return self.energy(rise)
 
     def energy(self, rise: Array) -> float:
         """Of the majorant of the path with these rises; blocks of ages rise at their youngest."""
         block = -(-len(rise) // _BLOCKS)
-        first = np.arange(0, len(rise), block)
+        # the oldest age is a block alone: a start may be there
+        first = np.append(np.arange(0, len(rise) - 1, block), len(rise) - 1)
         rises, clocks = np.add.reduceat(rise, first), self.clock[first]
         hull, height = [(0.0, 0.0)], 0.0
         for x, more in zip(clocks.tolist(), rises.tolist(), strict=True):
@@ -85,7 +109,8 @@ class Ages:
     @property
     def variance(self) -> float:
         """An upper bound on the variance of R_t: that of rare, independent jumps."""
-        return float(np.sum(self.count * self.participation * self.jump**2))
+        of_start = self.start.variance if self.start else 0.0
+        return float(np.sum(self.count * self.participation * self.jump**2)) + of_start
 
 
 def ages_of_steps(p: Array, c: Array, s: Array, sd: Array) -> Ages:
@@ -183,5 +208,5 @@ def _after_noise(ages: Ages) -> Ages:
             "in the last steps in which the record may take part: nothing hides it",
             "give the last step noise",
         )
-    parts = (ages.count, ages.participation, ages.jump, ages.clock)
-    return Ages(*(part[quiet:] for part in parts))
+    count, participation = ages.count[quiet:], ages.participation[quiet:]
+    return Ages(count, participation, ages.jump[quiet:], ages.clock[quiet:])

@@ -12,7 +12,7 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
-__all__ = ["Binomial", "JumpLaw", "binomial", "sum_law"]
+__all__ = ["Binomial", "JumpLaw", "binomial", "lattice_law", "sum_law"]
 
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _FINELY = 4  # weights within so many points of the finer lattice count as the largest, too
@@ -130,6 +130,15 @@ def sum_law(
     values = np.flatnonzero(kept)
     values, probabilities = _thinned(values, np.asarray(lattice[kept], dtype=np.float64), most)
     return JumpLaw(values, probabilities), lost, error
+
+
+def lattice_law(values: Array, probabilities: Array, unit: float, most: int) -> JumpLaw:
+    """A given law, rounded up to the lattice; `most` as for `sum_law`."""
+    points = np.ceil(values / unit * (1.0 + GENEROUS)).astype(np.int64)
+    lattice = np.asarray(np.bincount(points, probabilities), dtype=np.float64)
+    kept = lattice > 0.0
+    kept[0] = True
+    return JumpLaw(*_thinned(np.flatnonzero(kept), lattice[kept], most))
 
 
 def _added(law: Array, more: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.path import (
+    JumpPath,
     Resolution,
     class_ends,
     equal_jumps,
@@ -19,7 +21,7 @@ from shiftdp.interpolation.participation.path import (
 )
 from shiftdp.interpolation.participation.vertices import Tail, ladder, vertex_law
 
-__all__ = ["ParticipationLaw", "dominating_law", "law_of_tail", "resolution_for"]
+__all__ = ["ParticipationLaw", "dominating_law", "law_of_path", "law_of_tail", "resolution_for"]
 
 _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
@@ -71,28 +73,49 @@ def dominating_law(
     ceiling = ages.ceiling
     if ceiling <= _NO_MORE:
         return ParticipationLaw((ceiling,), (1.0,))
-    resolution = resolution or resolution_for(ages)
-    top = _far_enough(ages, resolution, delta, ceiling)
-    return law_of_tail(_tail(ages, resolution, delta, top), ceiling)
+    return law_of_path(
+        lambda finely: path_of(ages, finely, _CAP_PART * delta),
+        resolution or resolution_for(ages),
+        delta=delta,
+        guess=_top(ages),
+        ceiling=ceiling,
+    )
 
 
-def _far_enough(ages: Ages, resolution: Resolution, delta: float, ceiling: float) -> float:
-    """How far the cells have to go: a coarse law says it."""
+def law_of_path(
+    path_at: Callable[[Resolution], JumpPath],
+    resolution: Resolution,
+    *,
+    delta: float,
+    guess: float,
+    ceiling: float,
+) -> ParticipationLaw:
+    """The law of mu for a path that is given at any resolution.
+
+    Args:
+        path_at: the path, rounded as finely as is said.
+        resolution: how finely.
+        delta: the tail that matters.
+        guess: about how large mu may be.
+        ceiling: what mu never exceeds.
+    """
+
+    def tail(finely: Resolution, top: float) -> Tail:
+        path = path_at(finely)
+        slopes = ladder(path, finely.rung)
+        return vertex_law(path, slopes, finely.cells, top * (1.0 + GENEROUS), _PART * delta)
+
+    # a coarse law says how far the cells have to go
     levels = max(_COARSE.levels, resolution.levels // 3)
     coarse = replace(_COARSE, levels=min(levels, resolution.levels))
-    top = min(_top(ages), ceiling)
+    top = min(guess, ceiling)
     while True:
-        rough = _tail(ages, coarse, delta, top)
+        rough = tail(coarse, top)
         far = int(np.count_nonzero(rough.above > _PART * delta))
         if far < len(rough.above) or top >= ceiling:
-            return min(far * rough.cell, ceiling)
-        top = min(2.0 * top, ceiling)
-
-
-def _tail(ages: Ages, resolution: Resolution, delta: float, top: float) -> Tail:
-    path = path_of(ages, resolution, _CAP_PART * delta)
-    slopes = ladder(path, resolution.rung)
-    return vertex_law(path, slopes, resolution.cells, top * (1.0 + GENEROUS), _PART * delta)
+            break
+        top = min(4.0 * top, ceiling)
+    return law_of_tail(tail(resolution, min(far * rough.cell, ceiling)), ceiling)
 
 
 def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:
@@ -141,4 +164,6 @@ def _top(ages: Ages) -> float:
     alone = ages.jump**2 / ages.clock
     rare = math.sqrt(float(np.sum(ages.count * ages.participation * alone)))
     largest = math.sqrt(float(np.max(alone)))
+    if ages.start:
+        largest += float(ages.start.values[-1] - ages.start.mean) / math.sqrt(float(ages.clock[-1]))
     return math.sqrt(ages.hull) + _DEVIATIONS * rare + _LARGEST_JUMPS * largest

@@ -12,13 +12,14 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
-from shiftdp.interpolation.participation.jumps import JumpLaw, sum_law
+from shiftdp.interpolation.participation.jumps import JumpLaw, lattice_law, sum_law
 
 __all__ = [
     "JumpPath",
     "Resolution",
     "class_ends",
     "equal_jumps",
+    "in_ticks",
     "many",
     "path_of",
     "rough_sum",
@@ -113,21 +114,16 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         law, left_out, off = sum_law(*parts, unit, resolution.values)
         laws.append(law)
         lost, error = lost + left_out, error + off
-    first, last = float(ages.clock[0]), float(ages.clock[-1])
-    tick = max(first / _FIRST_CLOCK, last / _LAST_CLOCK)
-    clock = np.floor(ages.clock[starts] / tick * (1.0 - GENEROUS)).astype(np.int64)
-    if clock[0] < 1:
-        raise UnmetHypothesis(
-            "noise",
-            math.sqrt(first),
-            "of the last step is nothing against that of the whole run, and cannot hide it",
-            "give the last step more noise",
-        )
+    clocks = ages.clock[starts]
+    if ages.start:
+        laws.append(lattice_law(*ages.start, unit, resolution.values))
+        clocks = np.append(clocks, ages.clock[-1])
+    clock, tick = in_ticks(clocks)
     cap = _cap(laws, negligible)
     if cap > _LARGEST_CAP:
         raise UnmetHypothesis("levels", cap, "are too many", f"use at most {_LARGEST_CAP}")
     return JumpPath(
-        clock=np.append(0, np.maximum.accumulate(clock)),
+        clock=clock,
         laws=tuple(laws),
         opens=np.ones(len(laws) + 1, dtype=np.bool_),
         cap=cap,
@@ -135,6 +131,21 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         lost=lost,
         error=error,
     )
+
+
+def in_ticks(clocks: Array) -> tuple[NDArray[np.int64], float]:
+    """0 and the clocks in whole ticks, rounded down; and the tick."""
+    first, last = float(clocks[0]), float(clocks[-1])
+    tick = max(first / _FIRST_CLOCK, last / _LAST_CLOCK)
+    clock = np.floor(clocks / tick * (1.0 - GENEROUS)).astype(np.int64)
+    if clock[0] < 1:
+        raise UnmetHypothesis(
+            "noise",
+            math.sqrt(first),
+            "of the last step is nothing against that of the whole run, and cannot hide it",
+            "give the last step more noise",
+        )
+    return np.append(0, np.maximum.accumulate(clock)), tick
 
 
 def many(ages: Ages) -> float:
@@ -165,15 +176,12 @@ def _unit(ages: Ages, levels: int) -> float:
 
 def rough_sum(ages: Ages) -> float:
     """About the largest sum of jumps that matters."""
-    return (
-        ages.mean
-        + _DEVIATIONS * math.sqrt(ages.variance)
-        + _LARGEST_JUMPS * float(np.max(ages.jump))
-    )
+    largest = float(np.max(ages.jump))
+    return ages.mean + _DEVIATIONS * math.sqrt(ages.variance) + _LARGEST_JUMPS * largest
 
 
 def equal_jumps(ages: Ages) -> bool:
-    return float(np.min(ages.jump)) == float(np.max(ages.jump))
+    return float(np.min(ages.jump)) == float(np.max(ages.jump)) and ages.start is None
 
 
 def _cap(laws: list[JumpLaw], negligible: float) -> int:
