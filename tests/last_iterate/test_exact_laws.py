@@ -19,6 +19,7 @@ from shiftdp.last_iterate import (
     Geometry,
     NoisyCGD,
     NoisyGD,
+    NoisySGD,
     certify,
 )
 from tests.last_iterate.brute_force import (
@@ -291,3 +292,50 @@ def test_strongly_convex_losses_on_an_interval() -> None:
         )
         half = sensitivity / 2
         check_exponential(geometry, ridge * x**2 / 2 + half * x, ridge * x**2 / 2 - half * x, 0.2)
+
+
+# --- random allocation: a mixture of Gaussians on a line ---
+
+
+@pytest.mark.parametrize("slope", [0.5, 1.0])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_random_allocation_is_never_below_its_exact_law(slope: float, epochs: int) -> None:
+    """Quadratics: the record's batch of each epoch moves the last iterate by its own weight."""
+    batches, eta, pull = 3, 0.1, 2.0
+    steps = batches * epochs
+    noise = [1.0 + 0.3 * (k % 4) for k in range(steps)]
+    weights = slope ** np.arange(steps - 1, -1, -1.0)
+    sd = math.sqrt(float(np.sum(np.square(weights * noise))))
+    means = [0.0]
+    for epoch in range(epochs):
+        places = weights[epoch * batches : (epoch + 1) * batches]
+        means = [mean + pull * float(w) for mean in means for w in places]
+    grid = np.arange(-12.0, 24.0, 0.005) * sd
+    cells = np.append(grid, grid[-1] + 0.005 * sd)
+
+    def law(centres: list[float]) -> Array:
+        cdf = [scipy.special.ndtr((cells - centre) / sd) for centre in centres]
+        return np.asarray(np.mean([np.diff(one) for one in cdf], axis=0))
+
+    with_record, without = law(means), law([0.0])
+    curvature = (1.0 - slope) / eta
+    geometry = Geometry(
+        strong_convexity=curvature,
+        smoothness=curvature,
+        sensitivity=pull * 10 / eta,
+        adjacency="zero_out",
+    )
+    run = NoisySGD(
+        n=30,
+        batch_size=10,
+        epochs=epochs,
+        learning_rate=eta,
+        noise=[x / eta for x in noise],
+        sampling="random_allocation",
+    )
+    for bounds in BOUNDS:
+        certificate = certify(run, geometry, bounds=bounds, delta=1e-3)
+        certificate.verify()
+        for epsilon in EPSILONS:
+            leaked = hockey_stick(with_record, without, epsilon)
+            assert leaked <= certificate.delta(epsilon) * (1 + 1e-3) + 1e-9
