@@ -34,6 +34,7 @@ from shiftdp.privacy import ImpossibleBudget as ImpossibleBudget
 from shiftdp.privacy import Ledger as Ledger
 from shiftdp.privacy import calibrate as calibrate
 from shiftdp.privacy import calibrate_batch_size as calibrate_batch_size
+from shiftdp.privacy import calibrate_cooldown as calibrate_cooldown
 from shiftdp.privacy import calibrate_diameter as calibrate_diameter
 from shiftdp.privacy import calibrate_epochs as calibrate_epochs
 from shiftdp.privacy import calibrate_learning_rate as calibrate_learning_rate

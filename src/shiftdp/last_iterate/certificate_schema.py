@@ -163,6 +163,22 @@ _PROOFS = (
             "cap": _either(_COUNT, _NULL),
         }
     ),
+    _object(
+        {
+            "mu": _list(_NOT_NEGATIVE, 1),
+            "weight": _list(_SHARE, 1),
+            "revealed": {"type": "boolean"},
+            "contracting": {"type": "boolean"},
+            "followed": _COUNT,
+            "ratio": _POSITIVE,
+            "levels": _COUNT,
+            "values": _COUNT,
+            "rung": _POSITIVE,
+            "cells": _COUNT,
+            "tail": _POSITIVE,
+            "cap": _either(_COUNT, _NULL),
+        }
+    ),
 )
 
 _NAMED_NUMBERS: Schema = {

@@ -12,6 +12,7 @@ from shiftdp.privacy.calibration import (
     calibrate_strong_convexity,
 )
 from shiftdp.privacy.comparison import Row, Table, compare
+from shiftdp.privacy.cooldown_shape import calibrate_cooldown
 from shiftdp.privacy.ledger.entry import Entry
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch, BudgetExceeded, LedgerUnavailable
 from shiftdp.privacy.ledger.ledger import Ledger
@@ -34,6 +35,7 @@ __all__ = [
     "budget_of",
     "calibrate",
     "calibrate_batch_size",
+    "calibrate_cooldown",
     "calibrate_diameter",
     "calibrate_epochs",
     "calibrate_learning_rate",

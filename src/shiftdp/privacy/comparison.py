@@ -26,6 +26,7 @@ from shiftdp.last_iterate.certification import (
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 
 __all__ = [
@@ -178,8 +179,9 @@ def compare(
 ) -> Table:
     """Rows `composition`, `prior Renyi`, `paper`, `best` and `lower bound` for one run.
 
-    `theorems` are your own (see docs/theorems.md): a row each, above `best`, which is the best of
-    the library.
+    For random batches each theorem of the library that goes beyond the paper has a row of its own
+    above `best`. `theorems` are your own (see docs/theorems.md): a row each there, too;
+    `best` is the best of the library.
 
     Warns (`SmallLastBatch`) where a smaller last batch makes it cost noticeably more.
 
@@ -197,7 +199,8 @@ def compare(
     rows = []
     for name in CURVES:
         if name == "best":
-            rows += [_own_row(theorem, compared) for theorem in own]
+            rows += [_row_of(theorem, compared, CERTIFIED) for theorem in _rivals(run)]
+            rows += [_row_of(theorem, compared, CONDITIONAL) for theorem in own]
         point = compared.point(name)
         epsilon = point.epsilon(delta)
         if name == "lower bound" and epsilon is not None:
@@ -206,11 +209,18 @@ def compare(
     return Table(delta, tuple(rows))
 
 
-def _own_row(theorem: Theorem, compared: Compared) -> Row:
+def _rivals(run: Run) -> list[Theorem]:
+    """The theorems of the library beyond the paper, of which random batches have several."""
+    if not isinstance(run, NoisySGD):
+        return []
+    return [item for item in THEOREMS if item.family == "ours" and item.applies_to(run)]
+
+
+def _row_of(theorem: Theorem, compared: Compared, kind: Kind | str) -> Row:
     point = compared.by(theorem)
     epsilon = point.epsilon(compared.delta)
     cited = theorem.citation if point.theorem else ""
-    return Row(theorem.name, cited, epsilon, point.mu, CONDITIONAL, point.note)
+    return Row(theorem.name, cited, epsilon, point.mu, kind, point.note)
 
 
 def best_certificate(run: Run, geometry: Geometry, delta: float) -> Certificate:

@@ -55,6 +55,7 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Thm sgd-proj": (SGD, BODY),
     "Theorem B3": (SGD, LOSSES),
     "Theorem B3 (Poisson)": (POISSON, ALONE),
+    "Theorem B7": (SGD, LOSSES),
     "Theorem B1": (CGD, RIDGE),
     "Theorem B4": (SHUFFLED, RIDGE),
     "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), RIDGE),

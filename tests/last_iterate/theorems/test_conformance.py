@@ -93,11 +93,16 @@ def lowered(part: Any) -> Any:
         return [lowered(item) for item in part]
     if not isinstance(part, dict):
         return part
-    less = {"mu", "epsilon", "a", "s", "failure"}
-    return {
-        key: 0.999 * value if key in less and isinstance(value, float) else lowered(value)
-        for key, value in part.items()
-    }
+    return {key: _less(value) if key in LESS else lowered(value) for key, value in part.items()}
+
+
+LESS = {"mu", "epsilon", "a", "s", "failure"}
+
+
+def _less(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_less(item) for item in value]
+    return 0.999 * value if isinstance(value, float) else value
 
 
 def shrunk(amounts: list[float]) -> list[float]:
@@ -123,6 +128,12 @@ def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None
     if "shifts" in spare:
         refused(document, shrunk, "proofs", 0, "shifts", "amount")
         refused(document, lambda mu: 0.99 * mu, "proofs", 0, "shifts", "mu")
+    elif "revealed" in spare:
+        refused(document, shrunk, "proofs", 0, "mu")
+        refused(document, lambda _: 3, "proofs", 0, "cap")
+        refused(document, lambda known: not known, "proofs", 0, "revealed")
+        refused(document, lambda known: known + 1, "proofs", 0, "followed")
+        refused(document, lambda known: 1000 * known, "proofs", 0, "levels")
     else:
         refused(document, lambda tau: tau + 1, "proofs", 0, "tau")
         refused(document, lambda _: 3, "proofs", 0, "cap")

@@ -40,6 +40,7 @@ __all__ = [
     "mu_of",
     "require",
     "verify_constants",
+    "verify_failure",
     "verify_gap",
     "verify_groups",
     "verify_shifts",
@@ -218,8 +219,14 @@ def _verify_meeting(run: NoisySGD, together: list[int], cap: int | None, failure
     """Raise unless the runs meet, and the batch cap fails as often as stated in the steps that have
     to keep to it."""
     require(bool(together), "the shifts do not bring the two runs together")
+    verify_failure(run, cap, failure, min(together))
+
+
+def verify_failure(run: NoisySGD, cap: int | None, failure: float, steps: int) -> None:
+    """Raise unless the batch cap is passed in so many steps as often as stated, or less."""
+    require(cap is not None or not failure, "there is no batch cap that could be passed")
     with localcontext(_DIGITS):
-        least = Decimal(0) if cap is None else _failure(run, cap, min(together))
+        least = Decimal(0) if cap is None else _failure(run, cap, steps)
         require(Decimal(failure) >= least, "the batch cap fails more often than stated")
         require(Decimal(failure) <= least * _SAME_FAILURE + _TINY, "the batch cap fails less often")
 

@@ -14,6 +14,7 @@ __all__ = [
     "LEAST_SPLIT",
     "MOST_SPLIT",
     "AnyProof",
+    "HiddenProof",
     "Proof",
     "Proofs",
     "StochasticProof",
@@ -73,10 +74,62 @@ class StochasticProof:
         )
 
 
-AnyProof = Proof | StochasticProof
+@dataclass(frozen=True)
+class HiddenProof:
+    """What proves a bound by Theorem B7: a law that dominates mu(V), and how it was found.
+
+    Args:
+        mu: the values of the law, rising.
+        weight: their probabilities.
+        revealed: whether the bound is the one that holds even if the pattern is told.
+        contracting: whether the contraction of the steps was used; else 1 stands in for it.
+        followed: of how many last steps the participation was followed: all, or those since when
+            the runs were apart by the diameter at most.
+        ratio, levels, values, rung, cells: how finely it was computed (see `Resolution`).
+        tail: the delta for which it was: rarer things were not told apart.
+        cap: B, the largest batch that is covered where batches have random sizes; else None.
+    """
+
+    mu: tuple[float, ...]
+    weight: tuple[float, ...]
+    revealed: bool
+    contracting: bool
+    followed: int
+    ratio: float
+    levels: int
+    values: int
+    rung: float
+    cells: int
+    tail: float
+    cap: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> HiddenProof:
+        return HiddenProof(
+            mu=tuple(map(float, data["mu"])),
+            weight=tuple(map(float, data["weight"])),
+            revealed=bool(data["revealed"]),
+            contracting=bool(data["contracting"]),
+            followed=count("followed", data["followed"]),
+            ratio=float(data["ratio"]),
+            levels=count("levels", data["levels"]),
+            values=count("values", data["values"]),
+            rung=float(data["rung"]),
+            cells=count("cells", data["cells"]),
+            tail=float(data["tail"]),
+            cap=None if data["cap"] is None else count("cap", data["cap"]),
+        )
+
+
+AnyProof = Proof | StochasticProof | HiddenProof
 Proofs = tuple[AnyProof, ...]
 
 
 def proof_from_dict(data: Mapping[str, Any]) -> AnyProof:
-    """The proof that `to_dict` wrote. The schema has told the two kinds apart by their fields."""
+    """The proof that `to_dict` wrote. The schema has told the kinds apart by their fields."""
+    if "revealed" in data:
+        return HiddenProof.from_dict(data)
     return StochasticProof.from_dict(data) if "groups" in data else Proof.from_dict(data)

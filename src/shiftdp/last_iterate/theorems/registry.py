@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
 from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
+from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
 from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
@@ -25,6 +26,7 @@ THEOREMS: tuple[Theorem, ...] = (
     SGD_SC,
     SGD_PROJ,
     *SAMPLED_SHIFTED,
+    *HIDDEN,
     *DESCENT_SHIFTED,
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,

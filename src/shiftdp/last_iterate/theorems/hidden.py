@@ -1,0 +1,279 @@
+"""Theorem B7: NoisySGD where nobody learns in which steps a record took part. Nothing is composed.
+
+Let mu(v) be what Theorem B1 gives for a record that takes part in the steps of the pattern v, and W
+any law that is stochastically at least mu(V). The last iterate is f-DP with
+
+    without replacement, replace_one   f = HiddenExchange(W), or everything revealed: E G(W)
+    Poisson, zero_out                  f = the worse direction of HiddenZeroOut(W)
+    Poisson, replace_one               f = HiddenReplaceOne(W)
+    random allocation, zero_out        f = the worse direction of HiddenZeroOut(W)
+
+W is found by `interpolation.participation`; a certificate states it, and how finely it was rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from shiftdp._checks import LEAST_DELTA, Array
+from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import GENEROUS, ROOMY_EXPONENT
+from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
+from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
+from shiftdp.fdp.functions.law_coarsening import coarsened
+from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
+from shiftdp.interpolation.participation.law import (
+    ParticipationLaw,
+    dominating_law,
+    resolution_for,
+)
+from shiftdp.interpolation.participation.path import Resolution
+from shiftdp.last_iterate import assumptions as given
+from shiftdp.last_iterate.endless import faded
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
+from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    StepArrays,
+    participation_up,
+    step_arrays,
+)
+
+__all__ = ["HIDDEN"]
+
+_MOST_ATOMS = 450  # of the law in a certificate: they cost two thousandths of epsilon at most
+_MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
+_ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
+_ROOM_BELOW = 1e-4  # ... and as a part of delta
+_LEAST_RATIO = 1.02  # of clocks and slopes in a proof: finer ones would take minutes ...
+_MOST_LEVELS, _MOST_VALUES, _MOST_CELLS = 4000, 100, 4000  # ... and so would more of these
+_HARDLY = 2.0  # (1 - c) t up to which c = 1 may be the tighter bound, being rounded less
+_DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
+
+
+class _TheoremB7(OnSampled):
+    """Hidden participation: one law, one integral or one pair of mixtures."""
+
+    name = citation = "Theorem B7"
+    anchor = "theorem-b7-hidden-participation"
+    family = "ours"
+    proof = HiddenProof
+
+    def speaks_of(self, run: Any) -> bool:
+        return bool(run.sampling != "random_allocation")
+
+    def require(self, run: NoisySGD, geometry: Geometry) -> None:
+        super().require(run, geometry)
+        given.require_smooth(geometry)
+        given.require_contractive(run.learning_rate, geometry)
+        if run.has_random_sizes:
+            given.require_convex(geometry)
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        cap, left = None, delta
+        if run.has_random_sizes:
+            cap, failure = affordable_cap(run, participation_up(run), delta)
+            left = (delta - failure) / (1.0 - failure)
+        found = [
+            (self._function(run, geometry, proof).epsilon(left), proof)
+            for proof in _proofs(run, geometry, cap, left)
+        ]
+        epsilon, proof = min(found, key=lambda each: each[0])
+        return proof, epsilon
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        f = self._function(run, geometry, proof)
+        failure = _beyond_cap(run, proof)
+        return WithFailure(f, failure) if failure > 0.0 else f
+
+    def _function(self, run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:
+        law = proof.mu, proof.weight
+        if proof.revealed:
+            return Mixture([GaussianTradeoff(mu) for mu in proof.mu], proof.weight)
+        if run.sampling == "without_replacement":
+            return HiddenExchange(*law)
+        if geometry.adjacency == "replace_one":
+            return HiddenReplaceOne(*law)
+        return HiddenZeroOut(*law).worse_direction()
+
+    def check_proof(
+        self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
+    ) -> None:
+        require(proof is not None, "it has no law")
+        require(proof.cap is not None or not run.has_random_sizes, "it has no batch cap")
+        require(run.batch_cap in (None, proof.cap), "the batch cap is not that of the run")
+        verify_law(run, geometry, proof)
+        verify_failure(run, proof.cap, failure, run.steps)
+        require(not endless or self.forgets(run, geometry, (proof,)), "older steps count, too")
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        run = cast(NoisySGD, run)
+        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        if proof.followed < run.steps:
+            return proof.cap is None or proof.cap >= run.n
+        steps = step_arrays(run, geometry, proof.cap)
+        uncapped = proof.cap is None or proof.cap >= run.n
+        return uncapped and proof.contracting and steps.equal and faded(float(steps.c), run.steps)
+
+
+def _proofs(
+    run: NoisySGD, geometry: Geometry, cap: int | None, delta: float
+) -> Iterator[HiddenProof]:
+    """The laws that may be best: with the contraction, and with 1 in its place where that is near.
+
+    Each is tried hidden and, without replacement, revealed: neither is always the better one.
+    """
+    steps = step_arrays(run, geometry, cap)
+    _require_moderate(steps, run)
+    for contracting in (True, False) if _hardly_contracts(steps) else (True,):
+        law, resolution = _law(steps, contracting, delta)
+        for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
+            yield HiddenProof(
+                mu=law.mu,
+                weight=law.weight,
+                revealed=revealed,
+                contracting=contracting,
+                followed=run.steps,
+                **vars(resolution),
+                tail=delta,
+                cap=cap,
+            )
+
+
+def _require_moderate(steps: StepArrays, run: NoisySGD) -> None:
+    """Refuse steps that expand, if they do so beyond the range of floats."""
+    growth = np.log(np.maximum(steps.c, 1.0))
+    if float(np.sum(growth)) * (steps.steps if steps.equal else 1) <= _MOST_GROWTH:
+        return
+    largest = run.learning_rate if isinstance(run.learning_rate, float) else max(run.learning_rate)
+    raise UnmetHypothesis(
+        "learning_rate",
+        largest,
+        f"lets a step expand distances by a factor of {float(np.max(steps.c)):.6g}, in the largest "
+        f"batch that is covered, so that nothing is left to prove after {steps.steps} steps",
+        "lower it, give larger batches, or rely on composition",
+    )
+
+
+def _hardly_contracts(steps: StepArrays) -> bool:
+    return steps.equal and 0.0 < (1.0 - float(steps.c)) * steps.steps <= _HARDLY
+
+
+def _law(
+    steps: StepArrays, contracting: bool, delta: float, resolution: Resolution | None = None
+) -> tuple[ParticipationLaw, Resolution]:
+    """mu(V) is proportional to the displacements over the noise: one law serves all noises.
+
+    As a certificate has it, or, with a resolution, as it comes.
+    """
+    if steps.equal:
+        s, sd = float(steps.s), float(steps.sd)
+        c = float(steps.c) if contracting else 1.0
+        law, found = _equal_law(steps.p, c, steps.steps, delta, resolution)
+    else:
+        s, sd = float(steps.s[-1]), float(steps.sd[-1])
+        parts = (steps.c, _few_digits(steps.s / s, 1.0), _few_digits(steps.sd / sd, -1.0))
+        law, found = _scheduled_law(steps.p, tuple(map(bytes, parts)), delta, resolution)
+    scale = s / sd * (1.0 + GENEROUS)
+    return ParticipationLaw(tuple(scale * mu for mu in law.mu), law.weight), found
+
+
+@lru_cache(maxsize=32)
+def _equal_law(
+    p: float, c: float, steps: int, delta: float, resolution: Resolution | None
+) -> tuple[ParticipationLaw, Resolution]:
+    if c > 1.0:
+        ones = np.ones(steps)
+        return _written(ages_of_steps(p * ones, c * ones, ones, ones), delta, resolution)
+    return _written(equal_ages(p, c, 1.0, 1.0, steps), delta, resolution)
+
+
+@lru_cache(maxsize=32)
+def _scheduled_law(
+    p: float, schedule: tuple[bytes, ...], delta: float, resolution: Resolution | None
+) -> tuple[ParticipationLaw, Resolution]:
+    c, s, sd = (np.frombuffer(part) for part in schedule)
+    return _written(ages_of_steps(np.full(len(c), p), c, s, sd), delta, resolution)
+
+
+def _written(
+    ages: Ages, delta: float, stated: Resolution | None
+) -> tuple[ParticipationLaw, Resolution]:
+    """The law as a certificate has it: in few values, and with room for other roundings.
+
+    Another machine rounds sums differently, and what verifies a law may find it a little larger.
+    """
+    if stated is not None:
+        return dominating_law(ages, delta=delta, resolution=stated), stated
+    resolution = resolution_for(ages)
+    law = dominating_law(ages, delta=delta, resolution=resolution)
+    above = np.cumsum(law.weight[::-1])[::-1] * (1.0 + _ROOM) + _ROOM_BELOW * delta
+    above = np.minimum(above, 1.0)
+    weight = above - np.append(above[1:], 0.0)
+    weight[0] += 1.0 - above[0]
+    kept = weight > 0.0
+    return ParticipationLaw(
+        *coarsened(np.array(law.mu)[kept].tolist(), weight[kept].tolist(), _MOST_ATOMS)
+    ), resolution
+
+
+def _few_digits(values: Array, side: float) -> Array:
+    """So that a schedule is the same one after all its noises were multiplied by one number."""
+    mantissa, exponent = np.frexp(values)
+    rounded = np.ldexp(np.round(mantissa * _DIGITS) / _DIGITS, exponent)
+    return np.asarray(rounded * (1.0 + side * 2.0 / _DIGITS))
+
+
+def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
+    if proof.cap is None:
+        return 0.0
+    apart = run.sampling != "random_allocation"
+    return cap_failure(run.n, participation_up(run), proof.cap, run.steps, independent=apart)
+
+
+def _moderate(resolution: Resolution) -> bool:
+    """Whether a law that is computed so finely takes seconds at most."""
+    return (
+        resolution.ratio >= _LEAST_RATIO
+        and 1 <= resolution.levels <= _MOST_LEVELS
+        and 1 <= resolution.values <= _MOST_VALUES
+        and resolution.rung >= _LEAST_RATIO
+        and 1 <= resolution.cells <= _MOST_CELLS
+    )
+
+
+def verify_law(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> None:
+    """Raise unless the law dominates mu(V): it is computed again as finely as stated."""
+    mu, weight = np.array(proof.mu), np.array(proof.weight)
+    require(len(mu) == len(weight) <= _MOST_ATOMS, "the law has too many values")
+    require(bool(np.all(np.diff(mu) > 0.0) and mu[0] >= 0.0), "the values do not rise")
+    require(bool(np.all(weight > 0.0)), "a weight is not positive")
+    require(abs(float(np.sum(weight)) - 1.0) <= GENEROUS, "the weights do not add up to 1")
+    require(proof.followed == run.steps, "it does not follow all steps")
+    require(proof.revealed <= (run.sampling == "without_replacement"), "nothing is to be revealed")
+    require(LEAST_DELTA <= proof.tail < 1.0, "it is made for no delta")
+    resolution = Resolution(proof.ratio, proof.levels, proof.values, proof.rung, proof.cells)
+    require(_moderate(resolution), "it would take too long to compute it again")
+    steps = step_arrays(run, geometry, proof.cap)
+    again, _ = _law(steps, proof.contracting, proof.tail, resolution)
+    above = np.cumsum(weight[::-1])[::-1]
+    beyond = np.cumsum(again.weight[::-1])[::-1]
+    first_above = np.searchsorted(again.mu, mu, side="right")
+    derived = np.append(beyond, 0.0)[first_above]
+    require(
+        bool(np.all(np.append(above[1:], 0.0) >= derived)),
+        "the law is exceeded with a larger probability than stated",
+    )
+
+
+HIDDEN = (_TheoremB7(),)
