@@ -24,7 +24,7 @@ from shiftdp.interpolation.participation.jumps import JumpLaw
 from shiftdp.interpolation.participation.law import ParticipationLaw, law_of_path
 from shiftdp.interpolation.participation.path import JumpPath, Resolution, in_ticks
 
-__all__ = ["Allocation", "allocation_law", "allocation_path"]
+__all__ = ["FINE", "Allocation", "allocation_law", "allocation_path"]
 
 _MOST_CLASSES = 90
 _MOST_YOUNG = 20  # epochs that are told apart at most: older ones are short against their clocks
@@ -34,7 +34,7 @@ _FINEST = 1.02  # ratio of clocks
 _ON_THE_CHORD = 1e-13  # of a height
 _LARGEST_JUMPS = 2.0  # more than the mean, in units of the largest jump against its noise
 # what is told apart, but for the ratio, which is chosen
-_FINE = Resolution(ratio=_FINEST, levels=1500, values=1, rung=1.1, cells=1500)
+FINE = Resolution(ratio=_FINEST, levels=1500, values=1, rung=1.1, cells=1500)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def allocation_law(
     largest = float(np.max(run.ages.jump / np.sqrt(run.ages.clock)))
     return law_of_path(
         lambda finely: allocation_path(run, finely),
-        resolution or _FINE,
+        resolution or FINE,
         delta=delta,
         guess=math.sqrt(run.ages.energy(typical)) + _LARGEST_JUMPS * largest,
         ceiling=ceiling,
