@@ -6,7 +6,7 @@ import gzip
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from shiftdp.training.planning.problem import Problem
 
 DELTA = 1e-5
 ROOT = Path(__file__).parents[1]
+TABLES = Path(os.environ.get("SHIFTDP_TABLES", ROOT.parent / "shared" / "data" / "tables"))
 MNIST = Path(os.environ.get("SHIFTDP_MNIST", ROOT.parent / "shared" / "data" / "mnist"))
 
 
@@ -82,6 +83,30 @@ class Task(NamedTuple):
 
 def held(X: Any, bound: float) -> Any:
     return X * np.minimum(1.0, bound / np.linalg.norm(X, axis=1, keepdims=True)).astype(X.dtype)
+
+
+def table(name: str) -> Callable[[int], Task]:
+    """A table of `SHIFTDP_TABLES`: features scaled by public ranges, and a public bound."""
+
+    def read(seeds: int) -> Task:
+        with np.load(TABLES / f"{name}.npz") as file:
+            X, y, bound = file["X"], file["y"], float(file["bound"])
+        y = np.unique(y, return_inverse=True)[1]
+        return Task(name, bound, int(y.max()) + 1, tuple(_splits(X, y, seeds)))
+
+    return read
+
+
+def many_classes(seeds: int) -> Task:
+    """26 classes of two clusters each, 16 features in whole numbers, 20,000 records."""
+    rng = np.random.default_rng(0)
+    K, d, n = 26, 16, 20_000
+    mixing = rng.normal(size=(d, d)) / math.sqrt(d) + 0.5 * np.eye(d)
+    centres = 0.45 * rng.normal(size=(K, 2, d)) + 0.75 * rng.normal(size=(K, 1, d))
+    y, cluster = rng.integers(K, size=n), rng.integers(2, size=n)
+    Z = (centres[y, cluster] + rng.normal(size=(n, d))) @ mixing
+    Z = np.round((Z - np.median(Z, axis=0)) / Z.std(axis=0) * 2.3 + 7.5).clip(0, 15)
+    return Task("classes", 2.0, K, tuple(_splits((Z - 7.5) / 7.5, y, seeds)))
 
 
 def digits(seeds: int) -> Task:

@@ -24,8 +24,8 @@ _SHARES = {0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
 """Clips, in what a record pulls with at the start, and what they cost for good, as a share of what
 is learnt. Set so that the smallest is taken unless nearly all is learnt."""
 
-_OF_CLASSES = {0.25: 0.052}
-"""The same for several classes: less than half of a residual tells the two nearest apart."""
+_OF_CLASSES = {0.25: 0.066}
+"""The same for several classes: a smaller one pays where little is learnt."""
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.plan import Oversized, Plan
 from shiftdp.training.planning.candidates import Candidate, Candidates
 from shiftdp.training.planning.problem import Overrides, Problem
-from shiftdp.training.planning.setting import MOST_STEPS
+from shiftdp.training.planning.setting import MOST_STEPS, QUICK
 from shiftdp.training.planning.utility import Prediction
 
 __all__ = ["Overrides", "Planned", "Problem", "plan_for"]
 
 _WORTH = 0.95  # a run is preferred to a simpler one if its predicted error is this much smaller
-_FREE = 1e8  # multiplications whose time does not count
+_THRIFT = 0.015  # the power of passes among runs of one algorithm: twice as many, 1 % better
 _PATIENCE = 0.03  # the power of time in a price: twice the time has to be 2 % better
 _NAMES: dict[type, str] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
 _TITLES: dict[type, str] = {
@@ -120,11 +120,14 @@ def plan_for(
     best: dict[str, Candidate] = {}
 
     def price(one: Candidate) -> float:
-        work = problem.work * one.passes / _FREE
+        work = problem.work * one.passes / QUICK
         return one.prediction.total * float(max(1.0, work) ** _PATIENCE)
 
+    def thrifty_price(one: Candidate) -> float:
+        return price(one) * float(one.passes**_THRIFT)
+
     for name in candidates.algorithms():
-        found = min(candidates.of(name), key=price, default=None)
+        found = min(candidates.of(name), key=thrifty_price, default=None)
         if found is not None:
             best[name] = found
     if not best:

@@ -24,12 +24,12 @@ __all__ = ["MOST_STEPS", "QUICK", "Listed", "Setting"]
 MOST_STEPS = 1_000_000
 """Steps of any run; a longer one is not listed, and nothing is made for it."""
 
-QUICK = 1e9
-"""Multiplications that nobody waits for: a shorter run is not preferred to such a one."""
+QUICK = 5e9
+"""Multiplications that take seconds: no shorter run is preferred to one of so many."""
 
 _REACHES = np.geomspace(0.5, 2e4, 60)  # of runs, in scores of a good model
 _SWING = 2.0  # how far equal steps may move a score, in the same; beyond, they never settle
-_LEAP = 6.0  # how far the first of falling steps may; each class has its share of the leap
+_LEAP = 6.0  # how far the first of falling steps may; three classes and more share the leap
 _MOST_RATES = 20_000  # steps of a run whose rates fall: each candidate holds one rate a step
 
 
@@ -112,7 +112,7 @@ class Setting:
             return None
         shape = np.linspace(2.0, 2.0 / steps, steps) / (steps + 1.0)
         first = _REACHES * shape[0]
-        reaches = _REACHES[first <= max(_LEAP * clip.reference.outputs, first[0])]
+        reaches = _REACHES[first <= max(_LEAP * max(1.0, clip.reference.outputs / 3), first[0])]
         return np.asarray(self._per_stride(clip) * reaches[:, None] * shape)
 
     def _per_stride(self, clip: Clip) -> float:

@@ -34,7 +34,7 @@ __all__ = ["Prediction", "Reference", "Segments"]
 _FARTHEST = 1e4  # the slowest direction's reach, in scores of a good model
 _SPEEDS = 40  # directions that stand for all
 _SPREAD = 25.0  # from so many directions on, records of one length have less of the scores in each
-_MOST = 1.5  # of the squared score of a good model, however few directions there are
+_MOST = 1.0  # of the squared score of a good model, however few directions there are
 _EQUAL = 1e-12  # terms of a geometric sum whose ratio is nearer to 1 are counted as equal
 
 

@@ -1,0 +1,120 @@
+"""Other ways to a private linear model: objective and output perturbation, diffprivlib, no privacy.
+
+Each takes a task, a budget and a strength of regularisation, and gives a model of one data set.
+They are for two classes (diffprivlib and no privacy for more): the analysis of objective
+perturbation asks for losses of one score. diffprivlib 0.6.6 does not run beside scikit-learn 1.8
+and later; then its row says so.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from _tasks import DELTA, Data, Task, held
+
+import shiftdp as sdp
+from shiftdp.fdp import GaussianTradeoff
+
+STRENGTHS = tuple(10.0**k for k in range(-4, 2))
+"""Ridges that are tried in hindsight: m in the mean loss plus (m/2)|w|^2, times R^2."""
+
+
+def joined(task: Task, X: Any) -> Any:
+    """Features within the bound, with a constant."""
+    inside = held(np.asarray(X, dtype=np.float64), task.bound)
+    return np.concatenate([inside, np.ones((len(X), 1))], axis=1)
+
+
+def minimised(task: Task, data: Data, ridge: float, linear: Any) -> Any:
+    """argmin of the mean logistic loss + (ridge/2)|w|^2 + <linear, w>/n."""
+    from scipy.optimize import minimize
+
+    X, y = joined(task, data.X), np.where(data.y == 1, 1.0, -1.0)
+    n = len(X)
+
+    def loss(w: Any) -> tuple[float, Any]:
+        z = y * (X @ w)
+        value = np.logaddexp(0.0, -z).mean() + 0.5 * ridge * w @ w + linear @ w / n
+        slope = X.T @ (-y / (1.0 + np.exp(np.minimum(z, 700.0)))) / n + ridge * w + linear / n
+        return float(value), slope
+
+    found = minimize(loss, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", tol=1e-12,
+                     options={"maxiter": 1_000})  # fmt: skip
+    return found.x
+
+
+def objective_delta(epsilon: float, L: float, beta: float, total: float, sigma: float) -> float:
+    """delta of objective perturbation. [Redberg, Koskela and Wang 2023, Theorem 3.1]
+
+    The sum of losses of one score, L-Lipschitz and beta-smooth, plus (total/2)|w|^2 and <b, w> with
+    b ~ N(0, sigma^2 I), minimised exactly.
+    """
+    mu = L / sigma
+    inner = epsilon - abs(math.log1p(-beta / total))
+    outer = inner - mu * mu / 2.0
+    profile = GaussianTradeoff(mu)
+    if outer >= 0.0:
+        return 2.0 * profile.delta(inner)
+    return -math.expm1(outer) + math.exp(outer) * 2.0 * profile.delta(mu * mu / 2.0)
+
+
+def objective(task: Task, epsilon: float, strength: float) -> float | None:
+    """The least noise b for this ridge; None if there is none."""
+    R, n = task.norm_bound, task.n
+    total = strength * R * R * n
+    if total <= 1.0001 * R * R / 4.0:
+        return None
+    low, high = 1e-3 * R, 1e6 * R
+    if objective_delta(epsilon, R, R * R / 4.0, total, high) > DELTA:
+        return None
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        enough = objective_delta(epsilon, R, R * R / 4.0, total, middle) <= DELTA
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def objective_model(task: Task, data: Data, strength: float, sigma: float, seed: int) -> Any:
+    rng = np.random.default_rng((seed, 1))
+    noise = sigma * rng.standard_normal(data.X.shape[1] + 1)
+    return minimised(task, data, strength * task.norm_bound**2, noise)
+
+
+def output_model(task: Task, data: Data, epsilon: float, strength: float, seed: int) -> Any:
+    """The ridge solution, which one record moves by at most R/(n ridge), plus Gaussian noise."""
+    rng = np.random.default_rng((seed, 2))
+    ridge = strength * task.norm_bound**2
+    mu = sdp.GaussianTradeoff.from_budget(epsilon, DELTA).mu
+    w = minimised(task, data, ridge, np.zeros(data.X.shape[1] + 1))
+    sigma = task.norm_bound / (task.n * ridge * mu)
+    return w + sigma * rng.standard_normal(len(w))
+
+
+def diffprivlib_accuracy(
+    task: Task, data: Data, epsilon: float, strength: float, seed: int
+) -> float:
+    """diffprivlib's objective perturbation for pure privacy; ImportError where it does not run."""
+    from diffprivlib.models import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        C = 1.0 / (strength * task.norm_bound**2 * task.n)
+        model = LogisticRegression(
+            epsilon=epsilon, data_norm=task.norm_bound, C=C, max_iter=300, random_state=seed,
+            fit_intercept=False,
+        )  # fmt: skip
+        model.fit(joined(task, data.X), data.y)
+        return 100.0 * float(np.mean(model.predict(joined(task, data.test)) == data.labels))
+
+
+def without_privacy(task: Task, data: Data) -> float:
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LogisticRegression(C=100.0, max_iter=500)
+        model.fit(held(data.X, task.bound), data.y)
+        return 100.0 * float(model.score(held(data.test, task.bound), data.labels))
