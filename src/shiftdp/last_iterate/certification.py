@@ -91,13 +91,23 @@ def _known(run: Run, bounds: Bounds, *, contained: bool = True) -> tuple[Theorem
 
 
 def _tried(
-    theorems: Iterable[Theorem], run: Run, geometry: Geometry, delta: float, *, endless: bool
+    theorems: Iterable[Theorem],
+    run: Run,
+    geometry: Geometry,
+    delta: float,
+    *,
+    endless: bool,
+    all_of_them: bool = True,
 ) -> Evaluation:
+    """Every theorem, or all but those that are hopeless against what was found before."""
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
     for theorem in theorems:
         apply = theorem.for_every_length if endless else theorem.bound
+        rival = min((bound.guess for bound in found if bound.guess is not None), default=math.inf)
         try:
+            if not all_of_them and theorem.hopeless(run, geometry, delta, rival):
+                continue
             found.append(apply(run, geometry, delta))
         except UnmetHypothesis as unmet:
             refused.append((theorem.name, unmet))
@@ -148,7 +158,7 @@ def certify(
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
     known = _known(run, bounds, contained=bounds != "best")
-    evaluation = _tried(known, shown, geometry, delta, endless=endless)
+    evaluation = _tried(known, shown, geometry, delta, endless=endless, all_of_them=False)
     if not evaluation.found and bounds == "best":
         # of an endless run the more general theorem may fail where the one it contains does not
         evaluation = _tried(_known(run, bounds), shown, geometry, delta, endless=endless)

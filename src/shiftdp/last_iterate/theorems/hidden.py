@@ -59,6 +59,8 @@ _LEAST_RATIO = 1.02  # of clocks and slopes in a proof: finer ones would take mi
 _MOST_LEVELS, _MOST_VALUES, _MOST_CELLS = 4000, 100, 4000  # ... and so would more of these
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _PER_OCTAVE = 2  # amounts of noise at which a cut is looked for
+_TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
+_SEVERAL = 3.0  # participations that are still felt, in the mean
 _HARDLY = 2.0  # (1 - c) t up to which c = 1 may be the tighter bound, being rounded less
 _DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
 
@@ -92,6 +94,23 @@ class _TheoremB7(OnSampled):
         ]
         epsilon, proof = min(found, key=lambda each: each[0])
         return proof, epsilon
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By the mean of mu(V)^2, about that of the mean path and of lone participations."""
+        run = cast(NoisySGD, run)
+        if run.sampling == "random_allocation" or math.isinf(rival):
+            return False
+        self.require(run, geometry)
+        steps = step_arrays(run, geometry)
+        if geometry.bounded or not steps.equal or not 0.0 < float(steps.c) <= 1.0 or not steps.s:
+            return False
+        ages = equal_ages(steps.p, float(steps.c), float(steps.s), float(steps.sd), steps.steps)
+        if ages.mean < _SEVERAL * float(steps.s):
+            return False  # what is rare is no matter of means
+        chance = ages.participation * (1.0 - ages.participation)
+        lone = float(np.sum(ages.count * chance * ages.jump**2 / ages.clock))
+        typical = math.sqrt(ages.hull + lone)
+        return GaussianTradeoff(_TYPICAL * typical).epsilon(delta) > rival
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float

@@ -88,6 +88,13 @@ class Theorem(ABC):
         expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
         require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
 
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """Whether a quick look shows that its epsilon at delta is above `rival`.
+
+        Then it is not tried where only the best bound counts. A wrong yes costs tightness only.
+        """
+        return False
+
     # --- runs without end ---
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
