@@ -265,7 +265,10 @@ def _law(
         schedule = tuple(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
         law, found = _scheduled_law(steps.p, schedule, allocated, delta, resolution)
     scale = s / sd * (1.0 + GENEROUS)
-    return ParticipationLaw(tuple(scale * mu for mu in law.mu), law.weight), found
+    mu = [scale * value for value in law.mu]
+    if resolution is None:
+        return ParticipationLaw(*coarsened(mu, law.weight, _MOST_ATOMS)), found
+    return ParticipationLaw(tuple(mu), law.weight), found
 
 
 @lru_cache(maxsize=32)
@@ -315,7 +318,7 @@ def _countable(steps: int) -> int:
 def _written(
     ages: Ages, batches: int | None, delta: float, stated: Resolution | None
 ) -> tuple[ParticipationLaw, Resolution]:
-    """The law as a certificate has it: in few values, and with room for other roundings.
+    """The law as it was computed, or, for a certificate, with room for other roundings.
 
     Another machine rounds sums differently, and what verifies a law may find it a little larger.
     """
@@ -332,7 +335,7 @@ def _written(
     weight[0] += 1.0 - above[0]
     kept = weight > 0.0
     values = np.array(law.mu)[kept].tolist()
-    return ParticipationLaw(*coarsened(values, weight[kept].tolist(), _MOST_ATOMS)), resolution
+    return ParticipationLaw(tuple(values), tuple(weight[kept].tolist())), resolution
 
 
 def _few_digits(values: Array, side: float) -> Array:
