@@ -51,7 +51,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 
 __all__ = ["HIDDEN"]
 
-_MOST_ATOMS = 450  # of the law in a certificate: they cost two thousandths of epsilon at most
+_MOST_ATOMS = 500  # of the law in a certificate: they cost two thousandths of epsilon at most
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
