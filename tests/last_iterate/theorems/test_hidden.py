@@ -16,7 +16,7 @@ from scipy.special import ndtr
 import shiftdp as sdp
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import HiddenExchange
-from shiftdp.last_iterate.certification import bound_by
+from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.proofs import HiddenProof
 from shiftdp.last_iterate.theorems.registry import theorem_of
@@ -219,3 +219,60 @@ def test_a_larger_law_is_no_lie() -> None:
     run, geometry = setting(0.05, 2.0, 0.8, 30)
     honest = cast(HiddenProof, sdp.certify(run, geometry).proofs[0])
     with_law(np.array(honest.mu) * 1.01, honest.weight).verify()
+
+
+def test_one_does_not_stand_in_for_steps_that_expand() -> None:
+    """A double well: its slopes are up to 1.5, and a law for slopes of 1 is far too small."""
+    geometry = sdp.Geometry(strong_convexity=-1.0, smoothness=2.0, sensitivity=60.0)
+    run = sdp.NoisySGD(n=1000, batch_size=10, steps=20, learning_rate=0.5, noise=1.0)
+    tame = sdp.Geometry(strong_convexity=0.0, smoothness=2.0, sensitivity=60.0)
+    wrong = cast(HiddenProof, bound(run, tame).proofs[0])
+    honest = certificate_of(bound(run, geometry), run, geometry)
+    forged = replace(wrong, contracting=False)
+    f = HiddenExchange(forged.mu, forged.weight)
+    with pytest.raises(sdp.VerificationFailed, match="expand"):
+        replace(honest, f=f, proofs=(forged,)).verify()
+
+
+def test_a_resolution_that_would_take_minutes_is_refused_at_once() -> None:
+    run, geometry = setting(0.05, 2.0, 0.8, 30)
+    honest = sdp.certify(run, geometry)
+    proof = replace(
+        cast(HiddenProof, honest.proofs[0]),
+        ratio=1.02, rung=1.02, levels=4000, values=100, cells=4000,
+    )  # fmt: skip
+    with pytest.raises(sdp.VerificationFailed, match="too long"):
+        replace(honest, proofs=(proof,)).verify()
+
+
+# --- random allocation ---
+
+
+def allocated(epochs: int, c: float, batches: int = 10) -> tuple[sdp.NoisySGD, sdp.Geometry]:
+    geometry = sdp.Geometry(
+        strong_convexity=1.0 if c < 1.0 else 0.0,
+        smoothness=1.0 if c < 1.0 else 0.01,
+        sensitivity=10.0,
+        adjacency="zero_out",
+    )
+    run = sdp.NoisySGD(
+        n=10 * batches,
+        batch_size=10,
+        epochs=epochs,
+        learning_rate=1.0 - c if c < 1.0 else 0.5,
+        noise=1.0,
+        sampling="random_allocation",
+    )
+    return run, geometry
+
+
+def test_random_allocation_forgets_whole_epochs() -> None:
+    few, many = (bound(*allocated(epochs, 0.5)).f.epsilon(DELTA) for epochs in (6, 100))
+    assert few <= many <= 1.01 * few
+
+
+def test_very_many_epochs_have_a_bound() -> None:
+    run, geometry = allocated(40_000, 1.0, batches=2)
+    f = bound(run, geometry).f
+    assert math.isfinite(f.epsilon(DELTA))
+    assert f.epsilon(DELTA) <= sdp.certify(run, geometry, bounds="composition").epsilon(DELTA)

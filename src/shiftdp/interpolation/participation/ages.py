@@ -113,8 +113,11 @@ class Ages:
         return float(np.sum(self.count * self.participation * self.jump**2)) + of_start
 
 
-def ages_of_steps(p: Array, c: Array, s: Array, sd: Array) -> Ages:
+def ages_of_steps(p: Array, c: Array, s: Array, sd: Array, epoch: int = 1) -> Ages:
     """Any schedule, given in the order of time.
+
+    With an `epoch` of several steps, whole epochs are kept, in each of which the record takes part
+    once. What is forgotten is then added to the jumps of the oldest one that is kept.
 
     >>> ones = np.ones(3)
     >>> ages_of_steps(0.5 * ones, 0.5 * ones, ones, ones).jump.round(6)
@@ -131,6 +134,7 @@ def ages_of_steps(p: Array, c: Array, s: Array, sd: Array) -> Ages:
         sums = np.concatenate([[0.0], np.cumsum(np.log(c[:0:-1]))])
         log_w = sums - np.max(sums)  # a factor that all weights have does not matter
         kept = len(p) - int(np.argmax(log_w[::-1] >= -_FORGOTTEN))  # what is older is forgotten
+        kept = min(len(p), -(-kept // epoch) * epoch)
         # sums of as many terms, each of them off by a unit of the largest partial sum
         largest = float(np.max(np.abs(sums[:kept])))
         margin = len(p) * ULP * (1.0 + largest) + NINE_ROUNDINGS
@@ -139,8 +143,11 @@ def ages_of_steps(p: Array, c: Array, s: Array, sd: Array) -> Ages:
     taking_part = np.array(p[::-1], dtype=np.float64)
     ages = _after_noise(Ages(np.ones(kept), taking_part[:kept], jump[:kept], clock))
     if kept < len(p):
-        rest = np.where(taking_part[kept:] > 0.0, jump[kept:], 0.0)
-        ages = with_start(ages, float(np.sum(rest)) * (1.0 + margin))
+        rest = float(np.sum(np.where(taking_part[kept:] > 0.0, jump[kept:], 0.0)))
+        if epoch > 1:
+            ages.jump[-epoch:] += rest * (1.0 + margin)
+        else:
+            ages = with_start(ages, rest * (1.0 + margin))
     return ages
 
 

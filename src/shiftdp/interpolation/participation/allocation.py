@@ -22,7 +22,7 @@ from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.jumps import JumpLaw
 from shiftdp.interpolation.participation.law import ParticipationLaw, law_of_path
-from shiftdp.interpolation.participation.path import JumpPath, Resolution, in_ticks
+from shiftdp.interpolation.participation.path import LARGEST_CAP, JumpPath, Resolution, in_ticks
 
 __all__ = ["FINE", "Allocation", "allocation_law", "allocation_path"]
 
@@ -109,9 +109,9 @@ def allocation_path(run: Allocation, resolution: Resolution) -> JumpPath:
     highest = run.largest
     total = float(np.sum(highest))
     largest = float(np.max(jump))
-    equal = float(np.min(jump)) == largest
-    parts = 1 if equal else max(1, math.floor(resolution.levels * largest / total))
-    unit = largest / parts * (1.0 + 4.0 * GENEROUS)
+    equal = float(np.min(jump)) == largest and epochs <= LARGEST_CAP
+    parts = 1.0 if equal else resolution.levels * largest / total
+    unit = largest / (math.floor(parts) if parts >= 1.0 else parts) * (1.0 + 4.0 * GENEROUS)
 
     def units(height: float) -> int:
         return math.ceil(height / unit * (1.0 + GENEROUS))
@@ -140,6 +140,8 @@ def allocation_path(run: Allocation, resolution: Resolution) -> JumpPath:
         told_apart(oldest)
     cap = done + sum(units(float(x)) for x in highest[:young])
     cap += units(float(highest[-1])) if oldest < epochs else 0
+    if cap > LARGEST_CAP:
+        raise UnmetHypothesis("levels", cap, "are too many", f"use at most {LARGEST_CAP}")
     ticks, tick = in_ticks(np.array(clocks))
     scale = unit * unit / tick * (1.0 + GENEROUS)
     return JumpPath(ticks, tuple(laws), np.array(opens), cap, scale, lost=0.0)

@@ -15,6 +15,7 @@ from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.jumps import JumpLaw, lattice_law, sum_law
 
 __all__ = [
+    "LARGEST_CAP",
     "JumpPath",
     "Resolution",
     "class_ends",
@@ -27,7 +28,7 @@ __all__ = [
 
 _FIRST_CLOCK = 4096  # ticks of the youngest clock: its rounding changes mu by a part of 1e-4
 _LAST_CLOCK = 2.0**50  # ticks of the oldest one: floats hold them exactly
-_LARGEST_CAP = (1 << 14) - 2  # levels: heights of lines are found as products below 2^62
+LARGEST_CAP = (1 << 14) - 2  # levels: heights of lines are found as products below 2^62
 _RUNG = 1.15  # mu^2 is at most 0.5% too large then
 _LEAST_RATIO = 1.003  # of neighbouring clocks, so that they remain different whole numbers
 _DEVIATIONS = 9.0  # of the sum of jumps ...
@@ -120,8 +121,8 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         clocks = np.append(clocks, ages.clock[-1])
     clock, tick = in_ticks(clocks)
     cap = _cap(laws, negligible)
-    if cap > _LARGEST_CAP:
-        raise UnmetHypothesis("levels", cap, "are too many", f"use at most {_LARGEST_CAP}")
+    if cap > LARGEST_CAP:
+        raise UnmetHypothesis("levels", cap, "are too many", f"use at most {LARGEST_CAP}")
     return JumpPath(
         clock=clock,
         laws=tuple(laws),

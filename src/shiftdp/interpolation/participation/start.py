@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS, GENEROUS
 from shiftdp.interpolation.participation.ages import Ages, StartLaw, equal_ages
 from shiftdp.interpolation.participation.law import ParticipationLaw, dominating_law
@@ -107,12 +108,22 @@ def bounded_ages(
         if last in tried or (math.isinf(last) and c >= 1.0):
             return
         trial = cut_ages(p, c, s, sd, steps, diameter, last)
-        tried[last] = cost(dominating_law(trial, delta=delta, resolution=_TRIAL))
+        try:
+            tried[last] = cost(dominating_law(trial, delta=delta, resolution=_TRIAL))
+        except UnmetHypothesis:
+            return  # so many participations that their law is too wide: a shorter one may do
 
     gathered = diameter / max(p * s, diameter * GENEROUS)
     for factor in _FIRST_FACTORS:
         try_cut(gathered * factor)
     try_cut(steps)
+    if not tried:
+        raise UnmetHypothesis(
+            "diameter",
+            diameter,
+            "takes too many participations to cross, so that no law of them can be followed",
+            "rely on Theorem B3 or composition, or give a smaller set",
+        )
     for _ in range(2):
         best = min(tried, key=tried.__getitem__)
         for factor in _NEXT_FACTORS:

@@ -57,6 +57,7 @@ _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail .
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _LEAST_RATIO = 1.02  # of clocks and slopes in a proof: finer ones would take minutes ...
 _MOST_LEVELS, _MOST_VALUES, _MOST_CELLS = 4000, 100, 4000  # ... and so would more of these
+_MOST_WORK = 1.2e9  # ... and their product: seconds of work
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _PER_OCTAVE = 2  # amounts of noise at which a cut is looked for
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
@@ -255,7 +256,8 @@ def _law(
         return ParticipationLaw((0.0,), (1.0,)), resolution or FINE
     if steps.equal:
         s, sd = float(steps.s), float(steps.sd)
-        c = float(steps.c) if contracting else 1.0
+        # 1 may stand in for a contraction, never for an expansion [Lemma C0b]
+        c = float(steps.c) if contracting else max(1.0, float(steps.c))
         width = steps.diameter / s if followed < run.steps else math.inf
         shape = (steps.p, c, steps.steps, followed, width, allocated)
         law, found = _equal_law(*shape, delta, resolution)
@@ -284,7 +286,7 @@ def _equal_law(
 ) -> tuple[ParticipationLaw, Resolution]:
     if c > 1.0 or batches is not None:
         ones = np.ones(_countable(steps))
-        ages = ages_of_steps(p * ones, c * ones, ones, ones)
+        ages = ages_of_steps(p * ones, c * ones, ones, ones, batches or 1)
     elif followed < steps:
         ages = cut_ages(p, c, 1.0, 1.0, steps, width, followed)
     else:
@@ -301,7 +303,8 @@ def _scheduled_law(
     resolution: Resolution | None,
 ) -> tuple[ParticipationLaw, Resolution]:
     c, s, sd = (np.frombuffer(part) for part in schedule)
-    return _written(ages_of_steps(np.full(len(c), p), c, s, sd), batches, delta, resolution)
+    ages = ages_of_steps(np.full(len(c), p), c, s, sd, batches or 1)
+    return _written(ages, batches, delta, resolution)
 
 
 def _countable(steps: int) -> int:
@@ -354,8 +357,10 @@ def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
 
 def _moderate(resolution: Resolution) -> bool:
     """Whether a law that is computed so finely takes seconds at most."""
+    finer = (resolution.ratio - 1.0) * (resolution.rung - 1.0)
     return (
-        resolution.ratio >= _LEAST_RATIO
+        resolution.cells * resolution.levels <= _MOST_WORK * finer
+        and resolution.ratio >= _LEAST_RATIO
         and 1 <= resolution.levels <= _MOST_LEVELS
         and 1 <= resolution.values <= _MOST_VALUES
         and resolution.rung >= _LEAST_RATIO
@@ -371,6 +376,11 @@ def verify_law(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> None:
     require(bool(np.all(weight > 0.0)), "a weight is not positive")
     require(abs(float(np.sum(weight)) - 1.0) <= GENEROUS, "the weights do not add up to 1")
     steps = step_arrays(run, geometry, proof.cap)
+    require(
+        proof.contracting or bool(np.all(np.asarray(steps.c) <= 1.0)),
+        "the steps expand, and 1 stands in for that",
+    )
+    require(proof.contracting or steps.equal, "1 stands in for unequal contractions")
     cut = run.steps if proof.followed >= run.steps or not _cut_helps(steps) else proof.followed
     both = run.sampling != "without_replacement" and geometry.adjacency == "replace_one"
     require(cut == run.steps or not both, "no use can be made of the diameter")
