@@ -23,7 +23,10 @@ COARSE = Resolution(1.3, 60, 6, rung=1.3, cells=80)
 FINE = Resolution(1.01, 1200, 80, rung=1.05, cells=1500)
 
 
-def random_schedule(rng: np.random.Generator) -> list[np.ndarray]:
+Steps = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def random_schedule(rng: np.random.Generator) -> Steps:
     t = int(rng.integers(1, 9))
     p = np.full(t, rng.choice([0.02, 0.3, 0.7])) if rng.uniform() < 0.5 else rng.uniform(size=t)
     c = rng.uniform(0.4, 1.3, t) if rng.uniform() < 0.6 else np.full(t, rng.choice([1.0, 0.8]))
@@ -31,7 +34,7 @@ def random_schedule(rng: np.random.Generator) -> list[np.ndarray]:
     sd = rng.uniform(0.3, 3.0, t) if rng.uniform() < 0.5 else np.ones(t)
     if rng.uniform() < 0.3:
         sd[-min(2, t) :] *= 4.0  # a cool-down
-    return [p, c, s, sd]
+    return p, c, s, sd
 
 
 @pytest.mark.parametrize("resolution", [COARSE, FINE, None])
@@ -131,6 +134,7 @@ def test_a_long_run_without_contraction_has_the_mean_of_its_bulk(steps: int) -> 
     assert law.weight[-1] < 1e-7
 
 
+@pytest.mark.slow
 def test_a_run_of_very_many_steps_has_a_law() -> None:
     coarse = Resolution(4.0, 200, 10, rung=1.5, cells=100)
     law = dominating_law(equal_ages(1e-5, 1.0, 1e-2, 1.0, 1e10), delta=1e-5, resolution=coarse)

@@ -21,10 +21,10 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.jumps import JumpLaw
-from shiftdp.interpolation.participation.law import ParticipationLaw, law_of_path
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_of_path
 from shiftdp.interpolation.participation.path import LARGEST_CAP, JumpPath, Resolution, in_ticks
 
-__all__ = ["FINE", "Allocation", "allocation_law", "allocation_path"]
+__all__ = ["FINE", "Allocation", "allocation_law", "allocation_on_grid", "allocation_path"]
 
 _MOST_CLASSES = 90
 _MOST_YOUNG = 20  # epochs that are told apart at most: older ones are short against their clocks
@@ -77,15 +77,27 @@ def allocation_law(
 ) -> ParticipationLaw:
     """A law that dominates mu(J), J being the positions. [Theorem C5]
 
+    Args:
+        run: the steps.
+        delta: the tail that matters.
+        resolution: how finely it is rounded; chosen if not given.
+
     >>> from shiftdp.interpolation.participation.ages import ages_of_steps
     >>> ones = np.ones(4)  # two batches: the last step, or the one before it
     >>> law = allocation_law(Allocation(ages_of_steps(ones, ones, ones, ones), 4), delta=1e-5)
     >>> round(law.mu[-1], 2), round(law.mu[0], 2)
     (1.0, 0.5)
     """
+    return allocation_on_grid(run, delta=delta, resolution=resolution)[0]
+
+
+def allocation_on_grid(
+    run: Allocation, *, delta: float, resolution: Resolution | None = None
+) -> tuple[ParticipationLaw, Grid | None]:
+    """The same law with the grid that it was computed on; none if mu is 0."""
     ceiling = run.ceiling
     if ceiling <= 0.0:
-        return ParticipationLaw((0.0,), (1.0,))
+        return ParticipationLaw((0.0,), (1.0,)), None
     typical = np.full(len(run.ages.jump), 1.0 / run.batches) * run.ages.jump
     largest = float(np.max(run.ages.jump / np.sqrt(run.ages.clock)))
     return law_of_path(
@@ -144,7 +156,19 @@ def allocation_path(run: Allocation, resolution: Resolution) -> JumpPath:
         raise UnmetHypothesis("levels", cap, "are too many", f"use at most {LARGEST_CAP}")
     ticks, tick = in_ticks(np.array(clocks))
     scale = unit * unit / tick * (1.0 + GENEROUS)
-    return JumpPath(ticks, tuple(laws), np.array(opens), cap, scale, lost=0.0)
+    told = sorted(classes)
+    starts = [a for e in told for a in (e * size, *classes[e][:-1])]
+    return JumpPath(
+        ticks,
+        tuple(laws),
+        np.array(opens),
+        cap,
+        scale,
+        lost=0.0,
+        unit=unit,
+        tick=tick,
+        starts=tuple(starts),
+    )
 
 
 def _classes(run: Allocation, resolution: Resolution) -> tuple[int, dict[int, list[int]]]:

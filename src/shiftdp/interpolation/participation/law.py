@@ -21,7 +21,15 @@ from shiftdp.interpolation.participation.path import (
 )
 from shiftdp.interpolation.participation.vertices import Tail, ladder, vertex_law
 
-__all__ = ["ParticipationLaw", "dominating_law", "law_of_path", "law_of_tail", "resolution_for"]
+__all__ = [
+    "Grid",
+    "ParticipationLaw",
+    "dominating_law",
+    "law_of_path",
+    "law_of_tail",
+    "law_on_grid",
+    "resolution_for",
+]
 
 _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
@@ -55,6 +63,31 @@ class ParticipationLaw:
         return math.fsum(mu * w for mu, w in zip(self.mu, self.weight, strict=True))
 
 
+@dataclass(frozen=True)
+class Grid:
+    """What a law was computed on: any choice gives a valid law, this one gives this law.
+
+    Args:
+        starts: the youngest age of each class, 0 being the last step of the run.
+        unit: of the lattice of jumps.
+        tick: of the clocks.
+        values: jumps of a class that are told apart.
+        cap: the largest sum that was followed.
+        slopes: of the ladder, in multiples of 2^-46 units for a tick.
+        cell: the width of a cell in mu.
+        cells: how many there are.
+    """
+
+    starts: tuple[int, ...]
+    unit: float
+    tick: float
+    values: int
+    cap: int
+    slopes: tuple[int, ...]
+    cell: float
+    cells: int
+
+
 def dominating_law(
     ages: Ages, *, delta: float, resolution: Resolution | None = None
 ) -> ParticipationLaw:
@@ -70,9 +103,16 @@ def dominating_law(
     >>> [round(mu, 3) for mu in law.mu[:2]], [round(w, 3) for w in law.weight[:2]]
     ([0.0, 1.0], [0.5, 0.5])
     """
+    return law_on_grid(ages, delta=delta, resolution=resolution)[0]
+
+
+def law_on_grid(
+    ages: Ages, *, delta: float, resolution: Resolution | None = None
+) -> tuple[ParticipationLaw, Grid | None]:
+    """The dominating law with the grid that it was computed on; none if mu is as good as 0."""
     ceiling = ages.ceiling
     if ceiling <= _NO_MORE:
-        return ParticipationLaw((ceiling,), (1.0,))
+        return ParticipationLaw((ceiling,), (1.0,)), None
     return law_of_path(
         lambda finely: path_of(ages, finely, _CAP_PART * delta),
         resolution or resolution_for(ages),
@@ -89,8 +129,8 @@ def law_of_path(
     delta: float,
     guess: float,
     ceiling: float,
-) -> ParticipationLaw:
-    """The law of mu for a path that is given at any resolution.
+) -> tuple[ParticipationLaw, Grid]:
+    """The law of mu for a path that is given at any resolution, and its grid.
 
     Args:
         path_at: the path, rounded as finely as is said.
@@ -100,22 +140,25 @@ def law_of_path(
         ceiling: what mu never exceeds.
     """
 
-    def tail(finely: Resolution, top: float) -> Tail:
+    def tail(finely: Resolution, top: float) -> tuple[Tail, Grid]:
         path = path_at(finely)
-        slopes = ladder(path, finely.rung)
-        return vertex_law(path, slopes, finely.cells, top * (1.0 + GENEROUS), _PART * delta)
+        slopes, top = ladder(path, finely.rung), top * (1.0 + GENEROUS)
+        found = vertex_law(path, slopes, finely.cells, top, _PART * delta)
+        lattice = (path.starts, path.unit, path.tick, finely.values, path.cap)
+        return found, Grid(*lattice, tuple(slopes), found.cell, finely.cells)
 
     # a coarse law says how far the cells have to go
     levels = max(_COARSE.levels, resolution.levels // 3)
     coarse = replace(_COARSE, levels=min(levels, resolution.levels))
     top = min(guess, ceiling)
     while True:
-        rough = tail(coarse, top)
+        rough, _ = tail(coarse, top)
         far = int(np.count_nonzero(rough.above > _PART * delta))
         if far < len(rough.above) or top >= ceiling:
             break
         top = min(4.0 * top, ceiling)
-    return law_of_tail(tail(resolution, min(far * rough.cell, ceiling)), ceiling)
+    found, grid = tail(resolution, min(far * rough.cell, ceiling))
+    return law_of_tail(found, ceiling), grid
 
 
 def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:

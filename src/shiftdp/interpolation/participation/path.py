@@ -71,6 +71,9 @@ class JumpPath:
         scale: what rise^2 / ticks has to be multiplied by to be mu^2.
         lost: probability that the true path is above this one or beyond the cap.
         error: by which part of itself the probability of a path may be too small.
+        unit: of the lattice.
+        tick: of the clock.
+        starts: the youngest age of each class, 0 being the last step.
     """
 
     clock: NDArray[np.int64]
@@ -80,6 +83,9 @@ class JumpPath:
     scale: float
     lost: float
     error: float = 0.0
+    unit: float = 1.0
+    tick: float = 1.0
+    starts: tuple[int, ...] = ()
 
     @property
     def classes(self) -> int:
@@ -131,6 +137,9 @@ def path_of(ages: Ages, resolution: Resolution, negligible: float) -> JumpPath:
         scale=unit * unit / tick * (1.0 + GENEROUS),
         lost=lost,
         error=error,
+        unit=unit,
+        tick=tick,
+        starts=tuple(int(x) for x in (np.cumsum(ages.count) - ages.count)[starts]),
     )
 
 

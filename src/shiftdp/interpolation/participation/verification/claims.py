@@ -1,0 +1,241 @@
+"""The independent check of a law of mu(V): is it what the steps of the run allow? [Theorem C5]
+
+The claim is a law and the grid that it was found on. Nothing is searched, and nothing of the engine
+is used: classes, jumps, clocks and transitions are made afresh from the steps, with every rounding
+upwards, and the tail that they prove has to be below that of the claim at every place. Any grid is
+sound; a bad one only proves less. The work is bounded by the limits on the grid.
+
+An honest claim is that of the engine, with tails that are larger by a part of 1e-6 of themselves
+and of 1e-4 of delta: that is more than the roundings here. A law that is lower than what is proved,
+at any place, is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from shiftdp._checks import Array
+from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw
+from shiftdp.interpolation.participation.verification.classes import (
+    Classes,
+    Steps,
+    classes_of,
+    steps_of_equal,
+    steps_of_schedule,
+)
+from shiftdp.interpolation.participation.verification.epochs import (
+    Start,
+    allocated_classes,
+    classes_with_start,
+    start_of,
+)
+from shiftdp.interpolation.participation.verification.tail import proved_tail
+
+__all__ = [
+    "verify_allocation",
+    "verify_classes",
+    "verify_cut_run",
+    "verify_equal_steps",
+    "verify_law",
+    "verify_schedule",
+]
+
+_RARE = 1e-7  # of delta: what the verifier leaves out in a step of the ladder
+_SMALL = 9e-4  # of delta: transitions below it are put together
+_UP = 1.0 + 1e-10  # squares of mu, for a dozen roundings
+_WHOLE = 1e-12  # by which the weights of a claim may miss 1: a sum of floats
+_MOST_ATOMS = 1000
+_LARGEST_NUMBER = 1 << 62
+_BLOCKS = 8000  # of ages, for the largest value of mu
+
+
+def verify_equal_steps(
+    p: float,
+    c: float,
+    s: float,
+    sd: float,
+    steps: float,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+) -> None:
+    """Raise `VerificationFailed` unless the law dominates mu(V) for equal steps with c <= 1.
+
+    Args:
+        p: probability of taking part.
+        c: contraction of a step.
+        s: displacement of a step in which the record takes part.
+        sd: noise of a step.
+        steps: how many there are; math.inf if c < 1.
+        law: what is claimed.
+        grid: that it was found on.
+        delta: the tail that the law was made for.
+    """
+    verify_law(steps_of_equal(p, c, s, sd, steps), law=law, grid=grid, delta=delta)
+
+
+def verify_schedule(
+    p: Array,
+    c: Array,
+    s: Array,
+    sd: Array,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+) -> None:
+    """The same for any steps, in the order of time."""
+    verify_law(steps_of_schedule(p, c, s, sd), law=law, grid=grid, delta=delta)
+
+
+def verify_cut_run(
+    p: float,
+    c: float,
+    s: float,
+    sd: float,
+    steps: float,
+    diameter: float,
+    last: float,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+) -> None:
+    """The same for the last steps of a run in a bounded set, begun at a random distance. [C4]
+
+    Args:
+        p: probability of taking part.
+        c: contraction of a step.
+        s: displacement of a step in which the record takes part.
+        sd: noise of a step.
+        steps: how many there are.
+        diameter: of the set.
+        last: how many of the steps are followed.
+        law: what is claimed.
+        grid: that it was found on.
+        delta: the tail that the law was made for.
+    """
+    followed = steps_of_equal(p, c, s, sd, last)
+    if last >= steps or c == 0.0:
+        verify_law(followed, law=law, grid=grid, delta=delta)
+        return
+    found = start_of(p, c, s, diameter, steps - last)
+    start = Start(found.values * math.pow(c, last) * _UP, found.chances)
+    with _grids_that_prove_nothing():
+        _require_sound(grid)
+        on = (grid.starts, grid.unit, grid.tick, grid.values)
+        classes = classes_with_start(followed, start, *on)
+        ceiling = _ceiling(followed, float(start.values[-1]))
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling)
+
+
+def verify_allocation(
+    c: Array,
+    s: Array,
+    sd: Array,
+    batches: int,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+) -> None:
+    """The same for random allocation: the steps in the order of time, so many to an epoch."""
+    steps = steps_of_schedule(np.ones(len(c)), c, s, sd, batches)
+    with _grids_that_prove_nothing():
+        _require_sound(grid)
+        if len(steps.age) % batches:
+            raise ValueError("the run does not consist of whole epochs")
+        classes = allocated_classes(steps, batches, grid.starts, grid.unit, grid.tick)
+        first = np.zeros(len(steps.age))
+        first[::batches] = steps.jump.reshape(-1, batches).max(axis=1)
+        ceiling = _ceiling(steps._replace(jump=first))
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling)
+
+
+def verify_law(steps: Steps, *, law: ParticipationLaw, grid: Grid, delta: float) -> None:
+    """The same for steps by age."""
+    with _grids_that_prove_nothing():
+        _require_sound(grid)
+        classes = classes_of(steps, grid.starts, grid.unit, grid.tick, grid.values)
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=_ceiling(steps))
+
+
+def _require_sound(grid: Grid) -> None:
+    """Refuse what is no grid, before anything is computed on it."""
+    sizes = (grid.unit, grid.tick, grid.cell)
+    whole = (*grid.starts, *grid.slopes, grid.values, grid.cap, grid.cells)
+    if not all(math.isfinite(x) and x > 0.0 for x in sizes):
+        raise ValueError("a unit, tick or cell is not positive")
+    if not all(0 <= x <= _LARGEST_NUMBER and int(x) == x for x in whole):
+        raise ValueError("a count is not a whole number")
+    if not (grid.starts and len(grid.slopes) > 1 and grid.values and grid.cap and grid.cells):
+        raise ValueError("it is empty")
+
+
+@contextmanager
+def _grids_that_prove_nothing() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as problem:
+        raise VerificationFailed(f"the grid of the law proves nothing: {problem}") from problem
+
+
+def verify_classes(
+    classes: Classes, *, law: ParticipationLaw, grid: Grid, delta: float, ceiling: float
+) -> None:
+    """Raise `VerificationFailed` unless the law dominates that of the classes.
+
+    Args:
+        classes: jumps and clocks, rounded to the safe side.
+        law: what is claimed.
+        grid: lattice, ladder and cells.
+        delta: the tail that matters.
+        ceiling: what mu never exceeds: the place of what is lost or beyond all cells.
+    """
+    mu, weight = np.array(law.mu), np.array(law.weight)
+    sound = 0 < len(mu) == len(weight) <= _MOST_ATOMS and bool(np.all(np.diff(mu) > 0.0))
+    sound = sound and bool(np.all(weight >= 0.0)) and float(mu[0]) >= 0.0
+    if not sound or abs(math.fsum(weight) - 1.0) > _WHOLE:
+        raise VerificationFailed("the law is none: values have to rise, and weights to add up to 1")
+    square = grid.unit / grid.tick * grid.unit / grid.cell / grid.cell * _UP
+    if not (0.0 < square < math.inf):
+        raise ValueError("lattice, clock and cells are not of one size")
+    lattice = (classes, grid.slopes, grid.cap, square, grid.cells)
+    tail, lost = proved_tail(*lattice, rare=_RARE * delta, small=_SMALL * delta)
+    proved = np.minimum(tail + lost, 1.0)
+    at = np.append(np.arange(grid.cells + 1) * grid.cell * _UP, max(ceiling, 0.0))
+    claimed = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+    # P(mu >= at[n]) <= proved[n] has to be at most the claimed weight of values >= at[n]
+    place = np.searchsorted(mu, np.minimum(at, ceiling) * (1.0 - _WHOLE), side="left")
+    short = np.flatnonzero(proved[1:] > claimed[place[1:]])
+    if short.size:
+        n = int(short[0]) + 1
+        raise VerificationFailed(
+            f"the law gives a mu of {at[n]:.6g} or more a probability of {claimed[place[n]]:.6g}, "
+            f"while the steps only prove {proved[n]:.6g}"
+        )
+
+
+def _ceiling(steps: Steps, start: float = 0.0) -> float:
+    """mu if the record always takes part: the largest slope, again and again."""
+    taken = np.where(steps.participation > 0.0, steps.number * steps.jump, 0.0)
+    taken[-1] += start
+    block = -(-len(taken) // _BLOCKS)
+    first = np.append(np.arange(0, len(taken) - 1, block), len(taken) - 1)
+    rise, clock = np.cumsum(np.add.reduceat(taken, first)), steps.clock[first]
+    x, y, energy = 0.0, 0.0, 0.0
+    while y < rise[-1]:
+        ahead = np.flatnonzero(clock > x)
+        if not ahead.size:
+            break
+        slopes = (rise[ahead] - y) / (clock[ahead] - x)
+        best = ahead[int(np.argmax(slopes))]
+        energy += (rise[best] - y) ** 2 / (clock[best] - x)
+        x, y = float(clock[best]), float(rise[best])
+    return math.sqrt(energy) * _UP
