@@ -12,8 +12,9 @@ import pytest
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis, certify
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC
-from shiftdp.last_iterate.certification import evaluate, mu_by_position
+from shiftdp.last_iterate.certification import bound_by, evaluate, mu_by_position, tightest
 from shiftdp.last_iterate.runs import Order, Run
+from shiftdp.last_iterate.theorems.registry import theorem_of
 from tests.last_iterate.brute_force import mu_of_visits, positions
 from tests.last_iterate.random_runs import ORDERS
 
@@ -294,10 +295,10 @@ def test_a_tie_is_not_broken_before_there_is_one(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Composite, "advantage", lambda _: pytest.fail("no tie was to be broken"))
     run = NoisySGD(n=1000, batch_size=10, steps=200, learning_rate=0.1, noise=3.0)
     geometry = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=10)
-    found = evaluate(run, geometry, delta=1e-5).found
-    guesses = {bound.name: bound.guess for bound in found if bound.family != "paper"}
-    first, second = guesses.values()
+    names = ("Thm sgd (composition)", "Theorem B3")
+    found = [bound_by(theorem_of(name), run, geometry, 1e-5) for name in names]
+    first, second = (bound.guess for bound in found)
     assert first is not None
     assert second is not None
     assert abs(first - second) < 0.02  # so close that both are composed
-    certify(run, geometry)
+    assert tightest(found, run, geometry, 1e-5) in found

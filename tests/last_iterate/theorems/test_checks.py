@@ -11,11 +11,11 @@ import pytest
 import shiftdp as sdp
 from shiftdp._errors import VerificationFailed
 from shiftdp.fdp import WithFailure
-from shiftdp.last_iterate.certification import certificate_of, evaluate
 from shiftdp.last_iterate.theorems.checks import verify_constants, verify_groups
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
 from shiftdp.last_iterate.theorems.sampled import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_shifts import grouped_shifts, steps_of
+from tests.last_iterate.theorems.sampled_cases import certificate_by
 
 RUN: dict[str, Any] = {
     "n": 1000,
@@ -28,15 +28,24 @@ BALL = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10, diameter=1
 RIDGE = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=10)
 CLIPPED = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=10, gradient_bound=5)
 OUT = sdp.Geometry(strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out")
+SAMPLED = sdp.NoisySGD(**RUN)
+POISSON = sdp.NoisySGD(**RUN, sampling="poisson")
+BRIEF = {**RUN, "steps": 20}
+ALLOCATED = sdp.NoisySGD(**{**BRIEF, "batch_size": 50}, sampling="random_allocation")
 CASES = [
-    (sdp.NoisySGD(**RUN), BALL, "best"),
-    (sdp.NoisySGD(**RUN), BALL, "paper"),
-    (sdp.NoisySGD(**RUN), BALL, "composition"),
-    (sdp.NoisySGD(**RUN), RIDGE, "best"),
-    (sdp.NoisySGD(**RUN), RIDGE, "paper"),
-    (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "best"),
-    (sdp.NoisySGD(**RUN, sampling="poisson"), OUT, "composition"),
-    (sdp.NoisySGD(**RUN, sampling="poisson"), CLIPPED, "best"),
+    (SAMPLED, BALL, "Theorem B3"),
+    (SAMPLED, BALL, "Thm sgd-proj"),
+    (SAMPLED, BALL, "Thm sgd (composition)"),
+    (SAMPLED, RIDGE, "Theorem B3"),
+    (SAMPLED, RIDGE, "Thm sgd-sc"),
+    (POISSON, OUT, "Theorem B3 (Poisson)"),
+    (POISSON, OUT, "Poisson (composition)"),
+    (POISSON, CLIPPED, "Theorem B3 (Poisson)"),
+    (sdp.NoisySGD(**BRIEF), RIDGE, "Theorem B7"),
+    (sdp.NoisySGD(**BRIEF), replace(BALL, diameter=0.2), "Theorem B7"),
+    (sdp.NoisySGD(**BRIEF, sampling="poisson"), OUT, "Theorem B7"),
+    (sdp.NoisySGD(**BRIEF, sampling="poisson"), CLIPPED, "Theorem B7"),
+    (ALLOCATED, OUT, "Theorem B7"),
 ]
 
 
@@ -87,17 +96,17 @@ class TestRun:
 
 
 class TestRoundTrip:
-    @pytest.mark.parametrize(("run", "geometry", "bounds"), CASES)
-    def test_json(self, run: sdp.NoisySGD, geometry: sdp.Geometry, bounds: Any) -> None:
-        cert = sdp.certify(run, geometry, bounds=bounds)
+    @pytest.mark.parametrize(("run", "geometry", "name"), CASES)
+    def test_json(self, run: sdp.NoisySGD, geometry: sdp.Geometry, name: str) -> None:
+        cert = certificate_by(name, run, geometry)
         back = sdp.Certificate.from_json(cert.to_json())
         assert back == cert
         back.verify()
         assert back.epsilon(1e-5) == cert.epsilon(1e-5)
 
-    @pytest.mark.parametrize(("run", "geometry", "bounds"), CASES)
-    def test_tampered(self, run: sdp.NoisySGD, geometry: sdp.Geometry, bounds: Any) -> None:
-        document = json.loads(sdp.certify(run, geometry, bounds=bounds).to_json())
+    @pytest.mark.parametrize(("run", "geometry", "name"), CASES)
+    def test_tampered(self, run: sdp.NoisySGD, geometry: sdp.Geometry, name: str) -> None:
+        document = json.loads(certificate_by(name, run, geometry).to_json())
         for change in _tamperings(document):
             with pytest.raises((VerificationFailed, sdp.InvalidInput)):
                 sdp.Certificate.from_json(json.dumps(change)).verify()
@@ -112,9 +121,8 @@ class TestForgeries:
         self, geometry: sdp.Geometry, beta: float
     ) -> None:
         name = "Thm sgd-proj" if geometry.bounded else "Thm sgd-sc"
-        run = sdp.NoisySGD(**RUN)
-        found = next(item for item in evaluate(run, geometry).found if item.name == name)
-        honest = certificate_of(found, run, geometry)
+        run = SAMPLED
+        honest = certificate_by(name, run, geometry)
         honest.verify()
         steps = steps_of(run, geometry)
         count = 1 if geometry.bounded else run.steps
@@ -127,8 +135,8 @@ class TestForgeries:
                 forged.verify()
 
     def test_theorem_b3_without_shifts_proves_nothing(self) -> None:
-        honest = sdp.certify(sdp.NoisySGD(**RUN), RIDGE)
-        assert honest.bound == "Theorem B3"
+        honest = certificate_by("Theorem B3", SAMPLED, RIDGE)
+        honest.verify()
         for proof in (
             StochasticProof(1, split=2.0),
             StochasticProof(1),
@@ -139,17 +147,22 @@ class TestForgeries:
                 with pytest.raises(VerificationFailed):
                     replace(honest, f=f, proofs=(proof,)).verify()
 
-    def test_the_cap_of_the_proof_is_that_of_the_run(self) -> None:
-        run = sdp.NoisySGD(**RUN, sampling="poisson", batch_cap=40)
-        honest = sdp.certify(run, OUT)
-        assert honest.bound == "Theorem B3 (Poisson)"
+    @pytest.mark.parametrize(
+        ("name", "steps"), [("Theorem B3 (Poisson)", 5000), ("Theorem B7", 20)]
+    )
+    def test_the_cap_of_the_proof_is_that_of_the_run(self, name: str, steps: int) -> None:
+        run = replace(POISSON, steps=steps, batch_cap=40)
+        honest = certificate_by(name, run, OUT)
         honest.verify()
-        other = sdp.NoisySGD(**RUN, sampling="poisson", batch_cap=39)
+        other = replace(run, batch_cap=39)
         with pytest.raises(VerificationFailed):
             replace(honest, run=other).verify()
 
-    def test_the_failure_may_not_be_lowered(self) -> None:
-        honest = sdp.certify(sdp.NoisySGD(**RUN, sampling="poisson"), OUT)
+    @pytest.mark.parametrize(
+        ("name", "steps"), [("Theorem B3 (Poisson)", 5000), ("Theorem B7", 20)]
+    )
+    def test_the_failure_may_not_be_lowered(self, name: str, steps: int) -> None:
+        honest = certificate_by(name, replace(POISSON, steps=steps), OUT)
         assert isinstance(honest.f, WithFailure)
         for factor in (1 - 1e-8, 0.5, 0.0, 1.1):
             f = WithFailure(honest.f.base, honest.f.failure * factor)
@@ -158,10 +171,12 @@ class TestForgeries:
 
 
 def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """More noise and fewer draws leave a law true, which is an upper bound, but no product."""
+    law = document["bound"] == "Theorem B7"
     changes: list[tuple[list[Any], Any]] = [
-        (["run", "noise"], 3.01),
-        (["run", "n"], 1001),
-        (["run", "steps"], 5001),
+        (["run", "noise"], 2.99 if law else 3.01),
+        (["run", "n"], 990 if law else 1001),
+        (["run", "steps"], document["run"]["steps"] + document["run"]["n"]),
         (["geometry", "sensitivity"], document["geometry"]["sensitivity"] * 1.001),
         (["geometry", "gradient_bound"], 0.999 * document["geometry"]["sensitivity"] / 2),
         (["bound"], "Theorem B1"),
@@ -169,12 +184,16 @@ def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
         (["assumptions"], document["assumptions"][1:]),
         (["proofs"], document["proofs"] * 2 or [{"tau": 1, "groups": [], "split": 2, "cap": None}]),
     ]
-    if document["proofs"]:
-        proof = document["proofs"][0]
+    changes += [(["proofs"], [])] if document["proofs"] else []
+    for proof in document["proofs"]:
+        if proof["cap"] is not None:
+            changes.append((["proofs", 0, "cap"], proof["cap"] - 1))
+        if "revealed" in proof:
+            changes += _tampered_laws(proof)
+            continue
         changes += [
             (["proofs", 0, "tau"], proof["tau"] + 1),
             (["proofs", 0, "tau"], -1),
-            (["proofs"], []),
         ]
         if proof["split"] is not None:
             changes.append((["proofs", 0, "split"], proof["split"] * 1.01))
@@ -185,17 +204,18 @@ def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
                 (["proofs", 0, "groups", 0], [a, n - 1]),
                 (["proofs", 0, "groups", 0], [-a, n]),
             ]
-        if proof["cap"] is not None:
-            changes.append((["proofs", 0, "cap"], proof["cap"] - 1))
-    product = document["tradeoff"]
+    function = document["tradeoff"]
     path: list[Any] = ["tradeoff"]
-    while product["type"] != "product":
-        if product["type"] == "with_failure":
+    while "factors" not in function and "mu" not in function:
+        if function["type"] == "with_failure":
             changes.append(([*path, "failure"], 0.0))
-            path, product = [*path, "base"], product["base"]
+            path, function = [*path, "base"], function["base"]
         else:
-            path, product = [*path, "components", 0], product["components"][0]
-    changes.append(([*path, "factors", -1, 1], product["factors"][-1][1] - 1))
+            path, function = [*path, "components", 0], function["components"][0]
+    if "factors" in function:
+        changes.append(([*path, "factors", -1, 1], function["factors"][-1][1] - 1))
+    else:
+        changes.append(([*path, "mu"], _smaller(function["mu"])))
     found = []
     for where, value in changes:
         copy = json.loads(json.dumps(document))
@@ -207,8 +227,24 @@ def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def _tampered_laws(proof: dict[str, Any]) -> list[tuple[list[Any], Any]]:
+    """Changes of a proof by Theorem B7."""
+    weight = proof["weight"]
+    return [
+        (["proofs", 0, "mu"], _smaller(proof["mu"])),
+        (["proofs", 0, "weight"], [weight[0] + weight[-1], *weight[1:-1], 0.0]),
+        (["proofs", 0, "followed"], proof["followed"] + 1),
+        (["proofs", 0, "tail"], 0.0),
+        (["proofs", 0, "cells"], 10**6),
+    ]
+
+
+def _smaller(values: Any) -> Any:
+    return [0.999 * x for x in values] if isinstance(values, list) else 0.999 * values
+
+
 def test_groups_and_constants_are_checked() -> None:
-    run = sdp.NoisySGD(**RUN)
+    run = SAMPLED
     steps = steps_of(run, BALL)
     good = StochasticProof(4000, grouped_shifts(1.0, steps.diameter, 1000))
     verify_constants(run, BALL, steps.p, [(steps.s, run.steps)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.fdp.composition.composite import Composite
-from shiftdp.last_iterate.certification import certificate_of, evaluate
+from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     grouped_shifts,
@@ -20,7 +21,15 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     steps_of,
 )
 from tests.last_iterate.quadratic_run import QuadraticRun
-from tests.last_iterate.theorems.sampled_cases import BALL, DELTA, LONG, RIDGE, rebuild
+from tests.last_iterate.theorems.sampled_cases import (
+    BALL,
+    DELTA,
+    LONG,
+    RIDGE,
+    b3_of,
+    certificate_by,
+    rebuild,
+)
 
 PUBLISHED = json.loads(
     files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
@@ -59,14 +68,13 @@ class TestEndless:
     """D = 1, sigma = 3, eta = .1, b/n = .01, L/b = 1: what is left as t grows."""
 
     def test_b3(self) -> None:
-        cert = sdp.certify(LONG, BALL)
-        assert cert.bound == "Theorem B3"
+        cert = certificate_by("Theorem B3", LONG, BALL)
         assert 0.82 < cert.epsilon(DELTA) <= 0.835
 
     def test_length_does_not_matter(self) -> None:
         longer = sdp.NoisySGD(n=1000, batch_size=10, steps=10**9, learning_rate=0.1, noise=3.0)
-        assert sdp.certify(longer, BALL).epsilon(DELTA) == pytest.approx(
-            sdp.certify(LONG, BALL).epsilon(DELTA), abs=1e-3
+        assert certificate_by("Theorem B3", longer, BALL).epsilon(DELTA) == pytest.approx(
+            certificate_by("Theorem B3", LONG, BALL).epsilon(DELTA), abs=1e-3
         )
 
 
@@ -76,11 +84,11 @@ class TestOrder:
     @pytest.mark.parametrize(
         ("c", "diameter", "steps", "s", "p"),
         [
-            (1.0, 1.0, 500, 0.5, 0.02),
+            (1.0, 1.0, 200, 0.5, 0.02),
             (1.0, 0.1, 2000, 2.0, 0.01),
             (0.95, math.inf, 300, 1.0, 0.05),
             (0.5, math.inf, 50, 3.0, 0.1),
-            (0.99, 0.5, 3000, 0.3, 0.2),
+            (0.99, 0.1, 300, 0.3, 0.2),
             (0.9, math.inf, 2, 0.3, 0.2),
         ],
     )
@@ -173,7 +181,7 @@ class TestExactLaws:
             )
             leaks = {eps: exact.delta(pull, other, eps) for eps in (0.0, 0.1, 0.5, 1.0, 2.0)}
             for cert in [
-                _only_b3(run, geometry),
+                _verified_b3(run, geometry),
                 sdp.certify(run, geometry, delta=1e-3),
                 sdp.certify(run, geometry, bounds="paper", delta=1e-3),
             ]:
@@ -203,11 +211,8 @@ class TestExactLaws:
         )
 
 
-def _only_b3(run: sdp.NoisySGD, geometry: sdp.Geometry) -> sdp.Certificate:
-    (bound,) = [
-        item for item in evaluate(run, geometry).found if item.name.startswith("Theorem B3")
-    ]
-    cert = certificate_of(bound, run, geometry)
+def _verified_b3(run: sdp.NoisySGD, geometry: sdp.Geometry) -> sdp.Certificate:
+    cert = certificate_by(b3_of(run), run, geometry)
     cert.verify()
     return cert
 
@@ -241,8 +246,7 @@ class TestPoisson:
                 adjacency=adjacency,  # type: ignore[arg-type]
                 gradient_bound=5.0,
             )
-            cert = sdp.certify(run, geometry)
-            assert cert.bound == "Theorem B3 (Poisson)"
+            cert = certificate_by("Theorem B3 (Poisson)", run, geometry)
             assert cert.epsilon(DELTA) < sdp.certify(run, geometry, bounds="composition").epsilon(
                 DELTA
             )
@@ -257,7 +261,7 @@ class TestPoisson:
         geometry = sdp.Geometry(
             strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out"
         )
-        cert = sdp.certify(run, geometry)
+        cert = certificate_by("Theorem B3 (Poisson)", run, geometry)
         (proof,) = cert.proofs
         assert isinstance(proof, StochasticProof)
         assert proof.cap is not None
@@ -266,12 +270,14 @@ class TestPoisson:
         # the failure is a floor under delta
         assert cert.f.failure <= cert.delta(0.5) <= 1.5 * cert.f.failure
         capped = sdp.NoisySGD(**{**vars(run), "batch_cap": 50})
-        assert sdp.certify(capped, geometry).proofs[0].cap == 50  # type: ignore[union-attr]
+        (proof,) = certificate_by("Theorem B3 (Poisson)", capped, geometry).proofs
+        assert isinstance(proof, StochasticProof)
+        assert proof.cap == 50
 
 
 class TestComposed:
     def test_what_a_certificate_answers(self) -> None:
-        cert = sdp.certify(LONG, BALL)
+        cert = certificate_by("Theorem B3", LONG, BALL)
         assert isinstance(cert.f, Composite)
         assert cert.mu is None
         assert cert.lower_mu is None
@@ -286,17 +292,18 @@ class TestComposed:
 
     def test_valid_at_every_delta(self) -> None:
         """Aiming elsewhere changes tau, and helps there only."""
-        near, far = sdp.certify(LONG, BALL, delta=1e-2), sdp.certify(LONG, BALL, delta=1e-12)
+        near, far = (certificate_by("Theorem B3", LONG, BALL, delta) for delta in (1e-2, 1e-12))
         assert near.epsilon(1e-2) <= far.epsilon(1e-2) + 1e-3
         assert far.epsilon(1e-12) <= near.epsilon(1e-12) + 1e-3
 
     def test_more_noise_never_leaks_more(self) -> None:
         noisier = sdp.NoisySGD(**{**vars(LONG), "noise": 3.3})
-        assert sdp.certify(noisier, BALL).epsilon(DELTA) < sdp.certify(LONG, BALL).epsilon(DELTA)
+        more, less = (certificate_by("Theorem B3", run, BALL) for run in (noisier, LONG))
+        assert more.epsilon(DELTA) < less.epsilon(DELTA)
 
     def test_compare(self) -> None:
-        run = sdp.NoisySGD(n=1000, batch_size=10, steps=20_000, learning_rate=0.1, noise=3.0)
-        table = sdp.compare(run, BALL, delta=DELTA)
+        run = sdp.NoisySGD(n=1000, batch_size=10, steps=5_000, learning_rate=0.1, noise=3.0)
+        table = sdp.compare(run, replace(BALL, diameter=0.1), delta=DELTA)
         epsilon = [table[name].epsilon for name in ("composition", "paper", "best")]
         assert all(value is not None for value in epsilon)
         assert sorted(epsilon, reverse=True) == epsilon  # type: ignore[type-var]

@@ -12,12 +12,13 @@ import pytest
 import shiftdp as sdp
 from shiftdp import UnmetHypothesis, VerificationFailed
 from shiftdp.last_iterate import Certificate
-from shiftdp.last_iterate.certification import certificate_of, evaluate
+from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.theorems.checks import verify_constants
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
 from shiftdp.last_iterate.theorems.sampled import product, subsampled
 from shiftdp.last_iterate.theorems.sampled_shifts import charged_steps, participation_up
 from tests.last_iterate.quadratic_run import QuadraticRun
+from tests.last_iterate.theorems.sampled_cases import b3_of, certificate_by
 
 ALONE = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
 PAIR = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, gradient_bound=2.5)
@@ -42,13 +43,17 @@ def test_equal_steps_one_by_one_are_equal_steps(sampling: Any, geometry: sdp.Geo
 
 @pytest.mark.parametrize(("sampling", "geometry"), CASES)
 def test_more_noise_in_some_steps_leaks_less(sampling: Any, geometry: sdp.Geometry) -> None:
-    def epsilon(noise: Any) -> float:
+    def epsilon(noise: Any, bounds: Any = "best") -> float:
         run = sdp.NoisySGD(**SHAPE, steps=12, noise=noise, sampling=sampling)
-        return sdp.certify(run, geometry).epsilon(1e-5)
+        return sdp.certify(run, geometry, bounds=bounds).epsilon(1e-5)
 
-    assert epsilon(2.0) < epsilon([2.0] * 6 + [1.0] * 6) < epsilon([1.0] * 7 + [1.5] * 5)
-    # where the noise is does not matter to composition
-    assert epsilon([2.0] * 6 + [1.0] * 6) == epsilon([2.0, 1.0] * 6)
+    early, late, mixed = [2.0] * 6 + [1.0] * 6, [1.0] * 6 + [2.0] * 6, [2.0, 1.0] * 6
+    less = [1.0] * 7 + [1.5] * 5
+    assert epsilon(2.0) < epsilon(late) < epsilon(less) < epsilon(1.0)
+    # it helps most in the last steps, but to composition it does not matter where it is
+    assert epsilon(late) < epsilon(early) < epsilon(1.0)
+    assert epsilon(late, "composition") < epsilon(less, "composition")
+    assert epsilon(early, "composition") == epsilon(mixed, "composition")
 
 
 def test_two_different_steps_against_the_exact_law() -> None:
@@ -166,12 +171,7 @@ class TestRandomAllocation:
 
 def led(run: sdp.NoisySGD, geometry: sdp.Geometry, delta: float = 1e-5) -> Certificate:
     """The certificate by Theorem B3, whether or not it is the best; verified."""
-    (bound,) = (
-        bound
-        for bound in evaluate(run, geometry, delta=delta).found
-        if bound.name.startswith("Theorem B3")
-    )
-    certificate = certificate_of(bound, run, geometry)
+    certificate = certificate_by(b3_of(run), run, geometry, delta)
     certificate.verify()
     return certificate
 
