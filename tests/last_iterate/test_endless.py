@@ -92,7 +92,9 @@ def test_endless_certificates_are_checked_and_stored(order: Order, geometry: Geo
 
 
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
-@pytest.mark.parametrize("geometry", [STRONG, BODY])
+@pytest.mark.parametrize(
+    "geometry", [replace(STRONG, strong_convexity=2.0), replace(BODY, diameter=0.05)]
+)
 def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
     geometry = replace(geometry, gradient_bound=1.0)
     given: dict[str, Any] = {
@@ -107,7 +109,7 @@ def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
     certificate.verify()
     assert certificate.run.steps == math.inf  # type: ignore[union-attr]
     limit = certificate.epsilon(1e-5)
-    for steps in (10, 1000, 10**6):
+    for steps in (10, 10**6):
         # the search over tau is not the same; what it finds may be worse by a little
         assert certify(NoisySGD(**given, steps=steps), geometry).epsilon(1e-5) <= limit * 1.01
     with pytest.raises(UnmetHypothesis, match="never forgotten"):

@@ -107,10 +107,13 @@ def test_directions_are_theirs() -> None:
 def test_a_certificate_composes_with_their_laws() -> None:
     """Sampling without replacement, last iterate: a law that theirs does not have."""
     cert = sdp.certify(SGD, geometry())
-    law = to_pld(cert)
+    mesh = 2e-3
+    law = to_pld(cert, mesh)
     low, high = cert.epsilon_interval(DELTA)
     assert low <= law.get_epsilon_for_delta(DELTA) <= high + 1e-3
-    other = pld.from_gaussian_mechanism(5.0, neighboring_relation=ONE)
+    other = pld.from_gaussian_mechanism(
+        5.0, value_discretization_interval=mesh, neighboring_relation=ONE
+    )
     total = law.compose(other).get_epsilon_for_delta(DELTA)
     ours = LastIterateAccountant(ONE)
     ours.compose(LastIterateDpEvent(SGD, geometry())).compose(dpa.GaussianDpEvent(5.0))

@@ -60,7 +60,7 @@ def test_epsilon_is_that_of_certify(shuffle: bool, poisson: bool, bound: str) ->
 
 
 def test_poisson_last_iterate() -> None:
-    """A run long enough for Theorem B3 to forget its start."""
+    """A run long enough to forget its start."""
     declaration = Declaration(adjacency="zero_out", loss="logistic", feature_bound=0.1)
     made = session(
         declaration,
@@ -72,7 +72,7 @@ def test_poisson_last_iterate() -> None:
         noise_multiplier=1.0,
     ).train(30)
     certificate = made.accountant.certificate(delta=DELTA)
-    assert certificate.bound == "Theorem B3 (Poisson)"
+    assert certificate.bound == "Theorem B7"
     run, geometry = made.accountant.described()
     composed = sdp.certify(run, geometry, bounds="composition").epsilon(DELTA)
     assert made.engine.get_epsilon(DELTA) < 0.9 * composed
