@@ -174,6 +174,7 @@ def _sampled_batches() -> Iterator[Case]:
     yield _certify("NoisySGD", {**SAMPLED, "steps": 25, "noise": 1.0}, {**body, "diameter": 0.01},
                    bounds="paper")  # fmt: skip
     yield _certify("NoisySGD", poisson, {**STRONG, "adjacency": "zero_out"}, bounds="composition")
+    yield _certify("NoisySGD", poisson, {**body, "diameter": 0.02, "adjacency": "zero_out"})
     for cap in (20, 60):  # of 20, batches are larger too often, and composition is left
         capped = {**poisson, "batch_cap": cap}
         yield _certify("NoisySGD", capped, {**STRONG, "adjacency": "zero_out"})
