@@ -170,11 +170,21 @@ _PROOFS = (
             "revealed": {"type": "boolean"},
             "contracting": {"type": "boolean"},
             "followed": _COUNT,
-            "ratio": _POSITIVE,
-            "levels": _COUNT,
-            "values": _COUNT,
-            "rung": _POSITIVE,
-            "cells": _COUNT,
+            "grid": _either(
+                _object(
+                    {
+                        "starts": _list(_INDEX, 1),
+                        "unit": _POSITIVE,
+                        "tick": _POSITIVE,
+                        "values": _COUNT,
+                        "cap": _COUNT,
+                        "slopes": _list(_INDEX, 1),
+                        "cell": _POSITIVE,
+                        "cells": _COUNT,
+                    }
+                ),
+                _NULL,
+            ),
             "tail": _POSITIVE,
             "cap": _either(_COUNT, _NULL),
         }

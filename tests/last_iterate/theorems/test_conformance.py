@@ -133,7 +133,8 @@ def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None
         refused(document, lambda _: 3, "proofs", 0, "cap")
         refused(document, lambda known: not known, "proofs", 0, "revealed")
         refused(document, lambda known: known + 1, "proofs", 0, "followed")
-        refused(document, lambda known: 1000 * known, "proofs", 0, "levels")
+        refused(document, lambda known: 1000 * known, "proofs", 0, "grid", "cells")
+        refused(document, lambda known: known[:1], "proofs", 0, "grid", "slopes")
     else:
         refused(document, lambda tau: tau + 1, "proofs", 0, "tau")
         refused(document, lambda _: 3, "proofs", 0, "cap")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftdp._checks import count
+from shiftdp.interpolation.participation.law import Grid
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
 
@@ -85,7 +86,7 @@ class HiddenProof:
         contracting: whether the contraction of the steps was used; else 1 stands in for it.
         followed: of how many last steps the participation was followed: all, or those since when
             the runs were apart by the diameter at most.
-        ratio, levels, values, rung, cells: how finely it was computed (see `Resolution`).
+        grid: on which it was computed, and can be again; None where mu(V) is as good as 0.
         tail: the delta for which it was: rarer things were not told apart.
         cap: B, the largest batch that is covered where batches have random sizes; else None.
     """
@@ -95,16 +96,12 @@ class HiddenProof:
     revealed: bool
     contracting: bool
     followed: int
-    ratio: float
-    levels: int
-    values: int
-    rung: float
-    cells: int
+    grid: Grid | None
     tail: float
     cap: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return {**vars(self), "grid": None if self.grid is None else vars(self.grid)}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> HiddenProof:
@@ -114,14 +111,23 @@ class HiddenProof:
             revealed=bool(data["revealed"]),
             contracting=bool(data["contracting"]),
             followed=count("followed", data["followed"]),
-            ratio=float(data["ratio"]),
-            levels=count("levels", data["levels"]),
-            values=count("values", data["values"]),
-            rung=float(data["rung"]),
-            cells=count("cells", data["cells"]),
+            grid=None if data["grid"] is None else _grid(data["grid"]),
             tail=float(data["tail"]),
             cap=None if data["cap"] is None else count("cap", data["cap"]),
         )
+
+
+def _grid(data: Mapping[str, Any]) -> Grid:
+    return Grid(
+        starts=tuple(count("starts", item) for item in data["starts"]),
+        unit=float(data["unit"]),
+        tick=float(data["tick"]),
+        values=count("values", data["values"]),
+        cap=count("cap", data["cap"]),
+        slopes=tuple(count("slopes", item) for item in data["slopes"]),
+        cell=float(data["cell"]),
+        cells=count("cells", data["cells"]),
+    )
 
 
 AnyProof = Proof | StochasticProof | HiddenProof

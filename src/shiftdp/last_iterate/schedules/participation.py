@@ -1,0 +1,242 @@
+"""The law of mu(V) for a run with random batches: found once for all amounts of noise, and checked.
+
+mu(V) is proportional to the displacements over the noise, so a law is computed for displacements
+and noise of 1 (of the last step, where they differ) and multiplied.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from shiftdp._checks import LEAST_DELTA, Array
+from shiftdp._errors import UnmetHypothesis, VerificationFailed
+from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
+from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenZeroOut
+from shiftdp.fdp.functions.law_coarsening import coarsened
+from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
+from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
+from shiftdp.interpolation.participation.verification.claims import (
+    verify_allocation,
+    verify_cut_run,
+    verify_equal_steps,
+    verify_schedule,
+)
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
+
+__all__ = ["best_cut", "participation_law", "verify_participation"]
+
+_ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
+_WORTH = 1.005  # times the epsilon of the law as it was found: what few values may cost
+_ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
+_ROOM_BELOW = 1e-4  # ... and as a part of delta
+_MOST_STEPS = 1 << 24  # that are listed one by one
+_MOST_WORK = 4e9  # of a proof: rungs times cells and lattice points times classes, squared
+_PER_OCTAVE = 2  # amounts of noise at which a cut is looked for
+_DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
+
+
+def best_cut(run: NoisySGD, geometry: Geometry, steps: StepArrays, delta: float) -> int:
+    """How many last steps to follow: all, or those since the runs were a diameter apart at most.
+
+    Where the record is exchanged under Poisson sampling, two patterns move the two runs apart, and
+    no use is made of the diameter.
+    """
+    both = run.sampling == "poisson" and geometry.adjacency == "replace_one"
+    if both or run.sampling == "random_allocation" or not _cut_helps(steps):
+        return run.steps
+    ratio = float(steps.s) / float(steps.sd)
+    # the best cut hardly changes with the noise: it is looked for at a few amounts of it
+    near = 2.0 ** (round(math.log2(ratio) * _PER_OCTAVE) / _PER_OCTAVE)
+    width = steps.diameter / float(steps.s)
+    return _cut(steps.p, float(steps.c), near, steps.steps, width, run.sampling, delta)
+
+
+def _cut_helps(steps: StepArrays) -> bool:
+    if not (steps.equal and float(steps.c) <= 1.0 and math.isfinite(steps.diameter)):
+        return False
+    c = float(steps.c)
+    farthest = float(steps.s) * min(steps.steps, 1.0 / (1.0 - c) if c < 1.0 else math.inf)
+    return steps.diameter < farthest
+
+
+@lru_cache(maxsize=32)
+def _cut(
+    p: float, c: float, s: float, steps: int, width: float, sampling: str, delta: float
+) -> int:
+    function = HiddenExchange if sampling == "without_replacement" else HiddenZeroOut
+
+    def cost(law: ParticipationLaw) -> float:
+        return function(law.mu, law.weight).epsilon(delta)
+
+    ages = bounded_ages(p, c, s, 1.0, steps, width * s, cost=cost, delta=delta)
+    return min(steps, round(float(np.sum(ages.count))))
+
+
+def participation_law(
+    run: NoisySGD, steps: StepArrays, *, contracting: bool, followed: int, delta: float
+) -> tuple[ParticipationLaw, Grid | None]:
+    """A law that dominates mu(V), in few values, and the grid that proves it.
+
+    Args:
+        run: the run.
+        steps: its steps.
+        contracting: whether the contraction is used; else 1 stands in for it, which Lemma C0b
+            allows where it is at most 1.
+        followed: of how many last steps the participation is followed (see `best_cut`).
+        delta: the tail that matters.
+    """
+    if not np.any(steps.s):
+        return ParticipationLaw((0.0,), (1.0,)), None
+    law, grid = _unit_law(*_shape(run, steps, contracting, followed), delta)
+    scale = _scale(steps) * (1.0 + GENEROUS)
+    mu = [scale * value for value in law.mu]
+    fine = HiddenExchange(tuple(mu), law.weight).epsilon(delta)
+    for most in _ATOMS:
+        few = coarsened(mu, law.weight, most)
+        if HiddenExchange(*few).epsilon(delta) <= _WORTH * fine:
+            break
+    return ParticipationLaw(*few), grid
+
+
+def verify_participation(
+    run: NoisySGD,
+    steps: StepArrays,
+    *,
+    contracting: bool,
+    followed: int,
+    delta: float,
+    law: ParticipationLaw,
+    grid: Grid | None,
+) -> None:
+    """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it."""
+    expands = bool(np.any(np.asarray(steps.c) > 1.0))
+    _require(contracting or (steps.equal and not expands), "1 stands in for steps that expand")
+    _require(LEAST_DELTA <= delta < 1.0, "the law is made for no delta")
+    cut = followed < run.steps
+    _require(1 <= followed <= run.steps and (not cut or _cut_helps(steps)), "no steps are left out")
+    if grid is None:
+        s, sd = np.broadcast_to(steps.s, run.steps), np.broadcast_to(steps.sd, run.steps)
+        most = math.sqrt(float(np.sum((s / sd) ** 2))) if np.any(steps.s) else 0.0
+        _require(law.mu[0] >= most, "the law has no grid, and is below what composition gives")
+        return
+    work = len(grid.slopes) * (grid.cells + grid.cap) * float(len(grid.starts)) ** 2
+    _require(work <= _MOST_WORK, "it would take too long to check the law")
+    p, c, sizes, batches, width = _shape(run, steps, contracting, followed)
+    scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
+    unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
+    if isinstance(c, float) and batches is None and c <= 1.0:
+        t, last = sizes
+        if cut:
+            verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
+        else:
+            verify_equal_steps(p, c, 1.0, 1.0, t, law=unit, grid=grid, delta=delta)
+        return
+    slopes, s, sd = _listed(c, sizes)
+    if batches is not None:
+        verify_allocation(slopes, s, sd, batches, law=unit, grid=grid, delta=delta)
+    else:
+        chance = np.full(len(slopes), p)
+        verify_schedule(chance, slopes, s, sd, law=unit, grid=grid, delta=delta)
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise VerificationFailed(problem)
+
+
+_Shape = tuple[float, float | bytes, tuple[int, int] | tuple[bytes, bytes], int | None, float]
+"""p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter."""
+
+
+def _shape(run: NoisySGD, steps: StepArrays, contracting: bool, followed: int) -> _Shape:
+    """A run up to a factor of its noise, as what laws are remembered by."""
+    batches = run.batches if run.sampling == "random_allocation" else None
+    if steps.equal:
+        c = float(steps.c) if contracting else max(1.0, float(steps.c))
+        width = steps.diameter / float(steps.s) if followed < run.steps else math.inf
+        return steps.p, c, (run.steps, followed), batches, width
+    c_k, s_k, sd_k = (np.asarray(part, dtype=np.float64) for part in (steps.c, steps.s, steps.sd))
+    s, sd = _few_digits(s_k / s_k[-1], 1.0), _few_digits(sd_k / sd_k[-1], -1.0)
+    return steps.p, c_k.tobytes(), (s.tobytes(), sd.tobytes()), batches, math.inf
+
+
+def _scale(steps: StepArrays) -> float:
+    """Displacement over noise, of the last step."""
+    return float(np.ravel(steps.s)[-1]) / float(np.ravel(steps.sd)[-1])
+
+
+def _listed(
+    c: float | bytes, sizes: tuple[int, int] | tuple[bytes, bytes]
+) -> tuple[Array, Array, Array]:
+    """Contractions, displacements and noises step by step."""
+    if isinstance(c, bytes):
+        s, sd = sizes
+        return np.frombuffer(c), np.frombuffer(s), np.frombuffer(sd)  # type: ignore[call-overload]
+    t = int(sizes[0])
+    if t > _MOST_STEPS:
+        raise UnmetHypothesis(
+            "steps",
+            t,
+            f"are too many to be treated one by one (at most {_MOST_STEPS})",
+            "give fewer, or rely on composition",
+        )
+    ones = np.ones(t)
+    return c * ones, ones, ones
+
+
+@lru_cache(maxsize=32)
+def _unit_law(
+    p: float,
+    c: float | bytes,
+    sizes: tuple[int, int] | tuple[bytes, bytes],
+    batches: int | None,
+    width: float,
+    delta: float,
+) -> tuple[ParticipationLaw, Grid | None]:
+    """The law for displacements and noise of 1, with room for other roundings.
+
+    Another machine rounds sums differently, and what verifies a law may find it a little larger.
+    """
+    law, grid = _found(p, c, sizes, batches, width, delta)
+    above = np.cumsum(law.weight[::-1])[::-1] * (1.0 + _ROOM) + _ROOM_BELOW * delta
+    above = np.minimum(above, 1.0)
+    weight = above - np.append(above[1:], 0.0)
+    weight[0] += 1.0 - above[0]
+    kept = weight > 0.0
+    values = np.array(law.mu)[kept].tolist()
+    return ParticipationLaw(tuple(values), tuple(weight[kept].tolist())), grid
+
+
+def _found(
+    p: float,
+    c: float | bytes,
+    sizes: tuple[int, int] | tuple[bytes, bytes],
+    batches: int | None,
+    width: float,
+    delta: float,
+) -> tuple[ParticipationLaw, Grid | None]:
+    if isinstance(c, float) and batches is None and c <= 1.0:
+        t, last = int(sizes[0]), int(sizes[1])
+        ages: Ages = (
+            cut_ages(p, c, 1.0, 1.0, t, width, last) if last < t else equal_ages(p, c, 1.0, 1.0, t)
+        )
+        return law_on_grid(ages, delta=delta)
+    slopes, s, sd = _listed(c, sizes)
+    ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)
+    if batches is None:
+        return law_on_grid(ages, delta=delta)
+    return allocation_on_grid(Allocation(ages, batches), delta=delta)
+
+
+def _few_digits(values: Array, side: float) -> Array:
+    """So that a schedule is the same one after all its noises were multiplied by one number."""
+    mantissa, exponent = np.frexp(values)
+    rounded = np.ldexp(np.round(mantissa * _DIGITS) / _DIGITS, exponent)
+    return np.asarray(rounded * (1.0 + side * 2.0 / _DIGITS))

@@ -1,0 +1,74 @@
+"""Laws of mu(V) for runs: one for all amounts of noise, found once and checked by other code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import shiftdp as sdp
+from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.participation.law import ParticipationLaw
+from shiftdp.last_iterate.schedules.participation import (
+    best_cut,
+    participation_law,
+    verify_participation,
+)
+from shiftdp.last_iterate.theorems.sampled_shifts import step_arrays
+
+GEOMETRY = sdp.Geometry(strong_convexity=1.0, smoothness=1.0, sensitivity=20.0)
+RUN = sdp.NoisySGD(n=200, batch_size=10, steps=30, learning_rate=0.2, noise=1.0)
+DELTA = 1e-5
+
+
+def law_of(run: sdp.NoisySGD) -> ParticipationLaw:
+    steps = step_arrays(run, GEOMETRY)
+    return participation_law(run, steps, contracting=True, followed=run.steps, delta=DELTA)[0]
+
+
+@pytest.mark.parametrize("noise", [1.0, [1.0] * 20 + [2.0] * 10])
+def test_twice_the_noise_halves_mu(noise: float | list[float]) -> None:
+    run = sdp.NoisySGD(**{**vars(RUN), "noise": noise})
+    double = (2.0 * np.asarray(noise)).tolist()
+    more = sdp.NoisySGD(**{**vars(RUN), "noise": double})
+    # each is made of few values where that costs least, which is not the same place
+    assert law_of(more).mean == pytest.approx(0.5 * law_of(run).mean, rel=1e-2)
+
+
+def test_a_list_of_equal_noises_is_one_noise() -> None:
+    listed = sdp.NoisySGD(**{**vars(RUN), "noise": [1.0] * 30})
+    assert law_of(listed).mean == pytest.approx(law_of(RUN).mean, rel=5e-3)
+
+
+@pytest.mark.parametrize("noise", [1.0, [1.0] * 20 + [2.0] * 10])
+@pytest.mark.parametrize("shrunk", [1.0, 0.999])
+def test_a_law_is_proved_and_a_smaller_one_is_not(
+    noise: float | list[float], shrunk: float
+) -> None:
+    run = sdp.NoisySGD(**{**vars(RUN), "noise": noise})
+    steps = step_arrays(run, GEOMETRY)
+    law, grid = participation_law(run, steps, contracting=True, followed=30, delta=DELTA)
+    claim = replace(law, mu=tuple(shrunk * mu for mu in law.mu))
+    shape = {"contracting": True, "followed": 30, "delta": DELTA}
+    if shrunk == 1.0:
+        verify_participation(run, steps, **shape, law=claim, grid=grid)  # type: ignore[arg-type]
+        return
+    with pytest.raises(VerificationFailed):
+        verify_participation(run, steps, **shape, law=claim, grid=grid)  # type: ignore[arg-type]
+
+
+def test_a_law_without_a_grid_has_to_be_that_of_composition() -> None:
+    steps = step_arrays(RUN, GEOMETRY)
+    shape = {"contracting": True, "followed": 30, "delta": DELTA, "grid": None}
+    law = ParticipationLaw((2.0 * 30**0.5 * (1 + 1e-9),), (1.0,))
+    verify_participation(RUN, steps, **shape, law=law)  # type: ignore[arg-type]
+    with pytest.raises(VerificationFailed, match="composition"):
+        verify_participation(RUN, steps, **shape, law=replace(law, mu=(1.0,)))  # type: ignore[arg-type]
+
+
+def test_only_bounded_sets_are_cut() -> None:
+    assert best_cut(RUN, GEOMETRY, step_arrays(RUN, GEOMETRY), DELTA) == 30
+    small = replace(GEOMETRY, strong_convexity=0.0, diameter=2.0)
+    long = sdp.NoisySGD(**{**vars(RUN), "steps": 500})
+    assert 1 <= best_cut(long, small, step_arrays(long, small), DELTA) < 500
