@@ -93,7 +93,7 @@ def test_endless_certificates_are_checked_and_stored(order: Order, geometry: Geo
 
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 @pytest.mark.parametrize(
-    "geometry", [replace(STRONG, strong_convexity=2.0), replace(BODY, diameter=0.05)]
+    "geometry", [replace(STRONG, strong_convexity=2.0), replace(BODY, diameter=0.02)]
 )
 def test_random_batches_without_end(sampling: Any, geometry: Geometry) -> None:
     geometry = replace(geometry, gradient_bound=1.0)
