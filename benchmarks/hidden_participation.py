@@ -1,4 +1,4 @@
-"""Claim: Theorem B7 is within 2% of what prototypes reached, in at most 2 s to certify and to verify.
+"""Claim: Theorem B7 is within 2% of what prototypes reached, in 2 s to certify and 2 to verify.
 
 For each setting (participation p, displacement s in units of the noise, contraction c, steps t):
 epsilon at delta = 1e-5 by composition and by Theorem B7, beside the best figure known before

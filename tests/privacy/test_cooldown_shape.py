@@ -64,7 +64,7 @@ def test_where_no_cool_down_helps_the_noise_is_equal() -> None:
     "run",
     [
         sdp.NoisyGD(n=10, steps=5, learning_rate=0.1, noise=0.1),
-        sdp.NoisySGD(n=10, batch_size=2, steps=math.inf, learning_rate=0.1, noise=0.1),  # type: ignore[arg-type]
+        sdp.NoisySGD(n=10, batch_size=2, steps=math.inf, learning_rate=0.1, noise=0.1),
         sdp.NoisySGD(n=10, batch_size=2, steps=2, learning_rate=0.1, noise=[0.1, 0.2]),
     ],
 )

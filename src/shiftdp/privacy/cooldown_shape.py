@@ -65,10 +65,11 @@ def calibrate_cooldown(
     >>> sum(x * x for x in found.noise) < 0.8 * 100 * flat.noise**2
     True
     """
-    if not isinstance(run, NoisySGD) or isinstance(run.noise, tuple) or math.isinf(run.steps):
+    given: object = run
+    if not isinstance(given, NoisySGD) or isinstance(run.noise, tuple) or math.isinf(run.steps):
         raise InvalidInput(
             "run",
-            type(run).__name__,
+            type(given).__name__,
             "is not a run with random batches, a last step, and equal noise",
             "give NoisySGD with a number of steps and one number as its noise",
         )

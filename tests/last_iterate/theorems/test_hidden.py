@@ -196,7 +196,7 @@ def with_law(mu: Any, weight: Any) -> sdp.Certificate:
     run, geometry = setting(0.05, 2.0, 0.8, 30)
     honest = sdp.certify(run, geometry)
     (proof,) = honest.proofs
-    law = {"mu": tuple(mu), "weight": tuple(weight)}
+    law: dict[str, Any] = {"mu": tuple(mu), "weight": tuple(weight)}
     forged = replace(cast(HiddenProof, proof), **law)
     return replace(honest, f=HiddenExchange(**law), proofs=(forged,))
 

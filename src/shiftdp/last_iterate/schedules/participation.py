@@ -132,7 +132,7 @@ def verify_participation(
     scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
     unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
     if isinstance(c, float) and batches is None and c <= 1.0:
-        t, last = sizes
+        t, last = int(sizes[0]), int(sizes[1])
         if cut:
             verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
         else:
@@ -177,8 +177,8 @@ def _listed(
 ) -> tuple[Array, Array, Array]:
     """Contractions, displacements and noises step by step."""
     if isinstance(c, bytes):
-        s, sd = sizes
-        return np.frombuffer(c), np.frombuffer(s), np.frombuffer(sd)  # type: ignore[call-overload]
+        s, sd = (np.frombuffer(bytes(part)) for part in sizes)
+        return np.frombuffer(c), s, sd
     t = int(sizes[0])
     if t > _MOST_STEPS:
         raise UnmetHypothesis(

@@ -192,7 +192,9 @@ def _require_moderate(steps: StepArrays, run: NoisySGD) -> None:
 
 def _hardly_contracts(steps: StepArrays, run: NoisySGD) -> bool:
     independent = run.sampling != "random_allocation" and not math.isfinite(steps.diameter)
-    return steps.equal and independent and 0.0 < (1.0 - steps.c) * steps.steps <= _HARDLY
+    if not (steps.equal and independent):
+        return False
+    return 0.0 < (1.0 - float(steps.c)) * steps.steps <= _HARDLY
 
 
 def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
