@@ -22,6 +22,12 @@ from shiftdp.interpolation.participation.verification.claims import (
     verify_equal_steps,
     verify_schedule,
 )
+from shiftdp.interpolation.participation.verification.classes import (
+    classes_of,
+    steps_of_schedule,
+)
+from shiftdp.interpolation.participation.verification.tail import proved_tail
+from tests.interpolation.participation.patterns import all_patterns
 
 Claim = tuple[ParticipationLaw, Grid]
 SOME = Resolution(1.15, 400, 30, rung=1.2, cells=400)
@@ -191,3 +197,32 @@ def test_what_is_no_law_is_refused(law: ParticipationLaw, honest: Claim) -> None
 def test_the_largest_value_of_all_is_always_accepted(honest: Claim) -> None:
     ceiling = equal_ages(0.05, 0.9, 1.0, 1.0, 60).ceiling
     verified((ParticipationLaw((ceiling,), (1.0,)), honest[1]))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_the_grid_no_pattern_is_above_what_is_proved(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    t = int(rng.integers(1, 8))
+    p, c = rng.uniform(0.05, 0.9, t), rng.uniform(0.5, 1.2, t)
+    s, sd = rng.uniform(0.2, 3.0, t), rng.uniform(0.3, 3.0, t)
+    mu, chance = all_patterns(p, c, s, sd)
+    steps = steps_of_schedule(p, c, s, sd)
+    cut = rng.uniform(size=t) < 0.6
+    starts = tuple(sorted({0, *np.flatnonzero(cut).tolist()}))
+    unit = float(steps.jump.max() / rng.uniform(0.7, 40.0))
+    tick = float(steps.clock[0] / rng.uniform(1.5, 3000.0))
+    cell = float(mu.max() / rng.uniform(5.0, 300.0))
+    classes = classes_of(steps, starts, unit, tick, int(rng.integers(1, 20)))
+    highest = np.cumsum([int(table.values[-1]) for table in classes.tables])
+    steepest = float(np.max(highest / np.array(classes.ticks[1:]))) * 1.01
+    ratio = float(rng.uniform(1.02, 4.0))
+    slopes = [math.ceil(steepest * ratio**-k * 2.0**46) for k in range(int(rng.integers(1, 60)))]
+    slopes = [*dict.fromkeys(slopes), 0]
+    cap, cells = int(highest[-1] * rng.uniform(0.5, 1.2)) + 1, int(rng.integers(3, 400))
+    grid = Grid(starts, unit, tick, 20, cap, tuple(slopes), cell, cells)
+    square = unit / tick * unit / cell / cell * (1.0 + 1e-10)
+    lattice = (classes, grid.slopes, cap, square, cells)
+    tail, lost = proved_tail(*lattice, rare=1e-9, small=float(rng.choice([1e-8, 1e-3])))
+    for n in range(cells + 1):
+        exact = math.fsum(chance[mu > n * cell * (1.0 + 1e-9)])
+        assert exact <= tail[n + 1] + lost + 1e-15
