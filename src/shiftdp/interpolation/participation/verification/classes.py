@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy.special
+import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
