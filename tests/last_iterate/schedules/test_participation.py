@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import shiftdp as sdp
 from shiftdp._errors import VerificationFailed
 from shiftdp.interpolation.participation.law import ParticipationLaw
 from shiftdp.last_iterate.schedules.participation import (
-    best_cut,
+    followed_steps,
     participation_law,
     verify_participation,
 )
@@ -24,7 +25,8 @@ DELTA = 1e-5
 
 def law_of(run: sdp.NoisySGD) -> ParticipationLaw:
     steps = step_arrays(run, GEOMETRY)
-    return participation_law(run, steps, contracting=True, followed=run.steps, delta=DELTA)[0]
+    shape: dict[str, Any] = {"contracting": True, "followed": run.steps, "delta": DELTA}
+    return participation_law(run, GEOMETRY, steps, **shape)[0]
 
 
 @pytest.mark.parametrize("noise", [1.0, [1.0] * 20 + [2.0] * 10])
@@ -48,27 +50,45 @@ def test_a_law_is_proved_and_a_smaller_one_is_not(
 ) -> None:
     run = sdp.NoisySGD(**{**vars(RUN), "noise": noise})
     steps = step_arrays(run, GEOMETRY)
-    law, grid = participation_law(run, steps, contracting=True, followed=30, delta=DELTA)
+    shape: dict[str, Any] = {"contracting": True, "followed": 30, "delta": DELTA}
+    law, grid = participation_law(run, GEOMETRY, steps, **shape)
     claim = replace(law, mu=tuple(shrunk * mu for mu in law.mu))
-    shape = {"contracting": True, "followed": 30, "delta": DELTA}
     if shrunk == 1.0:
-        verify_participation(run, steps, **shape, law=claim, grid=grid)  # type: ignore[arg-type]
+        verify_participation(run, GEOMETRY, steps, **shape, law=claim, grid=grid)
         return
     with pytest.raises(VerificationFailed):
-        verify_participation(run, steps, **shape, law=claim, grid=grid)  # type: ignore[arg-type]
+        verify_participation(run, GEOMETRY, steps, **shape, law=claim, grid=grid)
 
 
 def test_a_law_without_a_grid_has_to_be_that_of_composition() -> None:
     steps = step_arrays(RUN, GEOMETRY)
-    shape = {"contracting": True, "followed": 30, "delta": DELTA, "grid": None}
+    shape: dict[str, Any] = {"contracting": True, "followed": 30, "delta": DELTA, "grid": None}
     law = ParticipationLaw((2.0 * 30**0.5 * (1 + 1e-9),), (1.0,))
-    verify_participation(RUN, steps, **shape, law=law)  # type: ignore[arg-type]
+    verify_participation(RUN, GEOMETRY, steps, **shape, law=law)
     with pytest.raises(VerificationFailed, match="composition"):
-        verify_participation(RUN, steps, **shape, law=replace(law, mu=(1.0,)))  # type: ignore[arg-type]
+        verify_participation(RUN, GEOMETRY, steps, **shape, law=replace(law, mu=(1.0,)))
 
 
-def test_only_bounded_sets_are_cut() -> None:
-    assert best_cut(RUN, GEOMETRY, step_arrays(RUN, GEOMETRY), DELTA) == 30
+def followed(run: sdp.NoisySGD, geometry: sdp.Geometry, contracting: bool = True) -> int:
+    steps = step_arrays(run, geometry)
+    return followed_steps(run, geometry, steps, contracting=contracting, delta=DELTA)
+
+
+def test_bounded_sets_are_cut_and_long_runs_that_do_not_contract() -> None:
+    assert followed(RUN, GEOMETRY) == 30
     small = replace(GEOMETRY, strong_convexity=0.0, diameter=2.0)
     long = sdp.NoisySGD(**{**vars(RUN), "steps": 500})
-    assert 1 <= best_cut(long, small, step_arrays(long, small), DELTA) < 500
+    assert 1 <= followed(long, small) < 500
+    longer = sdp.NoisySGD(**{**vars(RUN), "steps": 10**6})
+    assert followed(longer, GEOMETRY) == 10**6
+    assert followed(longer, GEOMETRY, contracting=False) < 10**4
+    assert followed(longer, replace(GEOMETRY, strong_convexity=0.0)) < 10**4
+
+
+def test_no_steps_are_left_out_of_a_run_that_contracts() -> None:
+    walk = replace(GEOMETRY, strong_convexity=0.0)
+    shape: dict[str, Any] = {"contracting": True, "followed": 10, "delta": DELTA}
+    law, grid = participation_law(RUN, walk, step_arrays(RUN, walk), **shape)
+    verify_participation(RUN, walk, step_arrays(RUN, walk), **shape, law=law, grid=grid)
+    with pytest.raises(VerificationFailed, match="left out"):
+        verify_participation(RUN, GEOMETRY, step_arrays(RUN, GEOMETRY), **shape, law=law, grid=grid)

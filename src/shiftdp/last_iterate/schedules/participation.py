@@ -19,18 +19,20 @@ from shiftdp.fdp.functions.law_coarsening import coarsened
 from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.long_run import long_run_law, recent_steps
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
 from shiftdp.interpolation.participation.verification.claims import (
     verify_allocation,
     verify_cut_run,
     verify_equal_steps,
+    verify_long_run,
     verify_schedule,
 )
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
 
-__all__ = ["best_cut", "participation_law", "verify_participation"]
+__all__ = ["begins_within_set", "followed_steps", "participation_law", "verify_participation"]
 
 _ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
 _WORTH = 1.005  # times the epsilon of the law as it was found: what few values may cost
@@ -42,28 +44,47 @@ _PER_OCTAVE = 2  # amounts of noise at which a cut is looked for
 _DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
 
 
-def best_cut(run: NoisySGD, geometry: Geometry, steps: StepArrays, delta: float) -> int:
-    """How many last steps to follow: all, or those since the runs were a diameter apart at most.
+def followed_steps(
+    run: NoisySGD, geometry: Geometry, steps: StepArrays, *, contracting: bool, delta: float
+) -> int:
+    """How many last steps to follow: all, or fewer where what is older has a bound of its own.
+
+    That is the diameter [Lemma C4] or, where very many participate in steps that do not contract, a
+    line [Theorem C6].
+    """
+    if begins_within_set(run, geometry, steps):
+        ratio = float(steps.s) / float(steps.sd)
+        # the best cut hardly changes with the noise: it is looked for at a few amounts of it
+        near = 2.0 ** (round(math.log2(ratio) * _PER_OCTAVE) / _PER_OCTAVE)
+        width = steps.diameter / float(steps.s)
+        return _cut(steps.p, float(steps.c), near, steps.steps, width, run.sampling, delta)
+    if _is_a_walk(run, steps, contracting):
+        return int(recent_steps(steps.p, run.steps))
+    return run.steps
+
+
+def begins_within_set(run: NoisySGD, geometry: Geometry, steps: StepArrays) -> bool:
+    """Whether the last steps may begin at any distance up to the diameter, and this is of use.
 
     Where the record is exchanged under Poisson sampling, two patterns move the two runs apart, and
     no use is made of the diameter.
     """
     both = run.sampling == "poisson" and geometry.adjacency == "replace_one"
-    if both or run.sampling == "random_allocation" or not _cut_helps(steps):
-        return run.steps
-    ratio = float(steps.s) / float(steps.sd)
-    # the best cut hardly changes with the noise: it is looked for at a few amounts of it
-    near = 2.0 ** (round(math.log2(ratio) * _PER_OCTAVE) / _PER_OCTAVE)
-    width = steps.diameter / float(steps.s)
-    return _cut(steps.p, float(steps.c), near, steps.steps, width, run.sampling, delta)
-
-
-def _cut_helps(steps: StepArrays) -> bool:
+    if both or run.sampling == "random_allocation":
+        return False
     if not (steps.equal and float(steps.c) <= 1.0 and math.isfinite(steps.diameter)):
         return False
     c = float(steps.c)
     farthest = float(steps.s) * min(steps.steps, 1.0 / (1.0 - c) if c < 1.0 else math.inf)
     return steps.diameter < farthest
+
+
+def _is_a_walk(run: NoisySGD, steps: StepArrays, contracting: bool) -> bool:
+    """Whether steps are equal and independent, and c = 1 or counts as 1."""
+    if not steps.equal or run.sampling == "random_allocation":
+        return False
+    c = float(steps.c)
+    return c == 1.0 or (c < 1.0 and not contracting)
 
 
 @lru_cache(maxsize=32)
@@ -80,21 +101,28 @@ def _cut(
 
 
 def participation_law(
-    run: NoisySGD, steps: StepArrays, *, contracting: bool, followed: int, delta: float
+    run: NoisySGD,
+    geometry: Geometry,
+    steps: StepArrays,
+    *,
+    contracting: bool,
+    followed: int,
+    delta: float,
 ) -> tuple[ParticipationLaw, Grid | None]:
     """A law that dominates mu(V), in few values, and the grid that proves it.
 
     Args:
         run: the run.
+        geometry: its geometry.
         steps: its steps.
         contracting: whether the contraction is used; else 1 stands in for it, which Lemma C0b
             allows where it is at most 1.
-        followed: of how many last steps the participation is followed (see `best_cut`).
+        followed: of how many last steps the participation is followed (see `followed_steps`).
         delta: the tail that matters.
     """
     if not np.any(steps.s):
         return ParticipationLaw((0.0,), (1.0,)), None
-    law, grid = _unit_law(*_shape(run, steps, contracting, followed), delta)
+    law, grid = _unit_law(*_shape(run, geometry, steps, contracting, followed), delta)
     scale = _scale(steps) * (1.0 + GENEROUS)
     mu = [scale * value for value in law.mu]
     fine = HiddenExchange(tuple(mu), law.weight).epsilon(delta)
@@ -107,6 +135,7 @@ def participation_law(
 
 def verify_participation(
     run: NoisySGD,
+    geometry: Geometry,
     steps: StepArrays,
     *,
     contracting: bool,
@@ -120,7 +149,9 @@ def verify_participation(
     _require(contracting or (steps.equal and not expands), "1 stands in for steps that expand")
     _require(LEAST_DELTA <= delta < 1.0, "the law is made for no delta")
     cut = followed < run.steps
-    _require(1 <= followed <= run.steps and (not cut or _cut_helps(steps)), "no steps are left out")
+    bounded = begins_within_set(run, geometry, steps)
+    allowed = not cut or bounded or _is_a_walk(run, steps, contracting)
+    _require(1 <= followed <= run.steps and allowed, "no steps are left out")
     if grid is None:
         s, sd = np.broadcast_to(steps.s, run.steps), np.broadcast_to(steps.sd, run.steps)
         most = math.sqrt(float(np.sum((s / sd) ** 2))) if np.any(steps.s) else 0.0
@@ -128,12 +159,14 @@ def verify_participation(
         return
     work = len(grid.slopes) * (grid.cells + grid.cap) * float(len(grid.starts)) ** 2
     _require(work <= _MOST_WORK, "it would take too long to check the law")
-    p, c, sizes, batches, width = _shape(run, steps, contracting, followed)
+    p, c, sizes, batches, width = _shape(run, geometry, steps, contracting, followed)
     scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
     unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
-        if cut:
+        if cut and not bounded:
+            verify_long_run(p, t, last, law=unit, grid=grid, delta=delta)
+        elif cut:
             verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
         else:
             verify_equal_steps(p, c, 1.0, 1.0, t, law=unit, grid=grid, delta=delta)
@@ -155,12 +188,15 @@ _Shape = tuple[float, float | bytes, tuple[int, int] | tuple[bytes, bytes], int 
 """p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter."""
 
 
-def _shape(run: NoisySGD, steps: StepArrays, contracting: bool, followed: int) -> _Shape:
+def _shape(
+    run: NoisySGD, geometry: Geometry, steps: StepArrays, contracting: bool, followed: int
+) -> _Shape:
     """A run up to a factor of its noise, as what laws are remembered by."""
     batches = run.batches if run.sampling == "random_allocation" else None
     if steps.equal:
         c = float(steps.c) if contracting else max(1.0, float(steps.c))
-        width = steps.diameter / float(steps.s) if followed < run.steps else math.inf
+        within = followed < run.steps and begins_within_set(run, geometry, steps)
+        width = steps.diameter / float(steps.s) if within else math.inf
         return steps.p, c, (run.steps, followed), batches, width
     c_k, s_k, sd_k = (np.asarray(part, dtype=np.float64) for part in (steps.c, steps.s, steps.sd))
     s, sd = _few_digits(s_k / s_k[-1], 1.0), _few_digits(sd_k / sd_k[-1], -1.0)
@@ -224,6 +260,8 @@ def _found(
 ) -> tuple[ParticipationLaw, Grid | None]:
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
+        if last < t and math.isinf(width):
+            return long_run_law(p, t, last, delta=delta)
         ages: Ages = (
             cut_ages(p, c, 1.0, 1.0, t, width, last) if last < t else equal_ages(p, c, 1.0, 1.0, t)
         )

@@ -85,7 +85,7 @@ class HiddenProof:
         revealed: whether the bound is the one that holds even if the pattern is told.
         contracting: whether the contraction of the steps was used; else 1 stands in for it.
         followed: of how many last steps the participation was followed: all, or those since when
-            the runs were apart by the diameter at most.
+            the runs were apart by the diameter at most [Lemma C4], or by a line [Theorem C6].
         grid: on which it was computed, and can be again; None where mu(V) is as good as 0.
         tail: the delta for which it was: rarer things were not told apart.
         cap: B, the largest batch that is covered where batches have random sizes; else None.

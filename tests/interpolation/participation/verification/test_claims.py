@@ -14,12 +14,14 @@ from shiftdp.fdp.functions.law_coarsening import coarsened
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.long_run import long_run_law
 from shiftdp.interpolation.participation.path import Resolution
 from shiftdp.interpolation.participation.start import cut_ages
 from shiftdp.interpolation.participation.verification.claims import (
     verify_allocation,
     verify_cut_run,
     verify_equal_steps,
+    verify_long_run,
     verify_schedule,
 )
 from shiftdp.interpolation.participation.verification.classes import (
@@ -226,3 +228,16 @@ def test_whatever_the_grid_no_pattern_is_above_what_is_proved(seed: int) -> None
     for n in range(cells + 1):
         exact = math.fsum(chance[mu > n * cell * (1.0 + 1e-9)])
         assert exact <= tail[n + 1] + lost + 1e-15
+
+
+@pytest.mark.parametrize(("p", "t", "recent"), [(0.5, 40, 7), (0.2, 10**9, 20)])
+def test_long_runs_are_accepted_and_lower_laws_are_refused(p: float, t: int, recent: int) -> None:
+    law, grid = inflated(long_run_law(p, t, recent, delta=1e-5), 1e-5)
+    verify_long_run(p, t, recent, law=law, grid=grid, delta=1e-5)
+    lower = replace(law, mu=tuple(0.999 * mu for mu in law.mu))
+    with pytest.raises(VerificationFailed):
+        verify_long_run(p, t, recent, law=lower, grid=grid, delta=1e-5)
+    with pytest.raises(VerificationFailed):  # the line of fewer recent steps is steeper
+        verify_long_run(p, t, recent // 3, law=law, grid=grid, delta=1e-5)
+    with pytest.raises(VerificationFailed):
+        verify_long_run(p, 1.01 * t, recent, law=law, grid=grid, delta=1e-5)

@@ -42,6 +42,7 @@ __all__ = [
     "verify_cut_run",
     "verify_equal_steps",
     "verify_law",
+    "verify_long_run",
     "verify_schedule",
 ]
 
@@ -52,6 +53,7 @@ _WHOLE = 1e-12  # by which the weights of a claim may miss 1: a sum of floats
 _MOST_ATOMS = 1000
 _LARGEST_NUMBER = 1 << 62
 _BLOCKS = 8000  # of ages, for the largest value of mu
+_SLOPES = 8  # tails of the slope of a line for each factor of 2
 
 
 def verify_equal_steps(
@@ -198,26 +200,91 @@ def verify_classes(
         delta: the tail that matters.
         ceiling: what mu never exceeds: the place of what is lost or beyond all cells.
     """
-    mu, weight = np.array(law.mu), np.array(law.weight)
-    sound = 0 < len(mu) == len(weight) <= _MOST_ATOMS and bool(np.all(np.diff(mu) > 0.0))
-    sound = sound and bool(np.all(weight >= 0.0)) and float(mu[0]) >= 0.0
-    if not sound or abs(math.fsum(weight) - 1.0) > _WHOLE:
-        raise VerificationFailed("the law is none: values have to rise, and weights to add up to 1")
+    at, proved = _proved(classes, grid, delta, ceiling)
+    mu, claimed = _claimed(law)
+    # P(mu >= at[n]) <= proved[n] has to be at most the claimed weight of values >= at[n]
+    place = np.searchsorted(mu, at * (1.0 - _WHOLE), side="left")
+    _require_enough(at[1:], proved[1:], claimed[place[1:]])
+
+
+def verify_long_run(
+    p: float,
+    steps: float,
+    recent: float,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+) -> None:
+    """The same for equal steps with c = 1 and displacements and noise of 1. [Theorem C6]
+
+    The grid is that of the last steps. For each value x of the claim, mu(V) > x takes, with a slope
+    q of the line under which all older steps are, mu of the last ones > sqrt(x^2 - q^2 (t - J)) -
+    q sqrt(J). Slopes are finer than those of the engine: each of its tails is one of these.
+
+    Args:
+        p: probability of taking part.
+        steps: how many there are.
+        recent: J, how many of the last ones are followed.
+        law: what is claimed.
+        grid: on which the law of the last ones was found.
+        delta: the tail that the law was made for.
+    """
+    followed = steps_of_equal(p, 1.0, 1.0, 1.0, recent)
+    with _grids_that_prove_nothing():
+        _require_sound(grid)
+        classes = classes_of(followed, grid.starts, grid.unit, grid.tick, grid.values)
+        at, proved = _proved(classes, grid, delta, _ceiling(followed))
+    mu, claimed = _claimed(law)
+    slopes = _slopes(p, recent, _RARE * delta)
+    inner = (mu[:, None] / _UP) ** 2 - slopes.values**2 * (steps - recent)
+    left = np.sqrt(np.maximum(inner, 0.0)) - slopes.values * math.sqrt(recent)
+    # P(mu of the last ones > left): of all values above it, the least one
+    place = np.searchsorted(at, left / _UP, side="right")
+    chance = np.where(left < 0.0, 1.0, np.append(proved, 0.0)[place]) @ slopes.chances
+    chance = np.where(mu >= math.sqrt(steps), 0.0, np.minimum(chance * _UP, 1.0))
+    _require_enough(mu, chance, claimed[1:])
+
+
+def _slopes(p: float, recent: float, negligible: float) -> Start:
+    """Slopes that all older participations are under, by Ville's inequality for each tail."""
+    count = math.ceil(-math.log2(negligible)) * _SLOPES
+    values, tails = list[float](), [1.0]
+    for k in range(1, count + 1):
+        psi = k / _SLOPES * math.log(2.0) / recent
+        theta = math.log1p(math.expm1(psi) / p)
+        values.append(min(psi / theta * _UP, 1.0))
+        tails.append(math.pow(2.0, -k / _SLOPES))
+    return Start(np.array([*values, 1.0]), np.array(tails) - np.array([*tails[1:], 0.0]))
+
+
+def _proved(classes: Classes, grid: Grid, delta: float, ceiling: float) -> tuple[Array, Array]:
+    """Values of mu, and the probabilities of that much or more."""
     square = grid.unit / grid.tick * grid.unit / grid.cell / grid.cell * _UP
     if not (0.0 < square < math.inf):
         raise ValueError("lattice, clock and cells are not of one size")
     lattice = (classes, grid.slopes, grid.cap, square, grid.cells)
     tail, lost = proved_tail(*lattice, rare=_RARE * delta, small=_SMALL * delta)
-    proved = np.minimum(tail + lost, 1.0)
-    at = np.append(np.arange(grid.cells + 1) * grid.cell * _UP, max(ceiling, 0.0))
-    claimed = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
-    # P(mu >= at[n]) <= proved[n] has to be at most the claimed weight of values >= at[n]
-    place = np.searchsorted(mu, np.minimum(at, ceiling) * (1.0 - _WHOLE), side="left")
-    short = np.flatnonzero(proved[1:] > claimed[place[1:]])
+    at = np.append(np.arange(grid.cells + 1) * grid.cell * _UP, ceiling)
+    return np.minimum(at, ceiling), np.minimum(tail + lost, 1.0)
+
+
+def _claimed(law: ParticipationLaw) -> tuple[Array, Array]:
+    """The values of a claim, and the weight of each and those above it, 0 being the last one."""
+    mu, weight = np.array(law.mu), np.array(law.weight)
+    sound = 0 < len(mu) == len(weight) <= _MOST_ATOMS and bool(np.all(np.diff(mu) > 0.0))
+    sound = sound and bool(np.all(weight >= 0.0)) and float(mu[0]) >= 0.0
+    if not sound or abs(math.fsum(weight) - 1.0) > _WHOLE:
+        raise VerificationFailed("the law is none: values have to rise, and weights to add up to 1")
+    return mu, np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+
+
+def _require_enough(at: Array, proved: Array, claimed: Array) -> None:
+    short = np.flatnonzero(proved > claimed)
     if short.size:
-        n = int(short[0]) + 1
+        n = int(short[0])
         raise VerificationFailed(
-            f"the law gives a mu of {at[n]:.6g} or more a probability of {claimed[place[n]]:.6g}, "
+            f"the law gives a mu of {at[n]:.6g} or more a probability of {claimed[n]:.6g}, "
             f"while the steps only prove {proved[n]:.6g}"
         )
 
