@@ -30,7 +30,7 @@ def test_the_table_moves_each_cell_to_the_next_one_that_holds_it(root: int) -> N
 def test_energies_are_rounded_up_by_less_than_a_cell(typical: float) -> None:
     energies = Energies(300)
     energy = np.geomspace(1e-6, 4e4, 400)
-    row = energies.rows(energy, typical)
+    row = energies.rows(energy, np.asarray(typical))
     rounded = (row / 2.0) ** 2
     assert np.all(rounded >= energy)
     moved = np.sqrt(typical**2 + rounded) - np.sqrt(typical**2 + energy)
@@ -39,7 +39,7 @@ def test_energies_are_rounded_up_by_less_than_a_cell(typical: float) -> None:
 
 def test_energies_beyond_all_cells_are_in_the_last_row() -> None:
     energies = Energies(10)
-    row = energies.rows(np.array([1e9, 1e300]), 0.0)
+    row = energies.rows(np.array([1e9, 1e300]), np.zeros(2))
     assert row.tolist() == [21, 21]
     assert not energies.source[21].any()  # the whole mass is beyond
 

@@ -12,7 +12,7 @@ from shiftdp._checks import Array
 __all__ = ["Energies", "Moves", "move"]
 
 _PARTS = 2  # square roots of energies are rounded up to this part of a cell
-_TOGETHER = 8  # ends whose energies are much the same, so that one product of matrices serves them
+_TOGETHER = 16  # ends whose energies are much the same, so that one product of matrices serves them
 
 
 class Energies:
@@ -39,7 +39,7 @@ class Energies:
         source[left < 0.0] = 0
         self.source: NDArray[np.int16] = source
 
-    def rows(self, energy: Array, typical: float) -> NDArray[np.int64]:
+    def rows(self, energy: Array, typical: Array) -> NDArray[np.int64]:
         """The row of the table for each energy, rounded up by a part of a cell at `typical`."""
         # sqrt(typical^2 + energy) - typical in parts of a cell, and the energy that gives so many
         parts = np.ceil(energy / (np.sqrt(typical**2 + energy) + typical) * _PARTS) / _PARTS
@@ -62,20 +62,22 @@ def move(above: Array, energies: Energies, moves: Moves) -> None:
 
     Ends are after their starts, so that the last start comes first.
     """
-    for j in np.unique(moves.start)[::-1]:
-        own = np.flatnonzero(moves.start == j)
+    if not moves.start.size:
+        return
+    order = np.argsort(moves.start, kind="stable")
+    starts, begins = np.unique(moves.start[order], return_index=True)
+    typical = np.sum(above[starts, 1:], axis=1) / above[starts, 0]
+    row = energies.rows(moves.energy, typical[np.searchsorted(starts, moves.start)])
+    for j, own in zip(starts[::-1], np.split(order, begins[1:])[::-1], strict=True):
         total = above[j, 0]
-        first = int(np.argmax(above[j] < total))
-        first = max(first - 1, 0)  # all of the mass is at this cell or above
-        typical = float(np.sum(above[j, 1:])) / total
-        rows, which = np.unique(energies.rows(moves.energy[own], typical), return_inverse=True)
+        first = max(int(np.argmax(above[j] < total)) - 1, 0)  # all mass is at this cell or above
+        rows, which = np.unique(row[own], return_inverse=True)
         ends, where = np.unique(moves.end[own], return_inverse=True)
         flat = np.bincount(where * rows.size + which, moves.probability[own], ends.size * rows.size)
         chances = flat.reshape(ends.size, rows.size)
         shifted = above[j][energies.source[rows, first:]]
         for a in range(0, ends.size, _TOGETHER):
-            some = slice(a, a + _TOGETHER)
-            used = np.flatnonzero(chances[some].any(axis=0))
-            band = slice(int(used[0]), int(used[-1]) + 1)
-            above[ends[some], first:] += chances[some, band] @ shifted[band]
+            some = chances[a : a + _TOGETHER]
+            used = np.flatnonzero(some.any(axis=0))
+            above[ends[a : a + _TOGETHER], first:] += some[:, used] @ shifted[used]
         above[ends, :first] += (chances.sum(axis=1) * total)[:, None]

@@ -14,8 +14,9 @@ from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
 __all__ = ["Binomial", "JumpLaw", "binomial", "lattice_law", "sum_law"]
 
-_FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
-_FINELY = 4  # weights within so many points of the finer lattice count as the largest, too
+_NEAR = 0.125  # of the lattice: weights within so much count as the largest, too
+_FEW = 8  # runs of such weights, up to which their sum is made on a lattice ...
+_FINE = (32, 8)  # ... with so many points for one; and with so many if there are more runs
 _ALIKE = 1.01  # weights within this factor count as the largest of them
 _NEGLIGIBLE = 1e-18  # probabilities below it are left out, and reported
 _LARGEST_COUNT = 1e15  # trials of which one more or less does not matter to a float
@@ -114,16 +115,19 @@ def sum_law(
         unit: of the lattice.
         most: how many values other than 0 are kept; others move up to the next one.
     """
-    fine = unit / _FINE
+    runs = _alike(count, participation, jump, _NEAR * unit)
+    # a single run is on the lattice at once
+    parts = 1 if len(runs) == 1 else _FINE[len(runs) > _FEW]
+    fine = unit / parts
     law, lost, error = np.ones(1), 0.0, 0.0
-    for n, p, weight in _alike(count, participation, jump, fine):
+    for n, p, weight in runs:
         low, probabilities, left_out, off = binomial(n, p)
         lost += left_out
         error += off + len(probabilities) * ULP
         values = np.ceil((low + np.arange(len(probabilities))) * (weight / fine * (1.0 + GENEROUS)))
         added = np.asarray(np.bincount(values.astype(np.int64), probabilities), dtype=np.float64)
         law = _added(law, added) if len(law) > 1 else added
-    lattice = np.bincount(-(-np.arange(len(law)) // _FINE), law)
+    lattice = np.bincount(-(-np.arange(len(law)) // parts), law)
     kept = lattice > _NEGLIGIBLE
     kept[0] = True
     lost += float(np.sum(lattice[~kept]))
@@ -150,12 +154,12 @@ def _added(law: Array, more: Array) -> Array:
 
 
 def _alike(
-    count: Array, participation: Array, jump: Array, fine: float
+    count: Array, participation: Array, jump: Array, close: float
 ) -> list[tuple[int, float, float]]:
     """Runs of entries that count as one: (number of steps, largest p, largest jump)."""
     found, a = [], 0
     while a < len(count):
-        b = _end_of_run(participation[a:], jump[a:], fine) + a
+        b = _end_of_run(participation[a:], jump[a:], close) + a
         n = float(np.sum(count[a:b]))
         if n > _LARGEST_COUNT:
             n = n * (1.0 + GENEROUS)
@@ -164,13 +168,13 @@ def _alike(
     return found
 
 
-def _end_of_run(participation: Array, jump: Array, fine: float) -> int:
+def _end_of_run(participation: Array, jump: Array, close: float) -> int:
     """The first entry that is not like the one in front, looking further and further."""
     window = _WINDOW
     while True:
         apart = np.abs(jump[:window] - jump[0])
         least = np.minimum(jump[:window], jump[0])
-        near = apart <= np.maximum((_ALIKE - 1.0) * least, _FINELY * fine)
+        near = apart <= np.maximum((_ALIKE - 1.0) * least, close)
         near &= participation[:window] == participation[0]
         if not near.all():
             return int(np.argmin(near))

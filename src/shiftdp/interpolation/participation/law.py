@@ -188,7 +188,7 @@ def resolution_for(ages: Ages) -> Resolution:
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
         return _with_classes(ages, finest, most=max(30, 58 * 1800 // levels))
     if many(ages) > _DENSE:
-        finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1400)
+        finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
     finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1900)
     return _with_classes(ages, finest, most=100)

@@ -30,9 +30,10 @@ __all__ = [
 _UP = 1.0 + 1e-11  # weights and heights: their dozens of roundings are a part of 1e-14 each
 _DOWN = 1.0 - 1e-9  # clocks
 _ULP = 2.0**-52  # the error of a sum or of a logarithm, as a part
-_FINE = 32  # points of the finer lattice for one of the lattice
+_FINE, _COARSER = 32, 8  # points of the finer lattice for one: where few jumps differ, or many
+_FEW = 8  # different jumps
 _ALIKE = 0.01  # weights that differ by such a part count as the largest of them ...
-_NEAR = 4.0  # ... or by so many points of the finer lattice
+_NEAR = 0.125  # ... or by such a part of the lattice
 _LEAST = 1e-18  # probabilities below it are left out
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SINGLY = 4096  # ages of equal steps that are kept one by one
@@ -156,27 +157,30 @@ def _sum_of(
     count: Array, participation: Array, jump: Array, unit: float, values: int
 ) -> tuple[JumpTable, float]:
     """The sum of the jumps of a class, run by run of nearly equal jumps; and what is left out."""
-    fine = unit / _FINE
-    law, lost, a = np.ones(1), 0.0, 0
-    while a < len(count):
-        b = a + 1
-        while (
-            b < len(count)
-            and participation[b] == participation[a]
-            and abs(jump[b] - jump[a]) <= max(_ALIKE * min(jump[b], jump[a]), _NEAR * fine)
+    ends, alike = list[int](), unit * _NEAR
+    a = 0
+    for b in range(1, len(count) + 1):
+        if (
+            b == len(count)
+            or participation[b] != participation[a]
+            or abs(jump[b] - jump[a]) > max(_ALIKE * min(jump[b], jump[a]), alike)
         ):
-            b += 1
+            ends.append(b)
+            a = b
+    parts = 1 if len(ends) == 1 else _FINE if len(ends) <= _FEW else _COARSER
+    law, lost = np.ones(1), 0.0
+    for a, b in zip([0, *ends[:-1]], ends, strict=True):
         low, chances, left_out = _binomial(math.ceil(float(np.sum(count[a:b]))), participation[a])
         lost += left_out
-        step = float(np.max(jump[a:b])) / fine * _UP
+        step = float(np.max(jump[a:b])) / unit * parts * _UP
         if len(law) + (low + len(chances)) * step > _MOST_POINTS:
             raise ValueError("the lattice is too fine to be followed")
         places = np.ceil((low + np.arange(len(chances))) * step).astype(np.int64)
         more = np.asarray(np.bincount(places, chances), dtype=np.float64)
         law = more if len(law) == 1 else _convolved(law, more)
-        a = b
-    blocks = np.append(law[:1], np.add.reduceat(law[1:], np.arange(0, len(law) - 1, _FINE)))
-    blocks = blocks if len(law) > 1 else law
+    blocks = law
+    if len(law) > 1:
+        blocks = np.append(law[:1], np.add.reduceat(law[1:], np.arange(0, len(law) - 1, parts)))
     likely = np.flatnonzero(blocks > _LEAST)
     likely = likely if likely.size and likely[0] == 0 else np.append(0, likely)
     lost += float(np.sum(blocks[(blocks <= _LEAST) & (np.arange(len(blocks)) > 0)]))

@@ -29,7 +29,7 @@ _RELATIVE = 1e-8  # see above
 _TILTS = 2.0 ** np.linspace(-12.0, 2.0, 30)  # of Chernoff's bound
 _HALVES = 2  # square roots of energies are rounded up to halves of cells
 _LARGEST = (300, 150, 101, 4000, 8000)  # slopes, classes, jumps of one, cells, levels
-_TOGETHER = 8  # ends that one product of matrices serves
+_TOGETHER = 16  # ends that one product of matrices serves
 _VANISHED = 1e-30  # tails below it count as 0
 
 
@@ -251,9 +251,10 @@ def _first_passages(
             if value < end:
                 new[:, value:end] += chance * free[own, : end - value]
         free[own] *= table.probabilities[0]
-        for row, height in enumerate(line.tolist()):
-            found[own.start + row, i - first] = new[row, height + 1 : height + 1 + width]
-            spent[own.start + row, : height + 1] += new[row, : height + 1]
+        heights = np.arange(new.shape[1])
+        under = heights[: new.shape[1] - width] <= line[:, None]
+        spent[own, : under.shape[1]] += new[:, : under.shape[1]] * under
+        found[own, i - first] = np.take_along_axis(new, line[:, None] + heights[1 : width + 1], 1)
     return found
 
 
@@ -341,8 +342,7 @@ def _add(
     for a in range(0, places.size, _TOGETHER):
         some = weights[a : a + _TOGETHER]
         used = np.flatnonzero(some.any(axis=0))
-        band = slice(int(used[0]), int(used[-1]) + 1)
-        above[places[a : a + _TOGETHER], low:] += some[:, band] @ raised[band]
+        above[places[a : a + _TOGETHER], low:] += some[:, used] @ raised[used]
 
 
 def _origins(cells: int) -> NDArray[np.int16]:
