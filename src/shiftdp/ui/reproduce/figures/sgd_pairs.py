@@ -102,7 +102,7 @@ def _pair(
             claimed("large t", "the bound no longer grows", bool(flat), ours=True),
         ),
         (
-            "Not in the paper. All three curves are certified, not approximations. Ours is the best "
-            f"bound at each t: {ours}.",
+            "Not in the paper. All three curves are certified, not approximations. Ours is the "
+            f"best bound at each t: {ours}.",
         ),
     )
