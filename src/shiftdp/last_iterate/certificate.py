@@ -112,9 +112,9 @@ class Certificate:
         computed when it is asked for, in a second at most.
 
         >>> from shiftdp import Geometry, NoisySGD, certify
-        >>> run = NoisySGD(n=1000, batch_size=10, steps=1000, learning_rate=0.5, noise=1.0)
-        >>> cert = certify(run, Geometry(strong_convexity=0, smoothness=2, sensitivity=40))
-        >>> 16.5 < cert.lower_epsilon(1e-5) < cert.epsilon(1e-5) < 19.6
+        >>> run = NoisySGD(n=200, batch_size=10, steps=30, learning_rate=0.5, noise=1.0)
+        >>> cert = certify(run, Geometry(strong_convexity=0.4, smoothness=2, sensitivity=20))
+        >>> 5.6 < cert.lower_epsilon(1e-5) < cert.epsilon(1e-5) < 7.2
         True
         """
         from shiftdp.last_iterate.attained import attained_epsilon

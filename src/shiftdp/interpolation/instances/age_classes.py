@@ -77,7 +77,8 @@ def equal_classes(c: float, floor: float, *, s: float, sd: float, steps: int) ->
     count = np.diff(end, prepend=0)
     least = np.where(log_c < 0.0, end - 1, end - count)  # the age, less 1, of the least weight
     clock = _squares(log_c, end)
-    older = _squares(math.log(floor) if floor > 0.0 else -math.inf, steps - end) * floor**2
+    with np.errstate(over="ignore"):  # least slopes above 1: no end of older noise, so no leak
+        older = _squares(math.log(floor) if floor > 0.0 else -math.inf, steps - end) * floor**2
     at_end = _power(2.0 * log_c, end - 1)
     return AgeClasses(
         end=end,
@@ -109,16 +110,17 @@ def classes_of_steps(c: Array, floor: Array, s: Array, sd: Array) -> AgeClasses:
         count=np.diff(end, prepend=0),
         jump=np.minimum.reduceat(weight * s[:kept], starts) * (1.0 - error),
         clock=np.cumsum((weight * sd[:kept]) ** 2)[end - 1] * (1.0 + error),
-        remnant=(weight**2 * older[:kept])[end - 1] * (1.0 + error),
+        remnant=weight[end - 1] ** 2 * older[end - 1] * (1.0 + error),
     )
 
 
 def _forgotten(floor: Array, sd: Array) -> Array:
     """For each age j the variance of older noise after the step of age j, with the least slopes."""
-    older, found = 0.0, np.zeros(sd.size)
+    squares, variances, older = (floor**2).tolist(), (sd**2).tolist(), 0.0
+    found = np.zeros(sd.size)
     for j in range(sd.size - 1, -1, -1):
-        found[j] = floor[j] ** 2 * older
-        older = sd[j] ** 2 + found[j]
+        found[j] = squares[j] * older
+        older = variances[j] + squares[j] * older
     return found
 
 
