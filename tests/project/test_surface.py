@@ -27,7 +27,7 @@ def test_rooms_are_attributes(room: str) -> None:
     assert getattr(shiftdp, room) is importlib.import_module(f"shiftdp.{room}")
 
 
-QUESTIONS = {"epsilon", "epsilon_below", "epsilon_interval"}
+QUESTIONS = {"epsilon", "epsilon_below", "epsilon_interval", "lower_epsilon"}
 """Asked of a guarantee: delta is all they need, and may be given without its name."""
 PAIRS = {"ApproxDPTradeoff", "from_budget", "from_guarantees"}
 """Made of epsilon and delta, in this order."""

@@ -1,4 +1,4 @@
-"""What some instance of the class attains: the other side of a certificate. Theorem B5."""
+"""What some instance of the class attains: the other side of a certificate. Theorems B5, B8."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp._rounding import EIGHT_ROUNDINGS
+from shiftdp._rounding import AMPLE, EIGHT_ROUNDINGS
+from shiftdp.fdp import GaussianTradeoff
 from shiftdp.interpolation.lower_bound import (
     lower_mu,
     lower_mu_periodic,
@@ -19,6 +20,7 @@ from shiftdp.interpolation.lower_bound import (
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import optimal_shifts
+from shiftdp.last_iterate.attained_sampled import sampled_epsilon
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits, outcomes
@@ -39,7 +41,10 @@ from shiftdp.last_iterate.schedules.visits import (
     schedules_of,
 )
 
-__all__ = ["attained_mu"]
+__all__ = ["ATTAINED_DOWN", "attained_epsilon", "attained_mu"]
+
+ATTAINED_DOWN = 1.0 - AMPLE
+"""What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
 
 _LONGEST = 200_000  # steps of an uneven run whose slopes are taken one by one
 _MOST_WORK = 200_000  # steps times positions that are tried one by one
@@ -52,6 +57,17 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
     return _ATTAINED[type(run)](run, geometry)
+
+
+def attained_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None:
+    """The largest epsilon that losses of this class are known to need at this delta, or None.
+
+    Rounded down: no bound that holds for the whole class is below it.
+    """
+    if isinstance(run, NoisySGD):
+        return sampled_epsilon(run, geometry, delta)
+    mu = attained_mu(run, geometry)
+    return None if mu is None else GaussianTradeoff(mu).epsilon(delta) * ATTAINED_DOWN
 
 
 def _descent(run: BatchRun, geometry: Geometry) -> float | None:

@@ -122,6 +122,24 @@ class Certificate:
 
         return attained_mu(self.run, self.geometry)
 
+    def lower_epsilon(self, delta: float) -> float | None:
+        """The largest epsilon that some losses of the class are known to need, or None.
+
+        No bound for the whole class can be below it, whatever its proof: what lies between it and
+        `epsilon` is all that is left to gain. Theorem B5 and, for random batches, Theorem B8. It is
+        computed when it is asked for, in a second at most.
+
+        >>> from shiftdp import Geometry, NoisySGD, certify
+        >>> run = NoisySGD(n=200, batch_size=10, steps=30, learning_rate=0.5, noise=1.0)
+        >>> cert = certify(run, Geometry(strong_convexity=0.4, smoothness=2, sensitivity=20))
+        >>> 5.6 < cert.lower_epsilon(1e-5) < cert.epsilon(1e-5) < 7.2
+        True
+        """
+        from shiftdp.last_iterate.attained import attained_epsilon
+
+        delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
+        return attained_epsilon(self.run, self.geometry, delta)
+
     def by_position(self) -> dict[int, float]:
         """mu for a record in each batch of the epoch: early ones are better protected.
 

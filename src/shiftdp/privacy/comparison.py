@@ -14,7 +14,7 @@ from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
 from shiftdp._printed import aligned, column
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
-from shiftdp.last_iterate.attained import attained_mu
+from shiftdp.last_iterate.attained import ATTAINED_DOWN, attained_epsilon, attained_mu
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import (
     bound_by,
@@ -41,9 +41,6 @@ __all__ = [
     "kind_of",
     "prior_rho",
 ]
-
-ATTAINED_DOWN = 1.0 - 1e-12
-"""What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +81,21 @@ class Table:
 
 
 class Point(NamedTuple):
-    """What one accountant proves of a run: a tradeoff function, or rho-zCDP, or nothing."""
+    """What one accountant proves of a run: a tradeoff function, or rho-zCDP, or nothing.
+
+    Of what random batches attain, epsilon is known at the delta of the comparison alone.
+    """
 
     theorem: str = ""
     f: TradeoffFunction | None = None
     mu: float | None = None
     rho: float | None = None
     note: str = ""  # why it proves nothing
+    attained: float | None = None
 
     def epsilon(self, delta: float) -> float | None:
+        if self.attained is not None:
+            return self.attained
         if self.rho is not None:
             return zcdp_epsilon(self.rho, delta).epsilon
         return None if self.f is None else self.f.epsilon(delta)
@@ -151,9 +154,13 @@ class Compared:
         return Point(self.best.bound, self.best.f, self.best.mu)
 
     def _lower(self) -> Point:
+        unknown = Point(note="not known for this class")
+        if isinstance(self.run, NoisySGD):
+            least = attained_epsilon(self.run, self.geometry, self.delta)
+            return unknown if least is None else Point("Theorem B8", attained=least)
         lower = attained_mu(self.run, self.geometry)
         if lower is None:
-            return Point(note="not known for this class")
+            return unknown
         exact = isinstance(self.run, ExponentialMechanism)
         return Point("two Gaussians" if exact else "Theorem B5", GaussianTradeoff(lower), lower)
 

@@ -234,6 +234,9 @@ def _curve(name: str, kind: str, points: Sequence[Point], delta: float) -> Curve
 def _epsilons(points: Sequence[Point], delta: float) -> Array:
     """The epsilon of each point; those of one kind are converted all at once, which is quicker."""
     epsilon = np.full(len(points), math.nan)
+    for i, point in enumerate(points):
+        if point.attained is not None:
+            epsilon[i] = point.attained
     mu = {i: point.mu for i, point in enumerate(points) if point.mu is not None}
     rho = {i: point.rho for i, point in enumerate(points) if point.rho is not None}
     others = {i: point.f for i, point in enumerate(points) if point.f is not None and i not in mu}

@@ -309,4 +309,8 @@ class TestComposed:
         assert sorted(epsilon, reverse=True) == epsilon  # type: ignore[type-var]
         assert table["prior Renyi"].epsilon is None
         assert "not covered" in table["prior Renyi"].note
-        assert table["lower bound"].epsilon is None
+        lower, best = table["lower bound"], table["best"].epsilon
+        assert lower.bound == "Theorem B8"
+        assert lower.epsilon is not None
+        assert best is not None
+        assert 0.0 < lower.epsilon < best

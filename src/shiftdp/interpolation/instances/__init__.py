@@ -1,0 +1,1 @@
+"""Losses whose last iterate has a known law: what random batches leak at least. Theorem B8."""
