@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.composition.hidden_mixture import HiddenMixture
 from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
 from shiftdp.fdp.functions.envelope import Maximum, Minimum
 from shiftdp.fdp.functions.failure import WithFailure
@@ -29,6 +30,7 @@ TYPES: dict[str, type[TradeoffFunction]] = {
         Composite,
         GaussianTradeoff,
         HiddenExchange,
+        HiddenMixture,
         HiddenReplaceOne,
         HiddenZeroOut,
         Identity,

@@ -132,6 +132,14 @@ _TRADEOFFS = (
     _object(_LAW, "hidden_exchange"),
     _object({**_LAW, "swapped": {"type": "boolean"}}, "hidden_zero_out"),
     _object(_LAW, "hidden_replace_one"),
+    _object(
+        {
+            "components": _list(_TRADEOFF, 1),
+            "weights": _list(_SHARE, 1),
+            "shared": {"enum": ["first", "second", "neither", "told"]},
+        },
+        "hidden_mixture",
+    ),
 )
 
 _PROOFS = (
@@ -186,6 +194,18 @@ _PROOFS = (
                 _NULL,
             ),
             "tail": _POSITIVE,
+            "cap": _either(_COUNT, _NULL),
+        }
+    ),
+    _object(
+        {
+            "tau": _COUNT,
+            "rate": _NOT_NEGATIVE,
+            "values": _list(_NOT_NEGATIVE, 1),
+            "weights": _list(_SHARE, 1),
+            "grid": _object({"mesh": _POSITIVE, "cells": _COUNT, "blocks": _list(_COUNT, 1)}),
+            "groups": _list(_pair(_NOT_NEGATIVE, _COUNT), 1),
+            "accuracy": _ACCURACY,
             "cap": _either(_COUNT, _NULL),
         }
     ),

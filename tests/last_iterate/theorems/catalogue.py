@@ -56,6 +56,7 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Theorem B3": (SGD, LOSSES),
     "Theorem B3 (Poisson)": (POISSON, ALONE),
     "Theorem B7": (SGD, LOSSES),
+    "Theorem B6": (SGD, LOSSES),
     "Theorem B1": (CGD, RIDGE),
     "Theorem B4": (SHUFFLED, RIDGE),
     "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), RIDGE),

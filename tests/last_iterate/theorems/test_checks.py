@@ -46,6 +46,8 @@ CASES = [
     (sdp.NoisySGD(**BRIEF, sampling="poisson"), OUT, "Theorem B7"),
     (sdp.NoisySGD(**BRIEF, sampling="poisson"), CLIPPED, "Theorem B7"),
     (ALLOCATED, OUT, "Theorem B7"),
+    (sdp.NoisySGD(**{**RUN, "steps": 500}), replace(RIDGE, diameter=0.5), "Theorem B6"),
+    (sdp.NoisySGD(**{**RUN, "steps": 500}, sampling="poisson"), OUT, "Theorem B6"),
 ]
 
 
@@ -195,8 +197,10 @@ def _tamperings(document: dict[str, Any]) -> list[dict[str, Any]]:
             (["proofs", 0, "tau"], proof["tau"] + 1),
             (["proofs", 0, "tau"], -1),
         ]
-        if proof["split"] is not None:
+        if proof.get("split") is not None:
             changes.append((["proofs", 0, "split"], proof["split"] * 1.01))
+        if "rate" in proof:
+            changes += _tampered_prefixes(proof)
         if proof["groups"]:
             a, n = proof["groups"][0]
             changes += [
@@ -236,6 +240,19 @@ def _tampered_laws(proof: dict[str, Any]) -> list[tuple[list[Any], Any]]:
         (["proofs", 0, "followed"], proof["followed"] + 1),
         (["proofs", 0, "tail"], 0.0),
         (["proofs", 0, "cells"], 10**6),
+    ]
+
+
+def _tampered_prefixes(proof: dict[str, Any]) -> list[tuple[list[Any], Any]]:
+    """Changes of a proof by Theorem B6."""
+    weights = proof["weights"]
+    return [
+        (["proofs", 0, "values"], _smaller(proof["values"])),
+        (["proofs", 0, "weights"], [weights[0] + weights[-2], *weights[1:-2], 0.0, weights[-1]]),
+        (["proofs", 0, "rate"], proof["rate"] * 1.01 + 0.01),
+        (["proofs", 0, "grid", "mesh"], proof["grid"]["mesh"] * 0.9),
+        (["proofs", 0, "grid", "cells"], 10**9),
+        (["proofs", 0, "accuracy"], 0.5),
     ]
 
 

@@ -138,7 +138,11 @@ def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None
     else:
         refused(document, lambda tau: tau + 1, "proofs", 0, "tau")
         refused(document, lambda _: 3, "proofs", 0, "cap")
-        refused(document, lambda split: 1.5 if split is None else None, "proofs", 0, "split")
+        if "split" in spare:
+            refused(document, lambda split: 1.5 if split is None else None, "proofs", 0, "split")
+        else:
+            refused(document, shrunk, "proofs", 0, "values")
+            refused(document, lambda known: 1000 * known, "proofs", 0, "grid", "cells")
         refused(document, lambda groups: [[0.0, 1], *groups], "proofs", 0, "groups")
 
 

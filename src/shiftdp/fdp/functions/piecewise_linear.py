@@ -95,12 +95,23 @@ class PiecewiseLinear(TradeoffFunction):
                 "differ in length",
                 "give one delta an epsilon",
             )
+        return cls.between(eps, d, d)
+
+    @classmethod
+    def between(cls, epsilon: Array, there: Array, back: Array) -> PiecewiseLinear:
+        """What guarantees (eps_i, delta_i) say that differ in the two directions, eps_i >= 0.
+
+        >>> f = PiecewiseLinear.between(
+        ...     np.array([0.0, 1.0]), np.array([0.3, 0.1]), np.array([0.3, 0.05])
+        ... )
+        >>> round(f.delta(1.0), 12), round(f.inverse().delta(1.0), 12)
+        (0.1, 0.05)
+        """
         # the reflected guarantee: e^-eps (1 - delta - alpha)
-        reflected = np.exp(-eps)
-        gamma = np.concatenate([np.exp(eps) * (1 + NINE_ROUNDINGS), reflected])
-        rest = complement_down(d)
-        height = np.concatenate([rest, reflected * rest * (1 - NINE_ROUNDINGS)])
-        return cls(*_upper_envelope(gamma, height))
+        reflected = np.exp(-epsilon)
+        gamma = np.concatenate([np.exp(epsilon) * (1 + NINE_ROUNDINGS), reflected])
+        rest = reflected * complement_down(back) * (1 - NINE_ROUNDINGS)
+        return cls(*_upper_envelope(gamma, np.concatenate([complement_down(there), rest])))
 
     @classmethod
     def below(cls, f: TradeoffFunction, epsilon: ArrayLike) -> PiecewiseLinear:

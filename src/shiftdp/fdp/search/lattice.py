@@ -19,7 +19,7 @@ from shiftdp._checks import Array
 from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp.search.sampled_estimates import Pair
 
-__all__ = ["lattice_epsilon"]
+__all__ = ["lattice_epsilon", "lattice_laws"]
 
 _EDGE = 6.0  # standard deviations of the noise that the points x extend beyond the tilted means
 _STEP = 0.05  # between points x, in standard deviations
@@ -69,6 +69,14 @@ def lattice_epsilon(
         return None
     before, after = math.log(profile[i - 1] / delta), math.log(profile[i] / delta)
     return max(0.0, float(x[i - 1] + mesh * before / (before - after)))
+
+
+def lattice_laws(pair: Pair, p: float, a: Array, s: float, mesh: float, size: int) -> Array:
+    """The laws of the loss of one step for each shift (a column), untilted, on a lattice.
+
+    The losses 0, h, 2h, ... come first, -h is the last: places are counted as an FFT does.
+    """
+    return _Lattice(mesh, 0.0, *_losses(pair, p, a, s, 0.0)).masses(size)
 
 
 class _Lattice:

@@ -26,11 +26,12 @@ from shiftdp.last_iterate.schedules.visits import BatchRun, schedules_of
 from shiftdp.last_iterate.theorems.proofs import (
     LEAST_SPLIT,
     MOST_SPLIT,
+    PrefixProof,
     Proof,
     Proofs,
     StochasticProof,
 )
-from shiftdp.last_iterate.theorems.sampled_shifts import require_equal_steps
+from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps, require_equal_steps
 
 __all__ = [
     "FORMULA_SLACK",
@@ -43,6 +44,7 @@ __all__ = [
     "verify_failure",
     "verify_gap",
     "verify_groups",
+    "verify_led_from_one",
     "verify_shifts",
 ]
 
@@ -65,6 +67,7 @@ _SAME_FAILURE = 1 + Decimal("1e-2")  # the same for the probability of a failure
 _LONGER = Decimal("1e-20")
 _TINY = Decimal("1e-30")
 _MOST_TERMS = 100_000
+_MOST_GROUPS = 64  # of shifts: each is a law that is composed
 # A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
 _UNDERFLOW = Decimal("1e-300")
 
@@ -213,6 +216,31 @@ def verify_groups(
             starts.append((_decimal(_diameter(run, geometry)), run.steps - tau))
         together = [counted for start, counted in starts if _meet(slope, start, groups)]
     _verify_meeting(run, together, cap, failure)
+
+
+def verify_led_from_one(
+    run: NoisySGD, geometry: Geometry, steps: StochasticSteps, proof: PrefixProof
+) -> None:
+    """Raise unless shifts in proportion to a distance at tau bring the two runs together.
+
+    `steps` has the numbers, not below those of the run, that the bucket is computed with.
+    """
+    tau, groups, cap = proof.tau, proof.groups, proof.cap
+    require(1 <= tau < run.steps, f"tau={tau} is not among 1 to {run.steps - 1}")
+    require(0 < len(groups) <= _MOST_GROUPS, "there are no shifts, or too many")
+    require(all(n >= 1 for _, n in groups), "a group of steps is empty")
+    require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
+    require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
+    random_sizes = run.sampling in ("poisson", "random_allocation")
+    require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    require(cap is None or geometry.convex, "batches of random size need convex losses")
+    require(Fraction(steps.c) >= _lipschitz(run, geometry, cap), "the steps contract less")
+    require(Fraction(steps.apart) >= _apart(run, geometry), "a participation moves more")
+    if geometry.bounded:
+        require(Fraction(steps.diameter) >= _diameter(run, geometry), "the set is larger")
+    with localcontext(_DIGITS):
+        together = _meet(Decimal(steps.c), Decimal(1), groups)
+    require(together, "the shifts do not bring the two runs together")
 
 
 def _verify_meeting(run: NoisySGD, together: list[int], cap: int | None, failure: float) -> None:

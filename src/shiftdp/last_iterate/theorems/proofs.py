@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftdp._checks import count
+from shiftdp.interpolation.bucket.law import BucketGrid
 from shiftdp.interpolation.participation.law import Grid
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
@@ -16,6 +17,7 @@ __all__ = [
     "MOST_SPLIT",
     "AnyProof",
     "HiddenProof",
+    "PrefixProof",
     "Proof",
     "Proofs",
     "StochasticProof",
@@ -117,6 +119,49 @@ class HiddenProof:
         )
 
 
+@dataclass(frozen=True)
+class PrefixProof:
+    """What proves a bound by Theorem B6: a law that dominates the bucket, and what follows it.
+
+    Args:
+        tau: steps of the prefix.
+        rate: what is paid in the last of them at most, in units of the noise.
+        values: of the law of the bucket after tau steps, in units of the noise, rising.
+        weights: their probabilities.
+        grid: on which it was computed, and can be again.
+        groups: shifts for a distance of 1 at tau, and number of steps, from step tau + 1 to t.
+        accuracy: to which the steps after tau are composed.
+        cap: B, the largest batch that is covered where batches have random sizes; else None.
+    """
+
+    tau: int
+    rate: float
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    grid: BucketGrid
+    groups: tuple[tuple[float, int], ...]
+    accuracy: float
+    cap: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "grid": vars(self.grid)}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> PrefixProof:
+        grid = data["grid"]
+        blocks = tuple(count("blocks", item) for item in grid["blocks"])
+        return PrefixProof(
+            tau=count("tau", data["tau"]),
+            rate=float(data["rate"]),
+            values=tuple(map(float, data["values"])),
+            weights=tuple(map(float, data["weights"])),
+            grid=BucketGrid(float(grid["mesh"]), count("cells", grid["cells"]), blocks),
+            groups=tuple((float(a), count("steps", n)) for a, n in data["groups"]),
+            accuracy=float(data["accuracy"]),
+            cap=None if data["cap"] is None else count("cap", data["cap"]),
+        )
+
+
 def _grid(data: Mapping[str, Any]) -> Grid:
     return Grid(
         starts=tuple(count("starts", item) for item in data["starts"]),
@@ -130,7 +175,7 @@ def _grid(data: Mapping[str, Any]) -> Grid:
     )
 
 
-AnyProof = Proof | StochasticProof | HiddenProof
+AnyProof = Proof | StochasticProof | HiddenProof | PrefixProof
 Proofs = tuple[AnyProof, ...]
 
 
@@ -138,4 +183,6 @@ def proof_from_dict(data: Mapping[str, Any]) -> AnyProof:
     """The proof that `to_dict` wrote. The schema has told the kinds apart by their fields."""
     if "revealed" in data:
         return HiddenProof.from_dict(data)
+    if "rate" in data:
+        return PrefixProof.from_dict(data)
     return StochasticProof.from_dict(data) if "groups" in data else Proof.from_dict(data)

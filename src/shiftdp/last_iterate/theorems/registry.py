@@ -12,6 +12,7 @@ from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
 from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
+from shiftdp.last_iterate.theorems.prefix import PREFIX
 from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.theorem import Theorem
@@ -27,6 +28,7 @@ THEOREMS: tuple[Theorem, ...] = (
     SGD_PROJ,
     *SAMPLED_SHIFTED,
     *HIDDEN,
+    *PREFIX,
     *DESCENT_SHIFTED,
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,

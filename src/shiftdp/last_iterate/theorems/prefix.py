@@ -1,0 +1,219 @@
+"""Theorem B6: NoisySGD in two parts, a prefix that fills a leaky bucket and the steps after it.
+
+Up to step tau two runs come apart by z, which grows when the record takes part, shrinks with every
+step, and of which a part may be paid off; the steps after tau lead them together by shifts in
+proportion to z. Given z the run is f_z-DP,
+
+    f_z = G(what was paid) (x) S_p(z u_{tau+1}, s) (x) ... (x) S_p(z u_t, s),
+
+and as it is not told in which steps of the prefix the record took part, neither is z:
+
+    without replacement, replace_one   f = HiddenMixture of the f_z, neither measure shared
+    Poisson, zero_out                  f = the worse direction of that with the second one shared
+    Poisson, replace_one               f = the mean of the f_z (two patterns; z is told)
+
+The law of z is found by `interpolation.bucket`; a certificate states it in a few values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, cast
+
+from shiftdp._checks import LEAST_ACCURACY
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
+from shiftdp.fdp.composition.hidden_mixture import HiddenMixture, Shared
+from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
+from shiftdp.fdp.search.sampled_estimates import Pair
+from shiftdp.interpolation.bucket.verification import verify_bucket
+from shiftdp.last_iterate import assumptions as given
+from shiftdp.last_iterate.endless import faded
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.schedules.prefix import (
+    best_prefix,
+    bucket_of,
+    prefix_law,
+    rough_epsilon,
+)
+from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.checks import require, verify_failure, verify_led_from_one
+from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs
+from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
+from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
+from shiftdp.last_iterate.theorems.sampled_shifts import (
+    UP,
+    StochasticSteps,
+    capped_steps,
+    grouped_shifts,
+    participation_up,
+    require_equal_steps,
+)
+from shiftdp.last_iterate.theorems.theorem import Bound
+
+__all__ = ["PREFIX"]
+
+Step = Callable[[float, float, float], TradeoffFunction]
+"""The law of a step from p, its shift and what the record moves it by."""
+
+_HOPELESS, _FOUND = 1.2, 1.06  # times the rival: a first estimate, and one after the search
+_MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
+_SHORTEST = 1.0 - 1e-6  # the largest contraction: nearer to 1 the prefix has no end
+_GROUPS, _COARSER = 3, 3.0  # of shifts, and times the usual accuracy: more costs, and hardly helps
+_MOST_VALUES = 64  # of a law: each is a composition
+_RARE = 1e-9  # the probability of a filling that need not be composed
+_SURELY = 4  # times the steps after which a distance has faded: beyond the digits of a check
+
+
+class _TheoremB6(OnSampled):
+    """A leaky bucket, then steps that lead together what it holds."""
+
+    name = citation = "Theorem B6"
+    anchor = "theorem-b6-a-hidden-prefix"
+    family = "ours"
+    proof = PrefixProof
+
+    def speaks_of(self, run: Any) -> bool:
+        return bool(run.sampling in ("without_replacement", "poisson"))
+
+    def require(self, run: NoisySGD, geometry: Geometry) -> None:
+        super().require(run, geometry)
+        given.require_smooth(geometry)
+        given.require_contractive(run.learning_rate, geometry)
+        require_equal_steps(run)
+        if run.has_random_sizes:
+            given.require_convex(geometry)
+        if run.steps < 2 or run.batch_size >= run.n or not geometry.sensitivity:
+            raise UnmetHypothesis(
+                "run",
+                f"{run.steps} steps of {run.batch_size} out of {run.n} records",
+                "has no prefix in which a record may or may not take part",
+                "use composition, or Theorem B1 for full batches",
+            )
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        cap, left = _affordable(run, delta)
+        steps = _forgetting(run, geometry, cap)
+        last, rate, guess = _searched(_kind(run, geometry)[1], steps, left)
+        prefix = prefix_law(steps, last, rate, left)
+        proof = PrefixProof(
+            tau=run.steps - last,
+            rate=rate,
+            values=prefix.values,
+            weights=prefix.weights,
+            grid=prefix.grid,
+            groups=grouped_shifts(steps.c, 1.0, last, _GROUPS),
+            accuracy=min(1.0, _COARSER * accuracy_for(guess)),
+            cap=cap,
+        )
+        return proof, guess
+
+    def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
+        found = super().bound(run, geometry, delta)
+        return replace(found, guess=found.f.epsilon(delta))  # which f remembers
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By an estimate for the usual prefix, and if that is close, by one for the best."""
+        run = cast(NoisySGD, run)
+        self.require(run, geometry)
+        if math.isinf(rival):
+            return False
+        cap, left = _affordable(run, delta)
+        steps = _forgetting(run, geometry, cap)
+        if rough_epsilon(_kind(run, geometry)[1], steps, left) > _HOPELESS * rival:
+            return True
+        return _searched(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        steps = capped_steps(run, geometry, proof.cap)
+        paid = bucket_of(steps, run.steps - proof.tau, proof.rate).payments
+        step, _, shared = _kind(run, geometry)
+        parts = [_part(step, steps, proof, z, paid) for z in proof.values]
+        if proof.weights[-1] <= _RARE:  # the fullest bucket: a Gaussian will do
+            parts[-1] = GaussianTradeoff(parts[-1]._gaussian_below()[0])
+        f = HiddenMixture(parts, proof.weights, shared).worse_direction()
+        failure = 0.0
+        if proof.cap is not None:
+            failure = cap_failure(run.n, participation_up(run), proof.cap, run.steps)
+        return WithFailure(f, failure) if failure > 0.0 else f
+
+    def check_proof(
+        self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
+    ) -> None:
+        require(proof is not None, "it has no law")
+        require(run.batch_cap in (None, proof.cap), "the batch cap is not that of the run")
+        require(proof.cap is None or proof.cap >= 1, "the batch cap admits no batch")
+        require(len(proof.values) <= _MOST_VALUES, "the law has too many values")
+        require(LEAST_ACCURACY <= proof.accuracy <= 1.0, "nothing is composed to this accuracy")
+        steps = capped_steps(run, geometry, proof.cap)
+        verify_led_from_one(run, geometry, steps, proof)
+        bucket = bucket_of(steps, run.steps - proof.tau, proof.rate)
+        verify_bucket(bucket, proof.grid, proof.values, proof.weights)
+        verify_failure(run, proof.cap, failure, run.steps)
+        require(not endless or self.forgets(run, geometry, (proof,)), "older steps count, too")
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        """Whether what steps before the blocks can add has reached its limit."""
+        run = cast(NoisySGD, run)
+        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        older = proof.tau - sum(proof.grid.blocks)
+        uncapped = proof.cap is None or proof.cap >= run.n
+        return uncapped and faded(capped_steps(run, geometry, proof.cap).c, older / _SURELY)
+
+
+def _part(
+    step: Step, steps: StochasticSteps, proof: PrefixProof, z: float, paid: float
+) -> TradeoffFunction:
+    """f_z."""
+    laws: list[tuple[TradeoffFunction, int]] = [
+        (step(steps.p, z * a * UP, steps.s), n) for a, n in proof.groups
+    ]
+    return product([(GaussianTradeoff(paid), 1), *laws], proof.accuracy)
+
+
+def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
+    """The law of a step, its name in estimates, and what is hidden."""
+    if run.sampling == "without_replacement":
+        return shifted_subsampled, "symmetric", "neither"
+    if geometry.adjacency == "replace_one":
+        return PoissonReplaceOne, "two_sided", "told"
+    return PoissonZeroOut, "one_sided", "second"
+
+
+def _affordable(run: NoisySGD, delta: float) -> tuple[int | None, float]:
+    """The batch cap, and what it leaves of delta."""
+    if not run.has_random_sizes:
+        return None, delta
+    cap, failure = affordable_cap(run, participation_up(run), delta)
+    return cap, (delta - failure) / (1.0 - failure)
+
+
+def _forgetting(run: NoisySGD, geometry: Geometry, cap: int | None) -> StochasticSteps:
+    """The steps, if they contract, and forget before there are too many participations."""
+    steps = capped_steps(run, geometry, cap)
+    if not 0.0 < steps.c <= _SHORTEST or steps.p / (1.0 - steps.c) > _MOST_FELT:
+        raise UnmetHypothesis(
+            "contraction",
+            steps.c,
+            f"is not between 0 and 1, or too near to 1 for p={steps.p:g}: Theorem B6 follows what "
+            f"is not forgotten, at most {_MOST_FELT:g} participations",
+            "rely on Theorem B7 or on composition, or add a ridge",
+        )
+    return steps
+
+
+@lru_cache(maxsize=32)
+def _searched(pair: Pair, steps: StochasticSteps, delta: float) -> tuple[int, float, float]:
+    """The best number of last steps, what is paid, and an estimate of epsilon."""
+    return best_prefix(pair, steps, delta)
+
+
+PREFIX = (_TheoremB6(),)

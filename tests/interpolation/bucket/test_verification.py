@@ -1,0 +1,108 @@
+"""Claims about a leaky bucket: honest ones pass, forged ones do not, none takes long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shiftdp._errors import VerificationFailed
+from shiftdp.interpolation.bucket.law import Bucket, bucket_law, few_values, grid_for
+from shiftdp.interpolation.bucket.verification import verify_bucket
+from tests.interpolation.bucket.patterns import buckets, fillings, grids
+
+BUCKET = Bucket(p=0.05, c=0.9, s=1.0, rate=0.02, steps=60, diameter=math.inf)
+GRID = grid_for(BUCKET, 1e-5)
+VALUES, WEIGHTS = few_values(BUCKET, GRID, bucket_law(BUCKET, GRID), 12, 1e-5, 1.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), buckets)
+def test_what_passes_is_above_every_pattern(data: st.DataObject, bucket: Bucket) -> None:
+    """Laws that are made smaller until they no longer pass are still true, or do not pass."""
+    grid = data.draw(grids(bucket))
+    values, weights = few_values(bucket, grid, bucket_law(bucket, grid), 6, 1e-5, 1.0)
+    verify_bucket(bucket, grid, values, weights)
+    z, chance = fillings(bucket)
+    part = data.draw(st.floats(0.3, 1.0))
+    less = (1.0 - part * math.fsum(weights[1:]), *(part * w for w in weights[1:]))
+    try:
+        verify_bucket(bucket, grid, values, less)
+    except VerificationFailed:
+        return
+    for i in range(1, len(values)):
+        more = float(chance[z > values[i - 1] * (1.0 + 1e-12) + 1e-12].sum())
+        assert more <= math.fsum(less[i:]) + 1e-12
+
+
+def test_an_honest_claim_passes() -> None:
+    verify_bucket(BUCKET, GRID, VALUES, WEIGHTS)
+    larger = tuple(1.01 * value for value in VALUES)
+    verify_bucket(BUCKET, GRID, larger, WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"p": 0.0505},
+        {"c": 0.901},
+        {"s": 1.001},
+        {"rate": 0.019},
+        {"rate": -1.0},
+        {"steps": 20},  # fewer than the blocks
+    ],
+)
+def test_the_law_of_another_bucket_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(VerificationFailed):
+        verify_bucket(replace(BUCKET, **change), GRID, VALUES, WEIGHTS)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.9999])
+def test_no_tail_may_be_left_out(part: float) -> None:
+    for i in range(1, len(WEIGHTS)):
+        weights = np.array(WEIGHTS)
+        weights[0] += (1.0 - part) * weights[i]
+        weights[i] *= part
+        with pytest.raises(VerificationFailed):
+            verify_bucket(BUCKET, GRID, VALUES, tuple(weights.tolist()))
+
+
+def test_values_may_not_be_smaller() -> None:
+    for values in (
+        tuple(0.999 * value for value in VALUES),
+        (*VALUES[:-1], 0.999 * VALUES[-1]),
+        (VALUES[0], VALUES[0], *VALUES[2:]),
+        VALUES[:-1],
+    ):
+        with pytest.raises(VerificationFailed):
+            verify_bucket(BUCKET, GRID, values, WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cells": 10**9},
+        {"cells": 0},
+        {"blocks": (1,) * 10**5},
+        {"blocks": ()},
+        {"blocks": (0, 60)},
+        {"blocks": (1,) * 61},
+        {"mesh": 0.0},
+        {"mesh": math.inf},
+        {"mesh": 1e-12, "cells": 90_000, "blocks": (60,)},
+    ],
+)
+def test_a_forged_grid_is_refused_at_once(change: dict[str, Any]) -> None:
+    with pytest.raises(VerificationFailed):
+        verify_bucket(BUCKET, replace(GRID, **change), VALUES, WEIGHTS)
+
+
+def test_very_many_participations_in_a_block_are_refused() -> None:
+    bucket = replace(BUCKET, steps=10**7, p=0.5)
+    with pytest.raises(VerificationFailed, match="too many"):
+        verify_bucket(bucket, replace(GRID, blocks=(10**7,)), (*VALUES[:-1], 1e9), WEIGHTS)
