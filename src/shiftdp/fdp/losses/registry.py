@@ -26,10 +26,9 @@ from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.functions.sampled_step import ReplaceOne, ZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
-from shiftdp.fdp.losses.blend import BlendLoss
 from shiftdp.fdp.losses.capped import CappedLoss
 from shiftdp.fdp.losses.closed_forms import GaussianLoss, LaplaceLoss
-from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, FiniteLoss
+from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, BlendLoss, FiniteLoss
 from shiftdp.fdp.losses.law import LossLaw, PrivacyLoss, Side
 from shiftdp.fdp.losses.mixtures import NORMAL, PairLoss, ShiftedSubsampledLoss
 from shiftdp.fdp.losses.profile import ProfileLaw
