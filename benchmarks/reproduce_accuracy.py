@@ -26,8 +26,7 @@ from _timing import print_table
 from threadpoolctl import threadpool_limits
 
 from shiftdp.ui.reproduce.experiment import PUBLISHED, Results, Variant, experiment
-from shiftdp.ui.reproduce.images import Images, Part, mnist_in
-from shiftdp.ui.reproduce.mnist_setting import PAPER
+from shiftdp.ui.reproduce.images import PAPER, Images, Part, mnist_in
 from shiftdp.ui.reproduce.tables.mnist_accuracy import detailed_accuracy_table
 
 RUNS, BATCHES = 10, 5

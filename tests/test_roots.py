@@ -14,7 +14,6 @@ from shiftdp._roots import (
     least,
     least_whole,
     most,
-    newton_in_bracket,
     regula_falsi,
     sign_change,
 )
@@ -133,24 +132,6 @@ def test_the_least_whole_number_is_exact(low: int, size: int, data: st.DataObjec
     assert least_whole(holds, low, low + size) == answer
     assert all(low < n < low + size for n in asked)
     assert len(asked) <= 2 * math.log2(answer - low) + 2
-
-
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=9), st.floats(0.0, 1.0))
-def test_newton_finds_many_roots_also_where_its_steps_leave_the_bracket(
-    goals: list[float], kink: float
-) -> None:
-    x = np.array(goals)
-
-    def function(z: np.ndarray) -> np.ndarray:  # steep left of 0, nearly flat right of the kink
-        return np.asarray(np.where(z < kink, 5.0 * z, 5.0 * kink + 1e-3 * (z - kink)))
-
-    def slope(z: np.ndarray) -> np.ndarray:
-        return np.asarray(np.where(z < kink, 5.0, 1e-3))
-
-    z = newton_in_bracket(
-        lambda z, e: function(z) - e, slope, x, np.full(x.shape, -300.0), np.full(x.shape, 2e6)
-    )
-    np.testing.assert_allclose(function(z), x, rtol=1e-9, atol=1e-9)
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=9), st.sampled_from([0.1, 1.0, 5.0]))

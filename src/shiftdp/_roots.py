@@ -3,8 +3,6 @@
 - `least`, `most`: bisection of a monotone condition, many at once, to the last bit.
 - `least_whole`: the same for one whole number.
 - `bracket_up`: a point where a condition holds, to begin a bisection with.
-- `newton_in_bracket`: Newton's method for many increasing functions at once, which falls back on
-  bisection. It ends within a rounding error, on either side.
 - `regula_falsi`: secants for many decreasing functions at once, which ends on the safe side; for
   functions that cost too much for 60 bisections and have no slope.
 - `sign_change`: one place where a very costly function changes sign, real or whole, by secants
@@ -12,7 +10,7 @@
 
 Other iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three steps of
 Halley's method in plain floats: a call of a general routine would cost more than a step. Those of
-`fdp.pairs.profiles`, `fdp.pairs.thresholds`, `fdp.pairs.mean_thresholds`,
+`fdp.pairs.profiles`, `fdp.pairs.mean_thresholds`,
 `fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value is noise, and stop
 there; what they end with is then tested, or said to be an estimate. And
 `training.losses.envelope` solves for a whole vector a record.
@@ -28,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
-from shiftdp._rounding import HUGE, ULP
+from shiftdp._rounding import HUGE
 
 __all__ = [
     "SignChange",
@@ -36,7 +34,6 @@ __all__ = [
     "least",
     "least_whole",
     "most",
-    "newton_in_bracket",
     "regula_falsi",
     "sign_change",
 ]
@@ -44,7 +41,6 @@ __all__ = [
 Condition = Callable[[Array], NDArray[np.bool_]]
 
 _HALVINGS = 200  # from any bracket of floats to neighbours, but for brackets that reach to 0
-_NEWTON_STEPS = 200  # bisections included, as in `least`
 _SIGNED = 1e-16  # an excess is taken to be at least this, so that its secants keep the sign
 _DEEPEST = -1e3  # an excess further below 0 says nothing about where the root is
 _RELATIVE = 1e-7  # how close two points of a sign change are, if nothing else is asked for
@@ -118,47 +114,6 @@ def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def newton_in_bracket(
-    excess: Callable[[Array, Array], Array],
-    slope: Callable[[Array], Array],
-    x: Array,
-    low: Array,
-    high: Array,
-) -> Array:
-    """z with excess(z, x) = 0 for each x: Newton's method from the right, in a shrinking bracket.
-
-    Where a step would leave the bracket, the bracket is halved. The search ends where it stands
-    still, so z is right to some units in the last place of 1 + |z|, on either side.
-
-    Args:
-        excess: increasing in z; of the z and x that are not done.
-        slope: its derivative in z, roughly.
-        x: what is asked for.
-        low, high: points left and right of the solutions.
-
-    >>> newton_in_bracket(lambda z, x: z**3 - x, lambda z: 3 * z**2, *np.array([[8.0], [0], [9]]))
-    array([2.])
-    """
-    found = high.copy()
-    active = np.arange(x.size)
-    z, e = high, x
-    for _ in range(_NEWTON_STEPS):
-        value = excess(z, e)
-        above = value > 0.0
-        high, low = np.where(above, z, high), np.where(above, low, z)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            new = z - value / slope(z)
-        # nothing that is asked of z feels a smaller change
-        still = np.abs(new - z) <= ULP * (1.0 + np.abs(z))
-        new = np.where(still | ((new > low) & (new < high)), new, 0.5 * (low + high))
-        found[active] = new
-        go = ~still & (new != z)
-        if not go.any():
-            break
-        active, z, e, low, high = active[go], new[go], e[go], low[go], high[go]
-    return found
 
 
 def regula_falsi(

@@ -12,8 +12,7 @@ from shiftdp.interpolation.claimed_shifts import (
     distances_backwards,
     distances_forwards,
 )
-from shiftdp.interpolation.schedule import Schedule
-from shiftdp.interpolation.shift_path import Shifts
+from shiftdp.interpolation.schedule import Schedule, Shifts
 from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.interpolation.verification import proved_mu
 from tests.interpolation.random_schedules import random_schedule

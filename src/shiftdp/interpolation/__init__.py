@@ -20,8 +20,13 @@ from shiftdp.interpolation.lower_bound import (
 )
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import optimal_shifts_reshuffled
-from shiftdp.interpolation.schedule import PeriodicSchedule, ReshuffledSchedule, Schedule
-from shiftdp.interpolation.shift_path import ShiftPath, Shifts
+from shiftdp.interpolation.schedule import (
+    PeriodicSchedule,
+    ReshuffledSchedule,
+    Schedule,
+    ShiftPath,
+    Shifts,
+)
 from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.interpolation.verification import proved_mu, verify
 

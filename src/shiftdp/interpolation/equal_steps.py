@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from shiftdp.interpolation.shift_path import Shifts, frozen_shifts
+from shiftdp.interpolation.schedule import Shifts, frozen_shifts
 
 __all__ = ["Piece", "Plan", "as_shifts", "geometric_sum", "least_energy", "lowest", "minorant"]
 

@@ -46,7 +46,7 @@ from shiftdp.interpolation.equal_steps import (
     lowest,
     minorant,
 )
-from shiftdp.interpolation.shift_path import Shifts, frozen_shifts
+from shiftdp.interpolation.schedule import Shifts, frozen_shifts
 
 __all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]
 

@@ -46,8 +46,7 @@ from shiftdp.interpolation.equal_steps import (
     minorant,
 )
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
-from shiftdp.interpolation.schedule import PeriodicSchedule
-from shiftdp.interpolation.shift_path import Shifts, frozen_shifts
+from shiftdp.interpolation.schedule import PeriodicSchedule, Shifts, frozen_shifts
 
 __all__ = ["optimal_shifts_periodic"]
 

@@ -29,8 +29,7 @@ from shiftdp.interpolation.equal_steps import (
 )
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
-from shiftdp.interpolation.schedule import PeriodicSchedule, ReshuffledSchedule
-from shiftdp.interpolation.shift_path import Shifts
+from shiftdp.interpolation.schedule import PeriodicSchedule, ReshuffledSchedule, Shifts
 
 __all__ = ["ReshuffledSchedule", "optimal_shifts_reshuffled"]
 

@@ -27,8 +27,7 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import PROVED
 from shiftdp.interpolation.convex_minorant import Minorant, blocks_of, units_of
-from shiftdp.interpolation.schedule import Schedule
-from shiftdp.interpolation.shift_path import ShiftPath, Shifts, frozen_shifts
+from shiftdp.interpolation.schedule import Schedule, ShiftPath, Shifts, frozen_shifts
 from shiftdp.interpolation.verification import proved_mu
 
 __all__ = ["ShiftPath", "Shifts", "frozen_shifts", "optimal_shifts"]

@@ -1,7 +1,8 @@
 """The options that describe a run: named as the fields of the classes in `shiftdp.last_iterate`.
 
 The tables here say which option belongs to which kind of run without loading those classes;
-tests/ui/test_options.py holds them to it.
+tests/ui/test_options.py holds them to it. A TOML file may give any of them, by the same names; the
+command line comes first.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from shiftdp.ui.config import config_option
 from shiftdp.ui.group import Option
+from shiftdp.ui.refusals import Refused
 from shiftdp.ui.types import (
     COOLDOWN,
     IMAGE,
@@ -35,9 +36,11 @@ __all__ = [
     "answer_options",
     "budget_options",
     "certificate_option",
+    "config_option",
     "needed",
     "option",
     "option_group",
+    "read_config",
     "run_options",
 ]
 
@@ -231,3 +234,46 @@ def needed(kind: str, given: Sequence[str] = ()) -> tuple[str, ...]:
     if kind == "exponential":
         needs.remove("smoothness")
     return tuple(needs)
+
+
+def config_option(function: AnyCallable) -> AnyCallable:
+    """`--config FILE`, read before all other options."""
+    return click.option(
+        "--config",
+        type=InFile(),
+        is_eager=True,
+        cls=Option,
+        heading="What is run",
+        callback=_load,
+        help='Read options from this TOML file: kind = "cgd", learning_rate = 0.05, ... The '
+        "command line comes first.",
+    )(function)
+
+
+def _load(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        ctx.params["config"] = value  # for messages about the others
+        ctx.default_map = read_config(ctx, value)
+    return value
+
+
+def read_config(ctx: click.Context, path: str) -> dict[str, Any]:
+    """The options in a file; a key that is no option of the command is refused by name."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Refused(f"--config {path}: is not TOML: {error}", ctx) from error
+    known = [name for name in (p.name for p in ctx.command.params) if name and name != "config"]
+    for key, value in found.items():
+        if key not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(key.replace("-", "_"), known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise Refused(f"--config {path}: {key} is no option of {ctx.info_name}; {hint}", ctx)
+        if isinstance(value, dict):
+            raise Refused(f"--config {path}: {key} is a table; give its value", ctx)
+    return found

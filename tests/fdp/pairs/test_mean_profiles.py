@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from shiftdp.fdp.pairs import mean_profiles, profiles
+from shiftdp.fdp.pairs import mean_profiles
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from tests.fdp.catalogue import log_uniform
 from tests.fdp.hidden_laws import Law, capped_integrand, caught, laws
@@ -75,21 +75,6 @@ def test_the_capped_profile_against_quadrature_of_the_integral_of_b7(
     assert float(caught(digits, start) - gamma * mpmath.ncdf(-start)) == pytest.approx(
         float(exact), rel=1e-9, abs=1e-15
     ), x
-
-
-@pytest.mark.parametrize(("p", "s"), [(0.01, 1.0), (0.3, 5.0), (0.999, 0.02), (1e-6, 12.0)])
-def test_two_means_are_the_profiles_of_one_step(p: float, s: float) -> None:
-    e = np.concatenate([[0.0], np.geomspace(1e-9, 100.0, 60)])
-    law = MeanLaw.of((0.0, s), (1.0 - p, p))
-    pairs = (
-        (mean_profiles.forward_profile(law, e), profiles.forward_profile(p, 0.0, s, e)),
-        (mean_profiles.backward_profile(law, e), profiles.backward_profile(p, 0.0, s, e)),
-        (mean_profiles.two_sided_profile(law, e), profiles.two_sided_profile(p, 0.0, s, e)),
-    )
-    for (delta, slope), (other, other_slope) in pairs:
-        np.testing.assert_allclose(delta, other, rtol=1e-11, atol=4e-15)
-        # at 0 the ratio may be flat, and any threshold will do
-        np.testing.assert_allclose(slope[1:], other_slope[1:], rtol=1e-6, atol=1e-9)
 
 
 def test_deltas_of_300_decades_keep_their_digits() -> None:

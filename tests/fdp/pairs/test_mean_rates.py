@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from shiftdp.fdp.pairs.mean_law import MeanLaw
-from shiftdp.fdp.pairs.mean_rates import MeanRate
+from shiftdp.fdp.pairs.mean_rates import NORMAL_RATE, MeanRate
 from tests.fdp import exact
 from tests.fdp.catalogue import log_uniform
 from tests.fdp.hidden_laws import Law, caught, laws
@@ -70,3 +70,37 @@ def test_many_at_once_are_cut_into_blocks() -> None:
     assert np.all(np.diff(rates.down(x)) >= 0.0)
     back = rates.argument_up(rates.down(x)[300:600])
     np.testing.assert_allclose(back, x[300:600], rtol=1e-9, atol=1e-12)
+
+
+STEPS = [
+    NORMAL_RATE,
+    MeanRate(MeanLaw.of((0.5, 2.0), (0.7, 0.3))),
+    MeanRate(MeanLaw.of((0.0, 9.0), (1.0 - 1e-6, 1e-6))),
+    MeanRate(MeanLaw.of((0.1, 0.2), (0.5, 0.5)), scale=(2.0, 5.0)),
+    MeanRate(MeanLaw.of((0.25, 3.0), (0.99, 0.01)), scale=(2.0, 1.0 / 6.0)),
+]
+ALPHAS = np.array([1e-300, 1e-9, 0.1, 0.5, 0.9, 1.0 - 1e-9, 1.0 - 2.0**-53])
+
+
+def true_rate(rate: MeanRate, x: float) -> mpf:
+    digits = in_digits(rate.law)
+    parts = zip(digits, rate.scale or (1.0,) * len(digits), strict=True)
+    return sum(w * exact.upper_tail(m - mpf(c) * mpf(x)) for (w, m), c in parts)
+
+
+@pytest.mark.parametrize("rate", STEPS)
+def test_a_rate_of_one_step_is_rounded_down(rate: MeanRate) -> None:
+    points = np.array([-37.0, -9.0, -1.0, 0.0, 0.7, 3.0, 12.0])
+    with mpmath.workdps(60):
+        for x, found in zip(points.tolist(), rate.down(points).tolist(), strict=True):
+            true = true_rate(rate, x)
+            assert found <= true
+            assert found >= true * (1 - mpf(1e-11)) - mpf(1e-321)
+
+
+@pytest.mark.parametrize("rate", STEPS)
+def test_an_argument_of_one_step_is_rounded_up(rate: MeanRate) -> None:
+    with mpmath.workdps(60):
+        for alpha, x in zip(ALPHAS.tolist(), rate.argument_up(ALPHAS).tolist(), strict=True):
+            assert true_rate(rate, x) >= mpf(alpha)
+            assert true_rate(rate, x - 1e-8 * (1 + abs(x))) < mpf(alpha)

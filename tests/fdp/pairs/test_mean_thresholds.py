@@ -13,7 +13,13 @@ from mpmath import mpf
 
 from shiftdp._rounding import FAR_TAIL
 from shiftdp.fdp.pairs.mean_law import MeanLaw
-from shiftdp.fdp.pairs.mean_thresholds import missed, missed_two_sided, solve, solve_two_sided
+from shiftdp.fdp.pairs.mean_thresholds import (
+    missed,
+    missed_two_sided,
+    polished,
+    solve,
+    solve_two_sided,
+)
 from tests.fdp.catalogue import log_uniform
 from tests.fdp.hidden_laws import Law, capped_integrand, laws
 
@@ -39,14 +45,14 @@ def test_the_ratio_misses_by_what_is_said(law: Law, epsilon: float) -> None:
         return
     e = np.array([epsilon])
     with mpmath.workdps(60):
-        x = np.maximum(solve(means, e), 0.0)
+        x = polished(missed(means, np.maximum(solve(means, e), 0.0), e), 0.0)
         at = missed(means, x, e)
         exact = ratio(means, x[0]) / mpmath.exp(mpf(epsilon)) - 1
         assert abs(exact - mpf(at.z[0])) <= mpf(at.error[0])
         if x[0] < means.largest + FAR_TAIL:
             assert abs(at.z[0]) <= 1e-7
             assert at.error[0] <= 1e-12
-        y = solve(means, e, capped=True)
+        y = polished(missed(means, solve(means, e, capped=True), e, capped=True), 0.0)
         at = missed(means, y, e, capped=True)
         exact = capped_integrand(in_digits(means), mpf(y[0])) / mpmath.exp(mpf(epsilon)) - 1
         assert abs(exact - mpf(at.z[0])) <= mpf(at.error[0])
@@ -61,13 +67,29 @@ def test_the_two_sided_ratio_misses_by_what_is_said(law: Law, epsilon: float) ->
         return
     e = np.array([epsilon])
     with mpmath.workdps(60):
-        x = solve_two_sided(means, e)
+        x = polished(missed_two_sided(means, solve_two_sided(means, e), e)[0], 0.0)
         at, shares = missed_two_sided(means, x, e)
         below = ratio(means, -x[0])
         exact = ratio(means, x[0]) / below / mpmath.exp(mpf(epsilon)) - 1
         assert abs(exact - mpf(at.z[0])) <= mpf(at.error[0])
         assert abs(at.z[0]) <= 1e-7 or x[0] >= means.largest + FAR_TAIL
         assert shares.sum() == pytest.approx(1.0, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("p", "a", "d"), [(0.5, 0.0, 1.0), (0.01, 0.3, 2.3), (1e-4, 0.02, 0.07), (0.9, 1.0, 7.0)]
+)
+def test_negative_losses_are_missed_by_what_is_said(p: float, a: float, d: float) -> None:
+    law = MeanLaw.of((a, d), (1.0 - p, p))
+    least = 1.0 if a > 0.0 else -0.9 * math.log1p(-p)
+    e = -least * np.array([0.0, 1e-6, 0.1, 0.5, 1.0])
+    at = missed(law, polished(missed(law, solve(law, e), e)), e)
+    assert (at.x <= 0.5 * d).all()
+    with mpmath.workdps(60):
+        for x, loss, z, error in zip(*(v.tolist() for v in (at.x, e, at.z, at.error)), strict=True):
+            exact = ratio(law, x) / mpmath.exp(mpf(loss)) - 1
+            assert abs(exact - mpf(z)) <= mpf(error)
+            assert abs(z) < 1e-6 or abs(x) >= FAR_TAIL  # where no mass is left
 
 
 def test_the_slope_is_that_of_the_logarithm() -> None:

@@ -76,9 +76,9 @@ def test_every_order(order: float) -> None:
     assert agrees(step.inverse()._log_moment(order), forward)
     assert agrees(step._log_moment(order), backward)
     both = PoissonReplaceOne(p, a, s)
-    assert agrees(both._log_moment(order), exact_line(p, (a, both._d), (0, s), order))
+    assert agrees(both._log_moment(order), exact_line(p, (a, d), (0, s), order))
     shifted = ShiftedSubsampled(p, a, s)
-    assert agrees(shifted._log_moment(order), exact_halves(p, a, shifted._d, order))
+    assert agrees(shifted._log_moment(order), exact_halves(p, a, shifted._span, order))
     sampled = GaussianTradeoff(s).subsample(p)
     assert agrees(sampled._log_moment(order), exact_halves(p, 0.0, s, order))
 

@@ -4,12 +4,22 @@ import io
 import struct
 import warnings
 import zipfile
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from shiftdp.training.model_file.archive import digest_of, pack, unpack
-from shiftdp.training.model_file.damage import Damaged
+from shiftdp import InvalidInput
+from shiftdp.training.model_file import load_model
+from shiftdp.training.model_file.archive import (
+    Damaged,
+    digest_of,
+    pack,
+    read_npy,
+    unpack,
+    write_npy,
+)
 
 MEMBERS = {"model.json": b"{}", "arrays/0000.npy": b"x" * 300, "digest.txt": b""}
 
@@ -74,3 +84,89 @@ def test_a_declared_size_reserves_nothing() -> None:
 def test_digests_tell_names_orders_and_contents_apart() -> None:
     lists = [{"a": b"bc"}, {"ab": b"c"}, {"a": b"b", "c": b""}, {"c": b"", "a": b"b"}]
     assert len({digest_of(members) for members in lists}) == 4
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(6, dtype=np.float32)[::2],
+        np.arange(6, dtype=">i4"),
+        np.array([True, False]),
+        np.array(["a", "", "äöü"]),
+        np.array(3.5),
+        np.empty((0, 3)),
+        np.array([np.nan, -0.0, np.inf], dtype=np.float16),
+    ],
+    ids=lambda array: f"{array.dtype} {array.shape}",
+)
+def test_arrays_come_back_in_their_layout(array: Any) -> None:
+    content = write_npy(array)
+    copy = read_npy(content)
+    np.testing.assert_array_equal(copy, array)
+    assert copy.dtype == array.dtype.newbyteorder("=")
+    assert copy.flags.writeable
+    assert copy.flags.aligned
+    if array.flags.contiguous:
+        assert copy.flags.f_contiguous == array.flags.f_contiguous
+    np.testing.assert_array_equal(np.load(io.BytesIO(content), allow_pickle=False), array)
+
+
+def saved(array: Any, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
+
+
+def headed(header: str, data: bytes = b"") -> bytes:
+    text = header.encode("latin-1") + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        saved(np.array([print], dtype=object), allow_pickle=True),
+        saved(np.array([1 + 2j])),
+        saved(np.array([("a", 1)], dtype=[("x", "U1"), ("y", "i4")])),
+        saved(np.array(["2020-01-01"], dtype="M8[D]")),
+        saved(np.arange(3, dtype=">f8")),
+        saved(np.arange(3.0))[:-1],
+        saved(np.arange(3.0)) + b"x",
+        headed("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"),
+        headed("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 999999999999999999, 999999999999999999, 999999999999999999), }"),  # noqa: E501
+        headed("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }"),
+        headed("{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 5000),
+        headed("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", b"\x02"),
+        headed("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", b"\xff\xff\xff\xff"),
+        headed("__import__('os').system('true')"),
+        b"",
+        b"\x93NUMPY",
+        b"\x93NUMPY\x03\x00" + bytes(60),
+    ],
+    ids=(
+        "objects", "complex", "records", "dates", "big-endian", "short", "long", "huge", "endless",
+        "negative", "deep", "truth", "text", "code", "nothing", "magic", "version",
+    ),
+)  # fmt: skip
+def test_other_arrays_are_refused(content: bytes) -> None:
+    with pytest.raises(Damaged):
+        read_npy(content)
+
+
+def test_a_refusal_has_the_name_of_the_file_the_problem_and_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "model.shiftdp"
+    path.write_bytes(b"PK" + bytes(100))
+    with pytest.raises(InvalidInput) as refusal:
+        load_model(path)
+    cause = refusal.value.__cause__
+    assert isinstance(cause, Damaged)
+    assert (refusal.value.problem, refusal.value.remedy) == (cause.problem, cause.remedy)
+    assert (refusal.value.name, refusal.value.value) == ("path", str(path))
+    assert cause.remedy == "give a file as save_model wrote it, unchanged"
+
+
+def test_another_remedy_takes_the_place_of_looking_for_a_copy() -> None:
+    damaged = Damaged("is of a later format", "upgrade shiftdp")
+    assert (damaged.problem, damaged.remedy) == ("is of a later format", "upgrade shiftdp")

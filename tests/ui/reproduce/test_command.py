@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftdp.ui.reproduce import contents, published
+from shiftdp.ui.reproduce import contents, verdict
 from tests.ui.shell import prose, refused, shiftdp
 
 
@@ -20,7 +20,7 @@ def test_a_number_that_should_agree_and_does_not_is_an_error(
     only_tables(monkeypatch)
     call = ("reproduce", "--no-training", "--out", str(tmp_path))
     assert "differs" not in prose(*call)
-    figures = published.published("gd_strongly_convex_mu")
+    figures = verdict.published("gd_strongly_convex_mu")
     monkeypatch.setitem(figures, "composition", [0.316, 1.001, 3.162])
     result = shiftdp(*call)
     assert shiftdp_exit(call) == 1

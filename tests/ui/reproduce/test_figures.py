@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from shiftdp.ui.plots.style import loaded
-from shiftdp.ui.reproduce.figures.introduction import introduction_figure
-from shiftdp.ui.reproduce.figures.one_step import instance
+from shiftdp.ui.reproduce.figures.illustrations import instance, introduction_figure
 from shiftdp.ui.reproduce.figures.picture import Picture
-from shiftdp.ui.reproduce.figures.sgd_panels import paper_mu
-from shiftdp.ui.reproduce.figures.shifted_process import simulated
+from shiftdp.ui.reproduce.figures.processes import simulated
+from shiftdp.ui.reproduce.figures.sgd_pairs import paper_mu
 
 
 def test_captions_hold(pictures: list[Picture]) -> None:

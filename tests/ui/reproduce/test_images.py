@@ -1,9 +1,10 @@
-"""Data: IDX files in any usual form, digits, and errors that say what to do."""
+"""Data: IDX files in any usual form, digits, and errors that say what to do; and the setting."""
 
 from __future__ import annotations
 
 import gzip
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shiftdp import InvalidInput
-from shiftdp.ui.reproduce.images import NoImages, digits, mnist_from_openml, mnist_in
+from shiftdp.ui.reproduce.images import PAPER, NoImages, digits, mnist_from_openml, mnist_in
 
 
 def put(path: Path, array: NDArray[np.uint8]) -> None:
@@ -98,3 +99,28 @@ def test_without_network_the_error_says_what_to_do(
     with pytest.raises(NoImages, match="--data DIR") as refused:
         mnist_from_openml()
     assert "--quick" in str(refused.value)
+
+
+def test_the_setting_is_that_of_the_paper() -> None:
+    """60,000 images in batches of 1,500; L = 10, sigma = 0.01; pixels clipped to norm 8."""
+    assert (PAPER.n, PAPER.batch_size, PAPER.batches) == (60_000, 1_500, 40)
+    assert PAPER.effective == pytest.approx(2 / 3, rel=1e-12)
+    geometry = PAPER.geometry(0.002)
+    assert geometry.strong_convexity == 0.002
+    assert geometry.smoothness == pytest.approx((64 + 1) / 2 + 0.002, rel=1e-12)
+    assert geometry.sensitivity == 10.0
+
+
+def test_both_algorithms_see_as_many_records() -> None:
+    for epochs in PAPER.epochs:
+        cyclic, sampled = PAPER.cyclic(epochs), PAPER.sampled(epochs)
+        assert cyclic.epochs == epochs
+        assert sampled.steps == cyclic.steps == 40 * epochs
+        assert (cyclic.noise, sampled.noise) == (0.01, 0.01)
+    assert PAPER.cyclic(1, "reshuffled").order == "reshuffled"
+
+
+def test_batches_twice_as_large_are_half_as_many_and_half_as_telling() -> None:
+    larger = replace(PAPER, batch_size=3_000)
+    assert 2 * larger.batches == PAPER.batches
+    assert larger.effective == pytest.approx(PAPER.effective / 2, rel=1e-12)

@@ -20,7 +20,7 @@ from shiftdp.fdp.composition.enclosure import (
     range_of,
     revealed,
 )
-from shiftdp.fdp.composition.grid_curve import tradeoff_from_grid
+from shiftdp.fdp.composition.grid_law import tradeoff_from_grid
 from shiftdp.fdp.composition.loose_product import LooseProduct
 from shiftdp.fdp.duality import smooth_tradeoff, tradeoff_from_profile
 from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY, TradeoffFunction, tradeoff

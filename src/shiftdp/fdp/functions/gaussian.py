@@ -17,7 +17,6 @@ from shiftdp.fdp.pairs.gaussian_profile import (
     SERIES_CONDITION,
     gaussian_delta,
     gaussian_delta_array,
-    gaussian_epsilon,
     gaussian_epsilon_array,
     gaussian_mu,
     gaussian_tangent_array,
@@ -98,10 +97,7 @@ class GaussianTradeoff(TradeoffFunction):
 
     def _epsilon(self, delta: Array) -> Array:
         with np.errstate(over="ignore"):  # to infinity, which is an upper bound
-            if delta.size == 1:
-                epsilon = np.array([gaussian_epsilon(self.mu, float(delta[0]))])
-            else:
-                epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
+            epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
             return epsilon * (1.0 + RELATIVE_ERROR)
 
     @property

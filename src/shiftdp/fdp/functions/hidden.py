@@ -14,7 +14,6 @@ Nothing is composed: each is a single function of the law of W.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,25 +32,17 @@ from shiftdp._rounding import (
     THIRTY_SIX_ROUNDINGS,
     UNIT,
 )
-from shiftdp.fdp.functions.gaussian import GaussianTradeoff
-from shiftdp.fdp.pairs.error_rates import Rate, between, upper_point
-from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
+from shiftdp.fdp.functions.sampled_step import RandomMean, ReplaceOne, ZeroOut
+from shiftdp.fdp.pairs.mean_guesses import guess_forward
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
-from shiftdp.fdp.pairs.mean_profiles import (
-    backward_profile,
-    capped_profile,
-    forward_profile,
-    two_sided_profile,
-)
-from shiftdp.fdp.pairs.mean_rates import MeanRate
-from shiftdp.fdp.pairs.profiles import epsilon_from_profile, reflected, tangents, widest
+from shiftdp.fdp.pairs.mean_profiles import capped_profile
+from shiftdp.fdp.pairs.mean_rates import NORMAL_RATE, MeanRate
+from shiftdp.fdp.pairs.profiles import upper_point
 from shiftdp.fdp.renyi.capped import capped_log_moment
-from shiftdp.fdp.renyi.line import line_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 __all__ = ["HiddenExchange", "HiddenReplaceOne", "HiddenZeroOut"]
 
-_NORMAL = Rate(0.0, (0.0, 0.0))
 _SQRT_2 = math.sqrt(2.0)
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _LARGEST = 1e150  # of a value: its square is a number
@@ -59,7 +50,7 @@ _NEAR = 0.5  # thresholds up to which 1 - 2 Phi(-y) is taken as an error functio
 
 
 @dataclass(frozen=True)
-class Hidden(TradeoffFunction):
+class Hidden(RandomMean):
     """A law of W: values in rising order, and their probabilities.
 
     Pr(W >= mu_i) is weight_i + weight_{i+1} + ... for i > 0, exactly; the weights add up to 1 up to
@@ -86,83 +77,9 @@ class Hidden(TradeoffFunction):
         object.__setattr__(self, "mu", tuple(means.tolist()))
         object.__setattr__(self, "weight", tuple(weights.tolist()))
 
-    # --- what the three say ---
-
-    @abstractmethod
-    def _profile(self, epsilon: Array) -> tuple[Array, Array]:
-        """delta, rounded up, and -d delta/d eps for eps >= 0."""
-
-    def _back(self, epsilon: Array) -> tuple[Array, Array]:
-        """The same for the inverse."""
-        return self._profile(epsilon)
-
-    @abstractmethod
-    def _guess(self, delta: Array) -> Array:
-        """About the epsilon of each delta."""
-
-    @abstractmethod
-    def _curve(self, alpha: Array) -> Array:
-        """f for 0 < alpha < 1."""
-
-    @abstractmethod
-    def _own_log_moment(self, order: float) -> float:
-        """log E_P[(dQ/dP)^order], rounded up."""
-
-    @property
-    def _span(self) -> float:
-        """The largest distance of two means."""
-        return self._law.largest
-
-    # --- what follows ---
-
-    @property
-    def symmetric(self) -> bool:
-        return True
-
     @cached_property
     def _law(self) -> MeanLaw:
         return MeanLaw.of(self.mu, self.weight)
-
-    @property
-    def _simple(self) -> GaussianTradeoff | None:
-        """G(mu), where W is a number."""
-        return GaussianTradeoff(self._span) if self._law.size == 1 else None
-
-    def _delta(self, epsilon: Array) -> Array:
-        if self._simple is not None:
-            return self._simple._delta(epsilon)
-        return reflected(epsilon, self._profile, self._back)
-
-    @property
-    def _smooth(self) -> bool:
-        return self._simple is None or self._simple._smooth
-
-    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
-        if self._simple is not None:
-            return self._simple._tangents(epsilon)
-        return tangents(self._profile, epsilon)
-
-    def _epsilon(self, delta: Array) -> Array:
-        if self._simple is not None:
-            return self._simple._epsilon(delta)
-        start = self._guess(np.clip(delta, LEAST_FLOAT, 1.0))
-        return epsilon_from_profile(self._profile, delta, widest(self._span), start)
-
-    def _beta(self, alpha: Array) -> Array:
-        return between(self._curve, alpha) if self._simple is None else self._simple._beta(alpha)
-
-    def _log_moment(self, order: float) -> float:
-        if self._simple is not None:
-            return self._simple._log_moment(order)
-        return self._own_log_moment(order)
-
-    @property
-    def gdp_mu(self) -> float | None:
-        return None if self._simple is None else self._simple.mu
-
-    def _gaussian_below(self) -> tuple[float, float]:
-        """Of the pairs of components none is farther apart, and divergences are jointly convex."""
-        return self._span, 0.0
 
     def _deflated(self, factor: float) -> TradeoffFunction:
         merged: dict[float, float] = {}
@@ -172,7 +89,7 @@ class Hidden(TradeoffFunction):
 
 
 @dataclass(frozen=True)
-class HiddenZeroOut(Hidden):
+class HiddenZeroOut(ZeroOut, Hidden):
     """T(E N(W, 1), N(0, 1)), or with `swapped` T(N(0, 1), E N(W, 1)). [Theorem B7, 2 and 4]
 
     >>> f = HiddenZeroOut(mu=(0.0, 1.0), weight=(0.99, 0.01))  # PoissonZeroOut(0.01, 0, 1)
@@ -184,53 +101,9 @@ class HiddenZeroOut(Hidden):
 
     swapped: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.swapped, bool):
-            raise InvalidInput(
-                "swapped", self.swapped, "is not a truth value", "give True or False"
-            )
-
-    @property
-    def symmetric(self) -> bool:
-        return self._simple is not None
-
-    def inverse(self) -> TradeoffFunction:
-        return self if self.symmetric else replace(self, swapped=not self.swapped)
-
-    @property
-    def _record_first(self) -> bool | None:
-        return None if self.symmetric else not self.swapped
-
-    def _profile(self, epsilon: Array) -> tuple[Array, Array]:
-        profile = forward_profile if self.swapped else backward_profile
-        return profile(self._law, epsilon)
-
-    def _back(self, epsilon: Array) -> tuple[Array, Array]:
-        profile = backward_profile if self.swapped else forward_profile
-        return profile(self._law, epsilon)
-
-    def _guess(self, delta: Array) -> Array:
-        guess = guess_forward if self.swapped else guess_backward
-        return guess(self._law, delta).epsilon
-
-    def _own_log_moment(self, order: float) -> float:
-        weights, means = self._law.weight.ravel().tolist(), self._law.mean.ravel().tolist()
-        above, below = means, [0.0] * len(means)
-        if not self.swapped:
-            above, below = below, above
-        return line_log_moment(weights, above, below, order)
-
-    def _curve(self, alpha: Array) -> Array:
-        """T(N(0), mixture) is alpha = Phi(-x) -> the mixture's mass left of x; else its inverse."""
-        left = MeanRate(self._law)
-        if self.swapped:
-            return left.down(upper_point(alpha))
-        return _NORMAL.down(-left.argument_up(alpha))
-
 
 @dataclass(frozen=True)
-class HiddenReplaceOne(Hidden):
+class HiddenReplaceOne(ReplaceOne, Hidden):
     """T(E N(-W, 1), E N(W, 1)). [Theorem B7, 3]
 
     >>> f = HiddenReplaceOne(
@@ -241,25 +114,6 @@ class HiddenReplaceOne(Hidden):
     """
 
     type_name = "hidden_replace_one"
-
-    @property
-    def _span(self) -> float:
-        return 2.0 * self._law.largest
-
-    def _profile(self, epsilon: Array) -> tuple[Array, Array]:
-        return two_sided_profile(self._law, epsilon)
-
-    def _guess(self, delta: Array) -> Array:
-        return guess_two_sided(self._law, delta).epsilon
-
-    def _own_log_moment(self, order: float) -> float:
-        means = self._law.mean.ravel().tolist()
-        return line_log_moment(self._law.weight.ravel().tolist(), means, means, order)
-
-    def _curve(self, alpha: Array) -> Array:
-        """alpha is the mass of E N(-W) right of x, f that of E N(W) left of x."""
-        left = MeanRate(self._law)
-        return left.down(-left.argument_up(alpha))
 
 
 @dataclass(frozen=True)
@@ -332,7 +186,7 @@ class HiddenExchange(Hidden):
 
     def _line(self, x: float, epsilon: Array) -> tuple[Array, Array]:
         """1 - a (1 + gamma), rounded up, and a gamma."""
-        a = float(_NORMAL.down(np.array([-x]))[0])
+        a = float(NORMAL_RATE.down(np.array([-x]))[0])
         gamma = np.exp(epsilon)
         if x < _NEAR:
             rise = (1.0 + gamma) * math.erf(x / _SQRT_2) * (1.0 + 8 * UNIT)
@@ -343,11 +197,11 @@ class HiddenExchange(Hidden):
     def _curve(self, alpha: Array) -> Array:
         left = MeanRate(self._law, capped=True)
         beta = np.empty(alpha.shape)
-        steep = alpha <= float(_NORMAL.down(np.array([-self._fixed[0]]))[0])
+        steep = alpha <= float(NORMAL_RATE.down(np.array([-self._fixed[0]]))[0])
         if steep.any():
             beta[steep] = left.down(upper_point(alpha[steep]))
         if not steep.all():
-            beta[~steep] = _NORMAL.down(-left.argument_up(alpha[~steep]))
+            beta[~steep] = NORMAL_RATE.down(-left.argument_up(alpha[~steep]))
         return beta
 
     def _gaussian_below(self) -> tuple[float, float]:

@@ -16,14 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, NINE_ROUNDINGS, THREE_ROUNDINGS
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.sampled_step import SampledStep
 from shiftdp.fdp.functions.subsampling import subsample
-from shiftdp.fdp.pairs.error_rates import Rate, upper_point
-from shiftdp.fdp.pairs.profiles import forward_profile, gaussian_terms
+from shiftdp.fdp.pairs.mean_law import MeanLaw
+from shiftdp.fdp.pairs.mean_profiles import forward_profile, gaussian_terms
+from shiftdp.fdp.pairs.mean_rates import NORMAL_RATE, MeanRate
+from shiftdp.fdp.pairs.profiles import upper_point
 from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -57,19 +60,18 @@ class ShiftedSubsampled(SampledStep):
     type_name = "shifted_subsampled"
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
-        p, a, d = self.p, self.a, self._d
-        apart = epsilon <= 0.5 * a * d * (1 + NINE_ROUNDINGS)
+        law = self._law
+        apart = epsilon <= 0.5 * self.a * self._span * (1 + NINE_ROUNDINGS)
         if not apart.any():
-            return forward_profile(p, a, d, epsilon)
-        if apart.all():
-            return gaussian_terms((1.0 - p, p), (a, d), epsilon)
+            return forward_profile(law, epsilon)
         delta, slope = np.empty(epsilon.shape), np.empty(epsilon.shape)
-        delta[apart], slope[apart] = gaussian_terms((1.0 - p, p), (a, d), epsilon[apart])
-        delta[~apart], slope[~apart] = forward_profile(p, a, d, epsilon[~apart])
+        delta[apart], slope[apart] = gaussian_terms(law, epsilon[apart])
+        if not apart.all():
+            delta[~apart], slope[~apart] = forward_profile(law, epsilon[~apart])
         return delta, slope
 
     def _own_log_moment(self, order: float) -> float:
-        return halves_log_moment(self.p, self.a, self._d, order)
+        return halves_log_moment(self.p, self.a, self._span, order)
 
     def _curve(self, alpha: Array) -> Array:
         """f in three parts, by the eps at which it touches the line 1 - delta - e^eps alpha.
@@ -80,20 +82,22 @@ class ShiftedSubsampled(SampledStep):
         The middle part lies below the others, so its range may be rounded outwards. For a = 0 it
         is the line of slope -1.
         """
-        p, a, d = self.p, self.a, self._d
-        left, normal = Rate(p, (a, d)), Rate(0.0, (0.0, 0.0))
+        p, a, d = self.p, self.a, self._span
+        left = MeanRate(self._law)
         knot = np.array([0.5 * (a + d)])
-        steep = alpha <= normal.down(-knot) * (1 - AMPLE)
+        steep = alpha <= NORMAL_RATE.down(-knot) * (1 - AMPLE)
         # 1 - alpha at the other end is the mass of the mixture right of the knot
-        flat = 1.0 - alpha <= Rate(p, (-a, -d)).down(-knot) * (1 - AMPLE)
+        low, high = scipy.special.ndtr(np.array([-0.5, 0.5]) * (d - a))
+        flat = 1.0 - alpha <= ((1.0 - p) * low + p * high) * (1 - AMPLE)
         beta = np.empty(alpha.shape)
         beta[steep] = left.down(upper_point(alpha[steep]))
-        beta[flat] = normal.down(-left.argument_up(alpha[flat]))
+        beta[flat] = NORMAL_RATE.down(-left.argument_up(alpha[flat]))
         rest = ~(steep | flat)
         if a == 0.0:
             total = float(self._profile(np.zeros(1))[0][0])
             beta[rest] = np.maximum(1.0 - total - alpha[rest] - THREE_ROUNDINGS, 0.0)
         else:
-            middle = Rate(p, (0.5 * a, 0.5 * d), (1.0 / a, 1.0 / d))
+            halves = MeanLaw.of((0.5 * a, 0.5 * d), (1.0 - p, p))
+            middle = MeanRate(halves, scale=(1.0 / a, 1.0 / d))
             beta[rest] = middle.down(-middle.argument_up(alpha[rest]))
         return beta

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._rounding import LARGEST_EXPONENT
 from shiftdp.fdp.losses.analytic import AnalyticLoss, Stretch
 from shiftdp.fdp.losses.closed_forms import GaussianLoss
 from shiftdp.fdp.losses.law import Atoms, Side, log_normal, log_sum
-from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
+from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 
 __all__ = ["NORMAL", "Components", "PairLoss", "ShiftedSubsampledLoss"]
@@ -46,7 +48,7 @@ class PairLoss(AnalyticLoss):
 
     lower: Components
     upper: Components
-    ratio: OneSidedRatio | TwoSidedRatio | MeanRatio
+    ratio: MeanRatio
     falling: bool = False
 
     @property
@@ -90,20 +92,14 @@ class PairLoss(AnalyticLoss):
             for t in orders
         )
         widest = min(_PANEL, _PANEL / max(spread_q, spread_p))
-        start = self.ratio.origin
-        low = 0.0 if self._symmetric else min(ends) - tail - start
+        low = 0.0 if self._symmetric else min(ends) - tail
         sign = -1.0 if self.falling else 1.0
 
         def points(y: Array) -> tuple[Array, Array]:
             gain = self.ratio.from_origin(y)
-            return sign * gain, _mixture_density(self.lower, y + start) + 0.5 * gain
+            return sign * gain, _mixture_density(self.lower, y) + 0.5 * gain
 
-        return [
-            Stretch(
-                low, max(ends) + tail - start, points, lambda y: self.ratio.slope(y + start),
-                widest, curvature,
-            )
-        ]  # fmt: skip
+        return [Stretch(low, max(ends) + tail, points, self.ratio.slope, widest, curvature)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +115,10 @@ class ShiftedSubsampledLoss(AnalyticLoss):
     a: float
     d: float
 
-    @property
+    @cached_property
     def _pair(self) -> PairLoss:
-        mixture = ((1.0 - self.p, self.a), (self.p, self.d))
-        return PairLoss(NORMAL, mixture, OneSidedRatio(self.p, self.a, self.d))
+        law = MeanLaw.of((self.a, self.d), (1.0 - self.p, self.p))
+        return PairLoss(NORMAL, law.pairs(), MeanRatio(law, "one-sided"))
 
     @property
     def _gaussians(self) -> list[tuple[float, GaussianLoss]]:
@@ -168,17 +164,19 @@ class ShiftedSubsampledLoss(AnalyticLoss):
     def _stretches(self, orders: Sequence[float], tail: float) -> list[Stretch]:
         """Along the line right of (a + d)/2, and over the losses up to K."""
         a, d, start = self.a, self.d, 0.5 * (self.a + self.d)
-        ratio = OneSidedRatio(self.p, a, d)
         steepest = max(max(t + 1.0, -t) for t in orders)
         # where it is not stationary, at the start, the slope of the integrand is at most `start`
         widest = min(_PANEL, _PANEL / (d - a), _DECAY / (1.0 + start))
 
         def beyond(y: Array) -> tuple[Array, Array]:
-            loss = ratio.beyond(y)
+            # log A(y + start), of which nothing cancels
+            k = (d - a) * y
+            steep = np.log1p(self.p * np.expm1(np.minimum(k, LARGEST_EXPONENT)))
+            loss = a * (y + 0.5 * d) + steep + np.maximum(k - LARGEST_EXPONENT, 0.0)
             return loss, log_normal(y + start) + 0.5 * loss
 
         end = max(steepest * d - start, 0.0) + tail
-        far = Stretch(0.0, end, beyond, lambda y: ratio.slope(y + start), widest)
+        far = Stretch(0.0, end, beyond, lambda y: self._pair.ratio.slope(y + start), widest)
         if a == 0.0:
             return [far]
 

@@ -18,22 +18,20 @@ from shiftdp._errors import NoClosedForm
 from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
-from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
+from shiftdp.fdp.functions.hidden import HiddenExchange
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.functions.laplace import LaplaceTradeoff
 from shiftdp.fdp.functions.mixture import Mixture
 from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
-from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.functions.sampled_step import ReplaceOne, ZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
-from shiftdp.fdp.losses.blend import BlendLoss
 from shiftdp.fdp.losses.capped import CappedLoss
 from shiftdp.fdp.losses.closed_forms import GaussianLoss, LaplaceLoss
-from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, FiniteLoss
+from shiftdp.fdp.losses.finite import EVERYTHING, NOTHING, BlendLoss, FiniteLoss
 from shiftdp.fdp.losses.law import LossLaw, PrivacyLoss, Side
 from shiftdp.fdp.losses.mixtures import NORMAL, PairLoss, ShiftedSubsampledLoss
 from shiftdp.fdp.losses.profile import ProfileLaw
-from shiftdp.fdp.pairs.likelihood_ratio import OneSidedRatio, TwoSidedRatio
 from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
@@ -124,28 +122,11 @@ def _(f: PiecewiseLinear) -> LossLaw:
 
 @loss_law.register
 def _(f: ShiftedSubsampled) -> LossLaw:
-    return ShiftedSubsampledLoss(f.p, f.a, f._d) if f._simple is None else loss_law(f._simple)
+    return ShiftedSubsampledLoss(f.p, f.a, f._span) if f._simple is None else loss_law(f._simple)
 
 
 @loss_law.register
-def _(f: PoissonZeroOut) -> LossLaw:
-    if f._simple is not None:
-        return loss_law(f._simple)
-    mixture = ((1.0 - f.p, f.a), (f.p, f._d))
-    return PairLoss(NORMAL, mixture, OneSidedRatio(f.p, f.a, f._d), falling=not f.swapped)
-
-
-@loss_law.register
-def _(f: PoissonReplaceOne) -> LossLaw:
-    """Mirrored: (1-p) N(a) + p N(a+s) against (1-p) N(0) + p N(-s)."""
-    if f._simple is not None:
-        return loss_law(f._simple)
-    upper, lower = ((1.0 - f.p, f.a), (f.p, f._d)), ((1.0 - f.p, 0.0), (f.p, -f.s))
-    return PairLoss(lower, upper, TwoSidedRatio(f.p, f.a, f.s))
-
-
-@loss_law.register
-def _(f: HiddenZeroOut) -> LossLaw:
+def _(f: ZeroOut) -> LossLaw:
     if f._simple is not None:
         return loss_law(f._simple)
     ratio = MeanRatio(f._law, "one-sided")
@@ -153,7 +134,7 @@ def _(f: HiddenZeroOut) -> LossLaw:
 
 
 @loss_law.register
-def _(f: HiddenReplaceOne) -> LossLaw:
+def _(f: ReplaceOne) -> LossLaw:
     if f._simple is not None:
         return loss_law(f._simple)
     upper = f._law.pairs()

@@ -1,8 +1,14 @@
-"""Profiles of mixtures of Gaussians with many means: the three bounds of Theorem B7.
+"""Profiles of pairs of Gaussian mixtures, read off at a likelihood-ratio threshold.
 
-With the threshold x of the likelihood ratio (`mean_thresholds`), the Mills ratio
-R(v) = Phi(-v)/phi(v) and D_i(x) = phi(x - m_i) (R(x - m_i) - R(x)), each profile is a sum of terms
-that are not negative, as for two means in `profiles`:
+A mixture has weights w_i and means m_i: two for one sampled step (Theorem B2), hundreds for a law
+of Theorem B7. Likelihood ratios rise along the line, so for P against Q the best test is {X > x}
+with x where dP/dQ = gamma = e^eps (`mean_thresholds`), and
+
+    delta(eps) = max_x F(x),      F(x) = P(X > x) - gamma Q(X > x).
+
+*No cancellation.* With the Mills ratio R(v) = Phi(-v)/phi(v) and
+D_i(x) = phi(x - m_i) (R(x - m_i) - R(x)), the value at the threshold is a sum of terms that are not
+negative, each the profile of a Gaussian:
 
     forward     sum_i w_i N(m_i) against N(0):         sum_i w_i D_i(x)
     backward    N(0) against sum_i w_i N(-m_i):        sum_i w'_i delta_{G(m_i)}(m_i (x + m_i/2))
@@ -14,13 +20,24 @@ that are not negative, as for two means in `profiles`:
 A being the density of the first law at x, and w', v shares of the components of the second in its
 density at x.
 
-*No understatement.* An x that is a little off is made up for by (1) and (2) of `profiles`, whose
-proof needs how fast the slope r' of the log ratio can change over a distance h: r' is an average of
-the m_i (two-sided: a sum of two), whose derivative is a variance (a difference of two), at most the
-spread of the m_i times r'. So r' changes by a factor of at most e^{s h}, s being the spread, or
-backward a number that is less (`_steepest`). For the capped ratio the derivative is the variance of
-the min(m_i, x) plus the share of those that are capped; that share is at most r'/x, so the factor
-is at most e^{(x + 1/x) h}.
+*No understatement.* An inexact x understates a maximum. Let the x at hand be the threshold of
+gamma_x = (1 + z) gamma, and write delta_x for the profile there and t = gamma_x Q(X > x).
+
+(1) A profile falls with slope -Q(X > threshold) in gamma. Hence delta(eps) <= delta_x if z <= 0,
+    and delta(eps) <= delta_x + gamma z T if z > 0, T being at least Q(X > threshold).
+(2) F(x) = delta_x + t z/(1+z), and delta(eps) - F(x) is the integral of |dP - gamma dQ| between x
+    and the threshold. The integrand is at most 1.2 A |z| there, and the interval at most
+    h = 2.2 |z| / r', r' being the slope of log dP/dQ at x, provided that h (|x| + s + 1) <= 0.1 and
+    |z| <= 0.05, where r' changes by a factor of at most e^{s h} over a distance h, and the density
+    of Q (backward: P) by at most e^{h (|x| + s + h)}.
+
+The slope r' is an average of the m_i (two-sided: a sum of two), whose derivative is a variance (a
+difference of two), at most the spread of the m_i times r'. So s may be the spread, or backward a
+number that is less (`_steepest`). For the capped ratio the derivative is the variance of the
+min(m_i, x) plus the share of those that are capped; that share is at most r'/x, so s is x + 1/x.
+
+z is computed as a sum of expm1's, with a bound on its rounding error, and the better of (1) and (2)
+is returned, rounded up. Whatever the root-finder did, the result is an upper bound.
 """
 
 from __future__ import annotations
@@ -40,6 +57,7 @@ from shiftdp.fdp.pairs.mean_thresholds import (
     log_sum,
     missed,
     missed_two_sided,
+    polished,
     solve,
     solve_two_sided,
 )
@@ -50,15 +68,16 @@ __all__ = [
     "capped_profile",
     "excesses",
     "forward_profile",
+    "gaussian_terms",
     "two_sided_profile",
 ]
 
-_SMALL_MU = 0.1  # below: Taylor's series for R(x) - R(y), as in `profiles`
+_SMALL_MU = 0.1  # below: Taylor's series for R(x) - R(y), with _TERMS terms
 _TERMS = 9  # of that series: the rest is below 1e-17 of it
 _SOME = 24.0  # roundings of a density, two Mills ratios and their product
 _MOST_ERROR = 1e-9  # errors that are bounded by more than this are of means too far apart to matter
 _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache
-# (2) of `profiles`: |z| up to _SMALL_Z, the interval at most _APART |z| / slope, and that times the
+# (2): |z| up to _SMALL_Z, the interval at most _APART |z| / slope, and that times the
 # rate at which everything changes at most _SHORT
 _APART, _SMALL_Z, _SHORT = 2.2, 0.05, 0.1
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
@@ -99,7 +118,9 @@ def _drop(lower: Array, upper: Array, upper_mills: Array, mu: Array) -> Array:
 def _drop_error(right: Array, upper: Array, mu: Array) -> Array:
     """A bound on the relative error of phi(lower) (R(lower) - R(upper)); right = max(lower, 0).
 
-    As in `profiles`.
+    In units of the rounding error: some for R, whose difference loses a factor of (1.3 + upper)/mu,
+    or with Taylor's series (1.3 + upper)(10 + upper); lower^2 for the density; and what the
+    rounding of `lower` does to either.
     """
     reach = np.minimum(upper, right + SERIES_CONDITION) + MILLS_CONDITION
     inverse = 1.0 / mu
@@ -132,6 +153,21 @@ def _gaussian_at(mu: Array, y: Array) -> Array:
     return delta
 
 
+def gaussian_terms(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
+    """sum_i w_i delta_{G(m_i)}(eps) for eps >= 0, rounded up, and -d delta/d eps."""
+    part = law.positive
+    mu = part.mean
+    u = np.minimum(epsilon / mu, mu + 2 * FAR_TAIL)
+    upper = u + 0.5 * mu
+    # eps/mu and eps/mu + mu/2 are rounded separately from the mu of the formula
+    reach = 1.0 / mu + np.minimum(upper, 2 * FAR_TAIL) + MILLS_CONDITION
+    error = np.minimum(2 * UNIT * reach * (u + upper), _MOST_ERROR) + 4 * UNIT
+    excess, density = excesses(mu, upper)
+    delta = law.summed(part.weight * excess * (1.0 + np.where(upper - mu > -FAR_TAIL, error, 0.0)))
+    slope = law.summed(part.weight * density * mills_array(upper))
+    return delta + 20 * law.size * LEAST_FLOAT, slope
+
+
 # --- the profiles ------------------------------------------------------------------------------
 
 
@@ -139,7 +175,7 @@ def _bound(
     law: MeanLaw, at: Miss, z: Array, values: tuple[Array, Array, Array], worst: Array,
     reach: Array,
 ) -> Array:  # fmt: skip
-    """The better of (1) and (2) of `profiles`.
+    """The better of (1) and (2).
 
     Args:
         z: by which the ratio of the profile misses gamma, from `at` or its negative.
@@ -183,7 +219,7 @@ def forward_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 
 def _forward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(law.largest))
-    x = np.maximum(solve(law, e), 0.0)
+    x = polished(missed(law, np.maximum(solve(law, e), 0.0), e), 0.0)
     at = missed(law, x, e)
     excess, density = excesses(law.mean, x)
     delta, there = law.summed(law.weight * excess), law.summed(law.weight * density)
@@ -204,6 +240,7 @@ def capped_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 def _capped(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(law.largest))
     y = np.maximum(solve(law, e, capped=True), NOT_ZERO)
+    y = polished(missed(law, y, e, capped=True), NOT_ZERO)
     at = missed(law, y, e, capped=True)
     excess, density = excesses(np.minimum(law.mean, y), y)
     beyond = np.maximum(law.mean - y, 0.0) * (_INVERSE_SQRT_2PI * (1.0 + 4 * UNIT))
@@ -222,7 +259,7 @@ def two_sided_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 
 def _two_sided(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = np.minimum(epsilon, widest(2.0 * law.largest))
-    x = solve_two_sided(law, e)
+    x = polished(missed_two_sided(law, solve_two_sided(law, e), e)[0], 0.0)
     at, share = missed_two_sided(law, x, e)
     excess, density = excesses(law.mean, x)
     there = law.summed(law.weight * density)
@@ -249,7 +286,7 @@ def backward_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 
 def _backward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     e = -np.minimum(epsilon, widest(law.largest))
-    x = solve(law, e)
+    x = polished(missed(law, solve(law, e), e))
     at = missed(law, x, e)
     y = -x
     error = 2 * UNIT * (12 + 4.0 * np.abs(at.log_terms) + np.abs(at.excess))

@@ -1,14 +1,17 @@
-"""The error rates of threshold tests between mixtures of Gaussians with many means.
+"""The two error rates of threshold tests between Gaussian mixtures.
 
-A rate is x -> sum_i w_i K(x - m_i), where K is Phi, or for the capped ratio of Theorem B7
-K(v) = Phi(v) for v >= 0 and 1/2 + v/sqrt(2 pi) for v < 0. It rises; `argument_up` inverts it.
+A rate is x -> sum_i w_i K(c_i x - m_i), where K is Phi, or for the capped ratio of Theorem B7
+K(v) = Phi(v) for v >= 0 and 1/2 + v/sqrt(2 pi) for v < 0. It rises; `argument_up` inverts it. A
+tradeoff function is one rate at the point where another equals alpha; rounding that point to one
+side rounds f down.
 
 *Digits.* An alpha may be close to one of the sums C_j = w_0 + ... + w_{j-1}, near which the rate is
 all but constant. So it is compared with alpha as
 
-    sum_{m_i >= x} w_i K(x - m_i) - sum_{m_i < x} w_i Phi(m_i - x)    against    alpha - C_j,
+    sum_{i >= j} w_i K(c_i x - m_i) - sum_{i < j} w_i Phi(m_i - c_i x)    against    alpha - C_j,
 
-j being the number of means below x, and the differences on the right are known to all digits.
+j being the number of components that x has passed, and the differences on the right are known to
+all digits.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from shiftdp._roots import least
 from shiftdp._rounding import FAR_TAIL, LEAST_FLOAT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder, total
 
-__all__ = ["MeanRate"]
+__all__ = ["NORMAL_RATE", "MeanRate"]
 
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _BRACKET = 1e-6  # how far, as a part of 1 + |z|, quantiles of components bracket that of their sum
@@ -35,10 +38,15 @@ _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache
 
 @dataclass(frozen=True, eq=False)
 class MeanRate:
-    """x -> sum_i w_i K(x - m_i)."""
+    """x -> sum_i w_i K(c_i x - m_i), the c_i being 1 unless given; m_i/c_i rises.
+
+    >>> MeanRate(MeanLaw.of((0.0, 2.0), (0.5, 0.5))).down(np.array([1.0])).round(9).tolist()
+    [0.5]
+    """
 
     law: MeanLaw
     capped: bool = False
+    scale: tuple[float, ...] = ()
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -52,15 +60,20 @@ class MeanRate:
             beyond.append((tail, math.fsum([*rest, -tail])))
         return np.array(below).T, np.array(beyond).T
 
-    def _sides(self, x: Array) -> tuple[Array, Array, Array]:
-        """The sum over m_i >= x, that over m_i < x, and their rounding error together."""
+    def _sides(self, x: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        """j, the sum over i >= j, that over i < j, and their rounding error together."""
         law = self.law
-        v = x - law.mean
+        reach = np.array(self.scale)[:, None] * x if self.scale else x
+        v = reach - law.mean
+        passed = np.logical_and.accumulate(v >= 0.0, axis=0)
+        left = ~passed
         size = np.minimum(np.abs(v), FAR_TAIL)
-        tail = scipy.special.ndtr(-np.abs(v))
-        # of log Phi: its own error, and that of the argument, one rounding of it
-        error = law.weight * tail * (4 * UNIT * (10.0 + law.sum_error + 2.0 * size * (size + 1.0)))
-        left = v < 0.0
+        tail = scipy.special.ndtr(np.where(left, v, -v))
+        # of log Phi: its own error, and that of the argument, one rounding of it, and of a scale
+        roundings = 10.0 + law.sum_error + 2.0 * size * (size + 1.0)
+        if self.scale:
+            roundings = roundings + 3.0 * (1.0 + size) * np.abs(reach)
+        error = law.weight * tail * (4 * UNIT * roundings)
         if self.capped:
             line = _INVERSE_SQRT_2PI * np.minimum(v, 0.0)
             tail = np.where(left, 0.5 + line, tail)
@@ -69,15 +82,15 @@ class MeanRate:
         terms = law.weight * tail
         lost = 4 * law.size * LEAST_FLOAT
         above, below = total(np.where(left, terms, 0.0)), total(np.where(left, 0.0, terms))
-        return above, below, total(error) * (1.0 + 32 * UNIT) + lost
+        return passed.sum(axis=0), above, below, total(error) * (1.0 + 32 * UNIT) + lost
 
     def down(self, x: Array) -> Array:
         """The rate, rounded down; not below 0."""
         return np.concatenate([self._down(block) for block in self._blocks(x)])
 
     def _down(self, x: Array) -> Array:
-        above, below, error = self._sides(x)
-        known = self._sums[0][0][np.searchsorted(self.law.mean.ravel(), x, side="right")]
+        j, above, below, error = self._sides(x)
+        known = self._sums[0][0][j]
         error = error + 4 * UNIT * (known + below + np.abs(above))
         return np.asarray(np.maximum((known - below) + above - error, 0.0))
 
@@ -86,13 +99,11 @@ class MeanRate:
         return np.concatenate([self._argument_up(block) for block in self._blocks(alpha)])
 
     def _argument_up(self, alpha: Array) -> Array:
-        means = self.law.mean.ravel()
         (low, low_rest), (high, high_rest) = self._sums
         large = alpha >= 0.5  # then alpha - 1 is exact
 
         def enough(x: Array) -> NDArray[np.bool_]:
-            above, below, error = self._sides(x)
-            j = np.searchsorted(means, x, side="right")
+            j, above, below, error = self._sides(x)
             first = np.where(large, (alpha - 1.0) + high[j], alpha - low[j])
             rest = np.where(large, high_rest[j], -low_rest[j])
             error = error + 4 * UNIT * (np.abs(first) + np.abs(rest) + np.abs(above) + below)
@@ -100,9 +111,16 @@ class MeanRate:
 
         z = scipy.special.ndtri(alpha)
         margin = _BRACKET * (1.0 + np.abs(z))
+        scale = np.array(self.scale or (1.0,))[:, None]
         # K <= Phi, and K = Phi right of 0
-        return least(enough, means[0] + z - margin, np.maximum(z, 0.0) + means[-1] + margin)
+        start = (self.law.mean + (z - margin)) / scale
+        end = (self.law.mean + (np.maximum(z, 0.0) + margin)) / scale
+        return least(enough, start.min(axis=0), end.max(axis=0))
 
     def _blocks(self, x: Array) -> list[Array]:
         columns = max(1, _BLOCK // self.law.size)
         return np.array_split(x, max(1, -(-x.size // columns)))
+
+
+NORMAL_RATE = MeanRate(MeanLaw.of((0.0,), (1.0,)))
+"""x -> Phi(x)."""

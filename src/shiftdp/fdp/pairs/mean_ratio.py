@@ -6,7 +6,7 @@ With l_i(z) = m_i (z - m_i/2) and A(z) = sum_i w_i e^{l_i(z)},
     two-sided   sum_i w_i N(m_i) against sum_i w_i N(-m_i):    L(z) = log A(z) - log A(-z), odd
     capped      of Theorem B7, for z > 0:                      log A(z) with min(m_i, z) for m_i.
 
-As in `likelihood_ratio`, `at` inverts: its z is right to some units in the last place, either of z
+`at` inverts: its z is right to some units in the last place, either of z
 itself or of the loss that was asked for.
 """
 
@@ -20,12 +20,13 @@ from typing import Literal
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp._rounding import LARGEST_EXPONENT, NOT_ZERO
+from shiftdp._rounding import LARGEST_EXPONENT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 from shiftdp.fdp.pairs.mean_thresholds import (
     log_sum,
     missed,
     missed_two_sided,
+    polished,
     solve,
     solve_two_sided,
 )
@@ -34,7 +35,7 @@ __all__ = ["MeanRatio"]
 
 _FARTHEST = 1e200  # no logarithm of a Gaussian tail beyond is a float
 _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache
-_STEPS = 2  # of Newton's method, from a threshold that is right to some digits
+_STEPS = 3  # of Newton's method, from a threshold that is right to some digits
 _NEAR = 1.0  # |L| below which A is summed from 1, so that L keeps its digits
 
 
@@ -49,8 +50,6 @@ class MeanRatio:
 
     law: MeanLaw
     kind: Literal["one-sided", "two-sided", "capped"]
-
-    origin = 0.0
 
     @property
     def odd(self) -> bool:
@@ -123,9 +122,7 @@ class MeanRatio:
                 at, _ = missed_two_sided(self.law, z, loss)
             else:
                 at = missed(self.law, z, loss, self.kind == "capped")
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                step = np.log1p(np.maximum(at.z, -0.5)) / np.maximum(at.slope, NOT_ZERO)
-            z = np.where(found & np.isfinite(step) & (np.abs(at.z) < _NEAR), z - step, z)
+            z = np.where(found, polished(at), z)
         z = np.where(found, z, -math.inf)
         return np.asarray(np.copysign(np.where(loss == 0.0, 0.0, z), x)) if self.odd else z
 

@@ -27,11 +27,14 @@ from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, NOT_ZERO, ROOMY_EXPONENT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 
-__all__ = ["Miss", "log_sum", "missed", "missed_two_sided", "solve", "solve_two_sided"]
+__all__ = ["Miss", "log_sum", "missed", "missed_two_sided", "polished", "solve", "solve_two_sided"]
 
 _MOST_STEPS = 80  # of a search for a threshold
-# As in `thresholds`: the square of what is missed is then less than a rounding error.
-_FOUND = 1.5e-8
+# Newton's method ends where the logarithm of the ratio misses e by this times the slope over
+# |x| + 3. One more step, with what is known of the miss, makes it the square: then what (2) of
+# `mean_profiles` costs is less than a rounding error.
+_FOUND = 1e-4
+_LAST_STEP = (0.1, 1e-6)  # the longest such step, plus this part of |x|: others lead out of reach
 _NOISE = 16 * UNIT  # of a sum of exponentials, and of the exponents, as a part of 1 + |exponent|
 _LARGE = 1.0  # e from which on e^e - w is taken as e^e (1 - w e^-e)
 # Exponents that count are at most |e| + 745 in size, so each carries a few roundings of |e| + this.
@@ -191,6 +194,19 @@ def missed_two_sided(law: MeanLaw, x: Array, e: Array) -> tuple[Miss, Array]:
     slope = (slope + total(other * law.mean) / base) * (1.0 - GENEROUS)
     error = _certain(error / base + 4.0 * np.abs(z), e)
     return Miss(x, z, error, slope, log_terms, excess, terms), other / base
+
+
+def polished(at: Miss, low: float = -math.inf) -> Array:
+    """x after one more step of Newton's method, which knows the miss to more digits; at least low.
+
+    >>> law, e = MeanLaw.of((0.0, 1.0), (0.5, 0.5)), np.array([1e-9])
+    >>> abs(float(missed(law, polished(missed(law, solve(law, e), e)), e).z[0])) < 1e-15
+    True
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        step = np.log1p(np.maximum(at.z, -0.5)) / np.maximum(at.slope, NOT_ZERO)
+        good = np.abs(step) <= _LAST_STEP[0] + _LAST_STEP[1] * np.abs(at.x)
+        return np.maximum(np.where(good, at.x - step, at.x), low)
 
 
 def _certain(roundings: Array, e: Array) -> Array:

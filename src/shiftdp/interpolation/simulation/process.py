@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
-from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.interpolation.shift_path import Shifts
+from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule, Shifts
 
 __all__ = ["Map", "Projection", "ShiftedProcess", "simulate_shifted"]
 

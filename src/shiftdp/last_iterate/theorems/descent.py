@@ -20,15 +20,20 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
-from shiftdp.interpolation.verification import proved_mu
-from shiftdp.interpolation.verification_equal_steps import float_above
+from shiftdp.interpolation.verification_equal_steps import float_above, proved_mu_of_equal_steps
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import each_outcome, outcomes
 from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run
-from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, schedule_of, schedules_of
+from shiftdp.last_iterate.schedules.visits import (
+    BatchRun,
+    StepSchedule,
+    has_equal_steps,
+    schedule_of,
+    schedules_of,
+)
 from shiftdp.last_iterate.theorems.checks import (
     SHIFTS_SLACK,
     at_least,
@@ -361,12 +366,12 @@ def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
     """With the mu that the verifier proves, where that costs little: a digit above, for endless
     runs, instead of the solver's own margin."""
     shifts = proof.shifts
-    if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
+    if not has_equal_steps(run):
         return proof
     schedule = schedule_of(run, geometry, proof.visits)
     if isinstance(schedule, Schedule) or schedule.contraction > 1.0 or not shifts.mu > 0.0:
         return proof
-    proved = math.nextafter(proved_mu(schedule, shifts), math.inf)
+    proved = math.nextafter(proved_mu_of_equal_steps(schedule, shifts)[0], math.inf)
     return replace(proof, shifts=replace(shifts, mu=min(proved, shifts.mu)))
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp.training.descent.csr import wide_if_summed
+from shiftdp.training.descent.records import wide_if_summed
 from shiftdp.training.losses.base import described
 
 __all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]

@@ -28,10 +28,9 @@ from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
 from shiftdp.last_iterate import Certificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
-from shiftdp.training.model_file.archive import LONGEST, digest_of, pack, unpack
-from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.model_file.archive import LONGEST, Damaged, digest_of, pack, unpack
 from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitted
-from shiftdp.training.model_file.matching import require_match
+from shiftdp.training.model_file.plans import require_match
 from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned

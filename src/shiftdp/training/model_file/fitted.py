@@ -18,7 +18,7 @@ from shiftdp.training.estimators.linear import (
 )
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
-from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 

@@ -2,28 +2,31 @@
 
 A class that gets another field makes another format: raise the number in `FORMAT` then, and say
 here what files without the field mean.
+
+Whether a certificate is that of a plan is asked here too.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from shiftdp._checks import LEAST_DELTA
-from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.descent.entropy import Aes, Seeded, System
 from shiftdp.training.descent.projection import Ball, Box, Simplex
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
-from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned
 from shiftdp.training.planning.problem import Problem
 from shiftdp.training.planning.utility import Prediction
 
-__all__ = ["read_plan", "write_plan"]
+__all__ = ["read_plan", "require_match", "write_plan"]
 
 _CLASSES: dict[str, Any] = {
     kind.__name__: kind
@@ -140,3 +143,36 @@ def _read(value: Any, depth: int = 0) -> Any:
         raise Damaged("has a plan with fields that are missing, or not expected")
     parts = {name: _read(item, depth + 1) for name, item in value.items() if name != "class"}
     return kind(**parts)
+
+
+def require_match(plan: Plan, certificate: Certificate) -> None:
+    """Refuse a certificate that is not of the plan's run, or that does not prove what it states.
+
+    Nothing is derived anew, as the work of that is not bounded: a plan can be made whose bound
+    takes gigabytes to find. What the certificate says of run, losses and training is compared with
+    the plan, and then its proof is checked, which takes time in proportion to its length. A
+    certificate of a looser bound than the best is accepted: what it states is proved.
+
+    Args:
+        plan: of the model.
+        certificate: beside it in the file.
+    """
+    if certificate.run != plan.run or certificate.geometry != plan.geometry:
+        raise Damaged("has the certificate of another run than its model's")
+    stamped = seeded_noise() in certificate.assumptions
+    if stamped is plan.entropy.private:
+        raise Damaged("has a certificate that does not say whether the run is private")
+    training = certificate.training
+    if training is None or training.unsigned() != plan.training_record().unsigned():
+        raise Damaged("has a certificate of another training than its model's")
+    if plan.clipping == "uncertified" and plan.plainly_clipped:
+        raise Damaged("has a plan that no certificate covers")
+    # what the same run would prove with the entropy of the operating system
+    others = tuple(item for item in certificate.assumptions if item != seeded_noise())
+    if stamped:
+        training = replace(training, noise_source=System.__name__, private=True)
+    unstamped = replace(certificate, assumptions=others, training=training)
+    try:
+        unstamped.verify()
+    except ShiftdpError as error:
+        raise Damaged("has a certificate that does not hold for its plan") from error

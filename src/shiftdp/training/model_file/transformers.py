@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.model_file.damage import Damaged
+from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
 __all__ = ["TRANSFORMERS", "learnt_steps", "read_transformer", "step_readers", "write_step"]

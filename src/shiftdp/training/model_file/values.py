@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.model_file.damage import Damaged
-from shiftdp.training.model_file.npy import dtype_named, is_plain, read_npy, write_npy
+from shiftdp.training.model_file.archive import Damaged, dtype_named, is_plain, read_npy, write_npy
 
 __all__ = ["ArrayReader", "Reader", "Writer", "fields_of", "only_key"]
 

@@ -78,8 +78,8 @@ def command(
         raise Refused(f"--data {data}: is not used with {other}; leave one of them out", ctx)
     _require_matplotlib()
     from shiftdp.ui.reproduce.contents import reproduce, work
-    from shiftdp.ui.reproduce.folder import prepare_folder, summary, write_folder
     from shiftdp.ui.reproduce.images import digits, mnist_from_openml, mnist_in
+    from shiftdp.ui.reproduce.page import prepare_folder, summary, write_folder
 
     images = None
     if training:

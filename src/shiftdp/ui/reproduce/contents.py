@@ -14,30 +14,36 @@ from shiftdp.ui.reproduce.figures.descent_pairs import (
     gd_constrained_figure,
     gd_strongly_convex_figure,
 )
-from shiftdp.ui.reproduce.figures.introduction import introduction_figure
-from shiftdp.ui.reproduce.figures.one_step import one_step_figure
+from shiftdp.ui.reproduce.figures.illustrations import (
+    introduction_figure,
+    one_step_figure,
+    tradeoffs_figure,
+)
 from shiftdp.ui.reproduce.figures.picture import Picture
-from shiftdp.ui.reproduce.figures.sampled_processes import sampled_processes_figure
+from shiftdp.ui.reproduce.figures.processes import sampled_processes_figure, shifted_process_figure
 from shiftdp.ui.reproduce.figures.sgd_pairs import (
     sgd_constrained_figure,
+    sgd_panels_figure,
     sgd_strongly_convex_figure,
 )
-from shiftdp.ui.reproduce.figures.sgd_panels import sgd_panels_figure
-from shiftdp.ui.reproduce.figures.shifted_process import shifted_process_figure
-from shiftdp.ui.reproduce.figures.tradeoffs import tradeoffs_figure
 from shiftdp.ui.reproduce.grid import Table
 from shiftdp.ui.reproduce.images import Images
 from shiftdp.ui.reproduce.tables.cgd_constrained import cgd_constrained_tables
-from shiftdp.ui.reproduce.tables.cgd_strongly_convex import cgd_strongly_convex_table
-from shiftdp.ui.reproduce.tables.gd_constrained import gd_constrained_table
-from shiftdp.ui.reproduce.tables.gd_strongly_convex import gd_strongly_convex_table
-from shiftdp.ui.reproduce.tables.mnist_accuracy import accuracy_table, detailed_accuracy_table
+from shiftdp.ui.reproduce.tables.descent import (
+    cgd_strongly_convex_table,
+    gd_constrained_table,
+    gd_strongly_convex_table,
+)
+from shiftdp.ui.reproduce.tables.mnist_accuracy import (
+    accuracy_table,
+    detailed_accuracy_table,
+    rigorous_table,
+)
 from shiftdp.ui.reproduce.tables.mnist_privacy import (
     epsilon_detailed_table,
     epsilon_table,
     mu_table,
 )
-from shiftdp.ui.reproduce.tables.rigorous import rigorous_table
 from shiftdp.ui.reproduce.verdict import Entry
 
 __all__ = ["FIGURES", "Reproduction", "accuracy_tables", "all_tables", "reproduce", "work"]

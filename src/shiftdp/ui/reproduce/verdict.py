@@ -1,14 +1,21 @@
-"""Published, here, difference, verdict: one entry of a table, or one claim of a caption."""
+"""Published, here, difference, verdict: one entry of a table, or one claim of a caption.
+
+What the paper printed is in published.json beside this file.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = [
+    "DELTA",
     "SLACK",
     "Entry",
     "Verdict",
@@ -16,6 +23,7 @@ __all__ = [
     "corrected",
     "measured",
     "printed",
+    "published",
     "spread",
 ]
 
@@ -162,3 +170,23 @@ def spread(samples: Sequence[float], digits: int = 2) -> str:
 def _signed(value: float, digits: int) -> str:
     text = f"{value:+.{digits}f}"
     return text.replace("+", "").replace("-", "") if float(text) == 0.0 else text
+
+
+DELTA = 1e-5
+"""Of every epsilon in the tables."""
+
+
+@cache
+def _document() -> dict[str, Any]:
+    text = files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def published(name: str) -> Any:
+    """One table, or one setting, by its name in published.json.
+
+    >>> published("mnist_epsilon")["composition_cgd"]
+    [30.51, 49.88, 83.83]
+    """
+    return _document()[name]

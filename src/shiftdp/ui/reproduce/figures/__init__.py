@@ -1,1 +1,1 @@
-"""The figures: a module for each, or for pairs that differ in one theorem."""
+"""The figures, those of one kind in one module."""

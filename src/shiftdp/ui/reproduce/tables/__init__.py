@@ -1,1 +1,1 @@
-"""The tables: a module for each, or for those that differ in one parameter."""
+"""The tables, those of one kind of run in one module."""

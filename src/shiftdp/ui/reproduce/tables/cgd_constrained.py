@@ -11,8 +11,7 @@ from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule
 from shiftdp.ui.output import up
 from shiftdp.ui.reproduce.grid import Grid, Table
-from shiftdp.ui.reproduce.published import published
-from shiftdp.ui.reproduce.verdict import corrected, printed
+from shiftdp.ui.reproduce.verdict import corrected, printed, published
 
 __all__ = ["cgd_constrained_tables"]
 

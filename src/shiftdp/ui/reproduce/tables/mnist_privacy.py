@@ -11,9 +11,8 @@ from shiftdp.last_iterate.attained import attained_mu
 from shiftdp.privacy.comparison import prior_rho
 from shiftdp.ui.output import down, up
 from shiftdp.ui.reproduce.grid import Grid, Table
-from shiftdp.ui.reproduce.mnist_setting import PAPER
-from shiftdp.ui.reproduce.published import DELTA, published
-from shiftdp.ui.reproduce.verdict import Entry, printed
+from shiftdp.ui.reproduce.images import PAPER
+from shiftdp.ui.reproduce.verdict import DELTA, Entry, printed, published
 
 __all__ = ["epsilon_detailed_table", "epsilon_table", "mu_table"]
 
