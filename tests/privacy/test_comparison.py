@@ -21,7 +21,10 @@ from shiftdp import (
     UnmetHypothesis,
     certify,
     compare,
+    frontier,
 )
+from shiftdp.last_iterate.attained import attained_epsilon
+from shiftdp.privacy.comparison import Compared
 from tests.last_iterate.random_runs import Setting, settings_of
 
 PUBLISHED = json.loads(
@@ -193,3 +196,16 @@ def test_a_run_that_even_composition_refuses_is_refused_for_the_first_reason() -
     run = NoisyGD(n=9, steps=math.inf, learning_rate=4.0, noise=1.0)
     with pytest.raises(UnmetHypothesis, match="learning_rate=4"):
         compare(run, Geometry(**CLASS), delta=1e-5)
+
+
+def test_random_batches_have_a_lower_bound_at_the_delta_of_the_comparison() -> None:
+    run = NoisySGD(n=50, batch_size=10, steps=2, learning_rate=0.5, noise=1.0)
+    geometry = Geometry(strong_convexity=0.4, smoothness=2.0, sensitivity=10.0)
+    point = Compared(run, geometry, 1e-6).point("lower bound")
+    assert (point.theorem, point.mu) == ("Theorem B8", None)
+    assert point.epsilon(1e-6) == attained_epsilon(run, geometry, 1e-6)
+    swept = frontier(
+        run, geometry, parameter="noise", values=[1.0, 2.0], delta=1e-6, curves=["lower bound"]
+    )["lower bound"]
+    assert swept.epsilon[0] == pytest.approx(point.epsilon(1e-6), rel=1e-9)
+    assert 0.0 < swept.epsilon[1] < swept.epsilon[0]

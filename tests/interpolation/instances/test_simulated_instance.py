@@ -53,7 +53,7 @@ def deviations(draw: np.random.Generator, runs: int, *, record: bool) -> Array:
         if record:
             step += (draw.random(runs) < P)[:, None] * pushed_by_record(x)
         x = x + RATE * step + draw.standard_normal(x.shape)
-    return x - PATH[STEPS]
+    return np.asarray(x - PATH[STEPS])
 
 
 def test_the_last_iterate_has_the_law_of_the_theorem() -> None:
