@@ -2,8 +2,8 @@
 
 Each takes a task, a budget and a strength of regularisation, and gives a model of one data set.
 They are for two classes (diffprivlib and no privacy for more): the analysis of objective
-perturbation asks for losses of one score. diffprivlib 0.6.6 does not run beside scikit-learn 1.8
-and later; then its row says so.
+perturbation asks for losses of one score. Where diffprivlib is not installed, or does not run
+(0.6.6 beside scikit-learn 1.8 and later), its row says so.
 """
 
 from __future__ import annotations
@@ -47,10 +47,21 @@ def minimised(task: Task, data: Data, ridge: float, linear: Any) -> Any:
 
 
 def objective_delta(epsilon: float, L: float, beta: float, total: float, sigma: float) -> float:
-    """delta of objective perturbation. [Redberg, Koskela and Wang 2023, Theorem 3.1]
+    """delta of objective perturbation. [Redberg, Koskela and Wang 2023, arXiv:2401.00583, Thm 3.1]
 
     The sum of losses of one score, L-Lipschitz and beta-smooth, plus (total/2)|w|^2 and <b, w> with
-    b ~ N(0, sigma^2 I), minimised exactly.
+    b ~ N(0, sigma^2 I), minimised exactly; one record is there or not, total > beta. Where it comes
+    from: w determines b, so the privacy loss at w has two parts. That of the Jacobians, which
+    differ by one matrix of rank one, is at most |log(1 - beta/total)|. That of the densities of b
+    is (2 <g, b> + |g|^2)/(2 sigma^2), up to the sign of g, the record's gradient; g has
+    the direction of the record's features whatever w is, and |g| <= L, so that this is at most
+    mu |Z| + mu^2/2 with mu = L/sigma and Z = N(0, 1). Hence, with
+
+        inner = epsilon - |log(1 - beta/total)|,  outer = inner - mu^2/2,
+
+    delta <= E (1 - exp(outer - mu |Z|))_+. If outer >= 0 only |Z| > outer/mu counts, which is twice
+    what the Gaussian mechanism G(mu) has at inner: its loss is mu Z + mu^2/2. Else nothing is cut
+    off, and E exp(-mu |Z|) is 1 minus twice what G(mu) has at mu^2/2.
     """
     mu = L / sigma
     inner = epsilon - abs(math.log1p(-beta / total))

@@ -26,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,14 +188,15 @@ def poisson(
 
 
 def placed(task: Task, epsilon: float, passes: int, many: int) -> Iterator[Try]:
-    """Small batches in turn, falling rates up to 2/smoothness, noise by Theorem P1."""
+    """Small batches in turn, rates up to 2/smoothness that fall, noise by Theorem P1."""
     n, stages = task.n, max(16, passes)
     size = max(1, -(-n * passes // 8_000))
     batches = -(-n // size)
     where = np.arange(batches * passes)
-    levels = 1.0 - np.floor(where * stages / len(where)) / stages
+    falling = 1.0 - np.floor(where * stages / len(where)) / stages
+    shapes = {"falling rates": falling, "rates held for half": np.minimum(1.0, 2.0 * falling)}
     for clip in (0.5 * start(task), start(task)):
-        for part in np.geomspace(1.0, 1 / 32, many):
+        for (kind, levels), part in product(shapes.items(), np.geomspace(1.0, 1 / 32, many)):
             plan = Plan(
                 run=sdp.NoisyGD(n=n, steps=1, learning_rate=1.0, noise=1.0), loss=task.loss,
                 feature_bound=task.bound, clipping="envelope", clip=clip, adjacency="zero_out",
@@ -206,7 +208,7 @@ def placed(task: Task, epsilon: float, passes: int, many: int) -> Iterator[Try]:
             )  # fmt: skip
             plan = replace(plan, run=run)
             noisy = sdp.placed_noise(run, plan.geometry, epsilon=epsilon * (1 - 1e-6), delta=DELTA)
-            what = f"placed noise, b={size}, {passes} passes, rates from {rates[0]:.3g}, clip {clip:.2g}"  # noqa: E501
+            what = f"placed noise, b={size}, {passes} passes, {kind} from {rates[0]:.3g}, clip {clip:.2g}"  # noqa: E501
             yield Try(what, of_plan(task, replace(plan, run=noisy)))
 
 

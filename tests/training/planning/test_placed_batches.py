@@ -20,10 +20,11 @@ def listed(chosen: Overrides, problem: Problem = CANCER) -> list[Listed]:
     return list(placed_batches(Setting(problem, chosen, SMOOTHNESS), clips(problem, chosen)[0]))
 
 
+@pytest.mark.parametrize("shape", [0, 1], ids=["falling at once", "held for half of the run"])
 @pytest.mark.parametrize(("passes", "size"), [(1, 5), (1, 1), (3, 20), (20, 50)])
-def test_the_noise_is_what_placed_noise_leaves(passes: int, size: int) -> None:
+def test_the_noise_is_what_placed_noise_leaves(passes: int, size: int, shape: int) -> None:
     chosen = Overrides(epochs=passes, batch_size=size, clip=1.0)
-    (found,) = listed(chosen)
+    found = listed(chosen)[shape]
     run = found.run(4)
     assert isinstance(run, NoisyCGD)
     assert (run.epochs, run.batch_size, run.order) == (passes, size, "reshuffled")
@@ -36,17 +37,20 @@ def test_the_noise_is_what_placed_noise_leaves(passes: int, size: int) -> None:
 
 
 def test_rates_fall_in_stages_from_what_the_theorem_allows() -> None:
-    (found,) = listed(Overrides(epochs=1, batch_size=5, clip=1.0))
-    run = found.run(0)
-    assert isinstance(run.learning_rate, tuple)
-    assert run.learning_rate[0] == pytest.approx(2.0 / SMOOTHNESS)
-    assert run.learning_rate[-1] == pytest.approx(2.0 / SMOOTHNESS / 16)
-    assert len(set(run.learning_rate)) == 16
-    assert list(run.learning_rate) == sorted(run.learning_rate, reverse=True)
+    both = listed(Overrides(epochs=1, batch_size=5, clip=1.0))
+    for found, stages in zip(both, (16, 8), strict=True):
+        rates = found.run(0).learning_rate
+        assert isinstance(rates, tuple)
+        assert rates[0] == pytest.approx(2.0 / SMOOTHNESS)
+        assert rates[-1] == pytest.approx(2.0 / SMOOTHNESS / stages)
+        assert len(set(rates)) == stages
+        assert list(rates) == sorted(rates, reverse=True)
+    # half of the run has the first rate, and the first of the stages that fall
+    assert both[1].run(0).learning_rate[:51] == (rates[0],) * 51  # type: ignore[index]
 
 
 def test_one_stage_a_pass_is_enough_for_many_passes() -> None:
-    (found,) = listed(Overrides(epochs=20, batch_size=50, clip=1.0))
+    found, _ = listed(Overrides(epochs=20, batch_size=50, clip=1.0))
     rates = np.reshape(found.run(0).learning_rate, (20, 10))
     assert (rates == rates[:, :1]).all()
     assert (np.diff(rates[:, 0]) < 0).all()
@@ -55,7 +59,8 @@ def test_one_stage_a_pass_is_enough_for_many_passes() -> None:
 def test_batches_are_as_small_as_the_steps_allow() -> None:
     million = replace(CANCER, n=1_000_000)
     one = [found.run(0) for found in listed(Overrides(epochs=1), million)]
-    assert [run.batch_size for run in one if isinstance(run, NoisyCGD)] == [100, 200, 400]
+    sizes = [run.batch_size for run in one if isinstance(run, NoisyCGD)]
+    assert sizes == [100, 100, 200, 200, 400, 400]
     assert {found.passes for found in listed(Overrides())} == {1, 2, 5, 10, 20, 50}
     assert {found.passes for found in listed(Overrides(), replace(CANCER, compute=1e5))} == {1, 2}
 
@@ -72,7 +77,7 @@ def test_nothing_is_placed_where_the_choices_leave_no_room(given: dict[str, Any]
 
 def test_positions_of_a_stage_are_certified_together() -> None:
     """As many proofs as stages, whatever the number of batches."""
-    (found,) = listed(Overrides(epochs=1, batch_size=1, clip=1.0))
+    found, _ = listed(Overrides(epochs=1, batch_size=1, clip=1.0))
     geometry = Geometry(
         strong_convexity=0.0, smoothness=SMOOTHNESS, sensitivity=1.0, adjacency="zero_out"
     )

@@ -1,9 +1,10 @@
 """Runs of small batches in turn with their noise where it is needed: few passes, as private as full
 batches.
 
-Rates fall in stages, and noise is added at the end of each stage only: what a record has moved the
-iterate by is hidden by all the noise that follows it. By Theorem P1 the noise that is left costs
-what that of full batches of the same reach does, whatever the size of the batches. [docs/theory.md]
+Rates fall in stages, at once or from the middle of the run on, and noise is added where they fall
+only: what a record has moved the iterate by is hidden by all the noise that follows it. By Theorem
+P1 the noise that is left costs what that of full batches of the same reach does, whatever the size
+of the batches. [docs/theory.md]
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from shiftdp.training.planning.utility import Segments
 __all__ = ["placed_batches"]
 
 _PASSES = (1, 2, 5, 10, 20, 50)  # unless they are given
-_STAGES = 16  # of falling rates, at the least
+_STAGES = 16  # of equal rates, at the least
+_HELD = (0.0, 0.5)  # for how much of the run the first rate is held, before rates fall to 0
 _PARTS = np.geomspace(1.0, 1 / 256, 17)  # first rates, of the largest that Theorem B1 allows
 _LONG = 10_000  # steps; each takes some 0.1 ms, however small its batch
 _SIZES = 3  # that are compared: the smallest that is not too long, twice and four times as much
@@ -39,14 +41,16 @@ def placed_batches(setting: Setting, clip: Clip) -> Iterator[Listed]:
         sizes = [least * 2**k for k in range(_SIZES)]
         for size in sizes if chosen.batch_size is None else [chosen.batch_size]:
             if size < n and -(-n // size) * passes <= _LONG:
-                yield _staged(setting, clip, size, passes)
+                for held in _HELD:
+                    yield _staged(setting, clip, size, passes, held)
 
 
-def _staged(setting: Setting, clip: Clip, size: int, passes: int) -> Listed:
+def _staged(setting: Setting, clip: Clip, size: int, passes: int, held: float) -> Listed:
     n = setting.problem.n
     batches = -(-n // size)
     in_pass = min(batches, max(1, -(-_STAGES // passes)))
-    levels = np.linspace(1.0, 0.0, in_pass * passes, endpoint=False)
+    falling = np.linspace(1.0, 0.0, in_pass * passes, endpoint=False)
+    levels = np.minimum(1.0, falling / (1.0 - held))
     first = _PARTS * 2.0 / setting.smoothness
     rates = first[:, None] * levels
     displaced = rates * clip.sensitivity / size

@@ -25,7 +25,7 @@ from shiftdp.training.planning.utility import Prediction
 
 __all__ = ["Overrides", "Planned", "Problem", "plan_for"]
 
-_WORTH = 0.95  # a run is preferred to a simpler one if its predicted error is this much smaller
+_WORTH = 0.95  # a run is preferred to the simplest one if its predicted error is this much smaller
 _THRIFT = 0.015  # the power of passes among runs of one algorithm: twice as many, 1 % better
 _PATIENCE = 0.03  # the power of time in a price: twice the time has to be 2 % better
 _NAMES: dict[type, str] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
@@ -132,10 +132,9 @@ def plan_for(
             best[name] = found
     if not best:
         raise _impossible(candidates)
-    name = next(iter(best))
-    for other in best:
-        if price(best[other]) < _WORTH * price(best[name]):
-            name = other
+    simplest, name = next(iter(best)), min(best, key=lambda key: price(best[key]))
+    if price(best[name]) >= _WORTH * price(best[simplest]):
+        name = simplest
     plan = _calibrated(candidates, best[name])
     others = {key: one.prediction for key, one in best.items() if key != name}
     return Planned(problem, plan, best[name].prediction, _reasons(problem, chosen, plan), others)

@@ -114,8 +114,9 @@ class Reference:
     @property
     def energy(self) -> float:
         """The squared scores of a good model: less where records of one length spread over many
-        directions."""
-        return self.reach**2 * min(_MOST, _SPREAD / self.directions)
+        directions, and where many classes share few, so that they are close to one another."""
+        apart = self.directions / (self.directions + self.outputs) if self.outputs > 1 else 1.0
+        return self.reach**2 * apart * min(_MOST, _SPREAD / self.directions)
 
     def predict(self, runs: Segments) -> list[Prediction]:
         """For several runs at once.
