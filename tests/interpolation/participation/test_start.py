@@ -69,7 +69,7 @@ def test_a_small_set_costs_less_than_none_and_a_large_one_is_no_set() -> None:
     coarse = Resolution(1.2, 300, 20, cells=300)
 
     def cost(diameter: float) -> float:
-        ages = bounded_ages(0.1, 1.0, 1.0, 1.0, 200, diameter, cost=second_moment, delta=1e-5)
+        ages = bounded_ages(0.1, 1.0, 1.0, 1.0, 200, diameter)
         return second_moment(dominating_law(ages, delta=1e-5, resolution=coarse))
 
     free = equal_ages(0.1, 1.0, 1.0, 1.0, 200)
@@ -80,6 +80,6 @@ def test_a_small_set_costs_less_than_none_and_a_large_one_is_no_set() -> None:
 
 
 def test_an_endless_run_in_a_bounded_set_has_a_law() -> None:
-    ages = bounded_ages(0.05, 1.0, 1.0, 1.0, math.inf, 5.0, cost=second_moment, delta=1e-5)
+    ages = bounded_ages(0.05, 1.0, 1.0, 1.0, math.inf, 5.0)
     assert ages.start is not None
     assert math.isfinite(ages.ceiling)

@@ -71,7 +71,7 @@ def test_a_law_without_a_grid_has_to_be_that_of_composition() -> None:
 
 def followed(run: sdp.NoisySGD, geometry: sdp.Geometry, contracting: bool = True) -> int:
     steps = step_arrays(run, geometry)
-    return followed_steps(run, geometry, steps, contracting=contracting, delta=DELTA)
+    return followed_steps(run, geometry, steps, contracting=contracting)
 
 
 def test_bounded_sets_are_cut_and_long_runs_that_do_not_contract() -> None:

@@ -9,16 +9,12 @@ that does not depend on the last J participations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS, GENEROUS
 from shiftdp.interpolation.participation.ages import Ages, StartLaw, equal_ages
-from shiftdp.interpolation.participation.law import ParticipationLaw, dominating_law
-from shiftdp.interpolation.participation.path import Resolution
 
 __all__ = ["bounded_ages", "cut_ages", "start_law"]
 
@@ -27,10 +23,9 @@ _MOST_POINTS = 20000
 _FORGETTING = 150.0  # points for a contraction by e: roundings up gather half of a part of 150
 _MOST_STEPS = 4000  # that are followed; the distance before them is the diameter
 _LONG_AGO = 14.0  # contraction by e^-14 = 1e-6 leaves nothing of where it began
-_FIRST_FACTORS = (0.1, 0.25, 0.6, 1.5, 4.0)  # of the time in which a diameter is gathered
-_NEXT_FACTORS = (0.65, 1.5)  # of the best of these
-# laws that only have to be compared with each other
-_TRIAL = Resolution(ratio=1.25, levels=300, values=20, rung=1.3, cells=300)
+_FACTORS = 2.0 ** (
+    np.arange(-12.0, 10.0) / 3.0
+)  # cuts, in times that it takes to gather a diameter
 
 
 def start_law(p: float, c: float, s: float, diameter: float, steps: float) -> StartLaw:
@@ -77,18 +72,11 @@ def cut_ages(
     return replace(ages, start=StartLaw(before.values * factor, before.probabilities))
 
 
-def bounded_ages(
-    p: float,
-    c: float,
-    s: float,
-    sd: float,
-    steps: float,
-    diameter: float,
-    *,
-    cost: Callable[[ParticipationLaw], float],
-    delta: float,
-) -> Ages:
+def bounded_ages(p: float, c: float, s: float, sd: float, steps: float, diameter: float) -> Ages:
     """Equal steps in a set of the given diameter, cut where that costs least. [Lemma C4]
+
+    Any cut is valid. The one that is taken is best for the mean of mu(V)^2, about that of the mean
+    path, of lone participations and of the spread of the start.
 
     Args:
         p: probability of taking part.
@@ -97,35 +85,22 @@ def bounded_ages(
         sd: noise of a step.
         steps: how many there are, math.inf included.
         diameter: of the set.
-        cost: what a law costs: epsilon, usually. It is asked for coarse laws only.
-        delta: the tail that matters.
     """
-    tried: dict[float, float] = {}
+    before = start_law(p, c, s, diameter, steps)  # hardly another after some steps less
 
-    def try_cut(last: float) -> None:
-        last = min(steps, last)
-        last = max(1.0, last if math.isinf(last) else float(math.floor(last)))
-        if last in tried or (math.isinf(last) and c >= 1.0):
-            return
-        trial = cut_ages(p, c, s, sd, steps, diameter, last)
-        try:
-            tried[last] = cost(dominating_law(trial, delta=delta, resolution=_TRIAL))
-        except UnmetHypothesis:
-            return  # so many participations that their law is too wide: a shorter one may do
+    def cost(last: float) -> float:
+        ages = equal_ages(p, c, s, sd, last)
+        rare = ages.count * p * (1.0 - p) * ages.jump**2 / ages.clock
+        if last == steps:
+            return ages.hull + float(np.sum(rare))
+        weight = math.exp(last * math.log(c))
+        ages = replace(ages, start=StartLaw(before.values * weight, before.probabilities))
+        spread = before.variance * weight**2 / float(ages.clock[-1])
+        return ages.hull + float(np.sum(rare)) + spread
 
+    if c == 0.0:
+        return equal_ages(p, c, s, sd, steps)
     gathered = diameter / max(p * s, diameter * GENEROUS)
-    for factor in _FIRST_FACTORS:
-        try_cut(gathered * factor)
-    try_cut(steps)
-    if not tried:
-        raise UnmetHypothesis(
-            "diameter",
-            diameter,
-            "takes too many participations to cross, so that no law of them can be followed",
-            "rely on Theorem B3 or composition, or give a smaller set",
-        )
-    for _ in range(2):
-        best = min(tried, key=tried.__getitem__)
-        for factor in _NEXT_FACTORS:
-            try_cut(best * factor)
-    return cut_ages(p, c, s, sd, steps, diameter, min(tried, key=tried.__getitem__))
+    cuts = {min(steps, max(1.0, math.floor(gathered * factor))) for factor in _FACTORS}
+    cuts |= {steps} if c < 1.0 or math.isfinite(steps) else set()
+    return cut_ages(p, c, s, sd, steps, diameter, min(sorted(cuts), key=cost))

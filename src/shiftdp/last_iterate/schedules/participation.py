@@ -14,7 +14,7 @@ import numpy as np
 from shiftdp._checks import LEAST_DELTA, Array
 from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
-from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenZeroOut
+from shiftdp.fdp.functions.hidden import HiddenExchange
 from shiftdp.fdp.functions.law_coarsening import coarsened
 from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
@@ -40,12 +40,11 @@ _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail .
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _MOST_WORK = 4e9  # of a proof: rungs times cells and lattice points times classes, squared
-_PER_OCTAVE = 2  # amounts of noise at which a cut is looked for
 _DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
 
 
 def followed_steps(
-    run: NoisySGD, geometry: Geometry, steps: StepArrays, *, contracting: bool, delta: float
+    run: NoisySGD, geometry: Geometry, steps: StepArrays, *, contracting: bool
 ) -> int:
     """How many last steps to follow: all, or fewer where what is older has a bound of its own.
 
@@ -53,11 +52,7 @@ def followed_steps(
     line [Theorem C6].
     """
     if begins_within_set(run, geometry, steps):
-        ratio = float(steps.s) / float(steps.sd)
-        # the best cut hardly changes with the noise: it is looked for at a few amounts of it
-        near = 2.0 ** (round(math.log2(ratio) * _PER_OCTAVE) / _PER_OCTAVE)
-        width = steps.diameter / float(steps.s)
-        return _cut(steps.p, float(steps.c), near, steps.steps, width, run.sampling, delta)
+        return _cut(steps.p, float(steps.c), steps.steps, steps.diameter / float(steps.s))
     if _is_a_walk(run, steps, contracting):
         return int(recent_steps(steps.p, run.steps))
     return run.steps
@@ -88,15 +83,9 @@ def _is_a_walk(run: NoisySGD, steps: StepArrays, contracting: bool) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _cut(
-    p: float, c: float, s: float, steps: int, width: float, sampling: str, delta: float
-) -> int:
-    function = HiddenExchange if sampling == "without_replacement" else HiddenZeroOut
-
-    def cost(law: ParticipationLaw) -> float:
-        return function(law.mu, law.weight).epsilon(delta)
-
-    ages = bounded_ages(p, c, s, 1.0, steps, width * s, cost=cost, delta=delta)
+def _cut(p: float, c: float, steps: int, width: float) -> int:
+    """The same for every amount of noise."""
+    ages = bounded_ages(p, c, 1.0, 1.0, steps, width)
     return min(steps, round(float(np.sum(ages.count))))
 
 

@@ -157,7 +157,7 @@ def _proofs(
     steps = step_arrays(run, geometry, cap)
     _require_moderate(steps, run)
     contracting = not _hardly_contracts(steps, run)
-    followed = followed_steps(run, geometry, steps, contracting=contracting, delta=delta)
+    followed = followed_steps(run, geometry, steps, contracting=contracting)
     shape: dict[str, Any] = {"contracting": contracting, "followed": followed}
     law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
     for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
