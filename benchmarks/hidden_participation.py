@@ -1,8 +1,8 @@
-"""Claim: Theorem B7 is within 2% of what prototypes reached, in 2 s to certify and 2 to verify.
+"""Claim: Theorems B6 and B7 are within 2% of what prototypes reached, in 2 s each way.
 
 For each setting (participation p, displacement s in units of the noise, contraction c, steps t):
-epsilon at delta = 1e-5 by composition and by Theorem B7, beside the best figure known before
-(law_of_mu, theory); processor time of `certify` and of `verify`, and of the privacy-loss
+epsilon at delta = 1e-5 by composition and by the better of the two, beside the best figure known
+before (law_of_mu, theory); processor time of `certify` and of `verify`, and of the privacy-loss
 distribution of dp_accounting, which composes. Then how much less noise Poisson batches need than by
 composition, at equal epsilon and steps: the root of the mean square, with a cool-down.
 
