@@ -20,8 +20,8 @@ from tests.properties.snapshot_cases import Case, certificates
 THEOREMS = {
     "Thm gd (composition)", "Thm mgd (composition)", "Thm gd-sc", "Thm mgd-sc", "Thm gd-proj",
     "Thm mgd-proj", "Theorem B1", "Theorem B4", "Thm sgd (composition)", "Poisson (composition)",
-    "Thm sgd-sc", "Thm sgd-proj", "Theorem B3", "Theorem B3 (Poisson)", "Theorem B7", "Prop lmc",
-    "Cor expmechsc", "Cor expmechconvex", "pure DP", "Cor expmechsc and pure DP",
+    "Thm sgd-sc", "Thm sgd-proj", "Theorem B3", "Theorem B3 (Poisson)", "Theorem B6", "Theorem B7",
+    "Prop lmc", "Cor expmechsc", "Cor expmechconvex", "pure DP", "Cor expmechsc and pure DP",
     "Cor expmechconvex and pure DP",
 }  # fmt: skip
 LAST_PLACES = 8

@@ -117,3 +117,18 @@ def test_no_ordered_family_of_gaussian_pairs_leaks_more() -> None:
         )
         for epsilon in (0.0, 0.3, 1.0, 2.5):
             assert exact(p, q, math.exp(epsilon)) <= f.delta(epsilon) + 1e-9
+
+
+def test_no_law_of_gaussian_parts_leaks_more_than_stated() -> None:
+    """From parts that reveal nothing to parts that reveal all: slopes of masses near 0 count."""
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        mu = np.sort(np.append(rng.choice([0.0, 0.01]), 10.0 ** rng.uniform(-3, 1.2, 3)))
+        weight = rng.dirichlet(10.0 ** rng.uniform(-3, 1, 4) + 1e-3)
+        weight = np.maximum(weight, 1e-9) / np.maximum(weight, 1e-9).sum()
+        law = tuple(mu.tolist()), tuple(weight.tolist())
+        f = HiddenMixture(map(GaussianTradeoff, mu.tolist()), law[1], "second")
+        exact = HiddenZeroOut(*law)
+        for g, h in ((f, exact), (f.inverse(), exact.inverse())):
+            for epsilon in (0.0, 0.01, 0.3, 2.0, 10.0):
+                assert g.delta(epsilon) >= h.delta(epsilon) * (1.0 - 1e-9)

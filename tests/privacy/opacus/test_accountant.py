@@ -34,7 +34,7 @@ CLASS: dict[str, Any] = {
 
 @pytest.mark.parametrize(
     ("shuffle", "poisson", "bound"),
-    [(False, False, "Theorem B1"), (True, False, "Theorem B4"), (False, True, "Poisson")],
+    [(False, False, "Theorem B1"), (True, False, "Theorem B4"), (False, True, "Theorem B6")],
 )
 def test_epsilon_is_that_of_certify(shuffle: bool, poisson: bool, bound: str) -> None:
     made = session(shuffle=shuffle, poisson_sampling=poisson).train(4)

@@ -62,8 +62,8 @@ class HiddenMixture(TradeoffFunction):
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> parts = [GaussianTradeoff(0.0), GaussianTradeoff(1.0)]
     >>> f = HiddenMixture(parts, [0.99, 0.01], "first")  # T(N(0), .99 N(0) + .01 N(1))
-    >>> round(f.delta(0.005), 6), round(f.inverse().delta(0.005), 6)
-    (0.002635, 0.000963)
+    >>> round(f.delta(0.1), 6), round(f.inverse().delta(0.005), 6)
+    (7.3e-05, 0.000963)
     """
 
     type_name = "hidden_mixture"

@@ -29,7 +29,7 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
-from shiftdp._rounding import GENEROUS, LEAST_FLOAT
+from shiftdp._rounding import GENEROUS, NOT_ZERO
 
 __all__ = ["Lines", "MeanSlopes"]
 
@@ -91,9 +91,12 @@ def _merged(starts: Array, slopes: Array) -> tuple[Array, Array]:
 class MeanSlopes:
     """sum of pieces: P-masses and Q-masses of a law of losses that falls from piece to piece.
 
-    h(gamma) is `infinite` plus the sum of (mass_k - gamma dual_k)_+.
+    h(gamma) is `infinite` plus the sum of (mass_k - gamma dual_k)_+, over the first pieces, whose
+    slope mass_k / dual_k is above gamma. Slopes are kept as they are: those of masses that are next
+    to nothing are not their quotients in floats.
     """
 
+    slope: Array
     mass: Array
     dual: Array
     infinite: float
@@ -105,24 +108,24 @@ class MeanSlopes:
         if worst:
             slopes = np.maximum.accumulate(slopes, axis=0)
         mean, dual = weights @ slopes, np.diff(levels)
-        return MeanSlopes(mean[:-1] * dual, dual, float(weights @ lines.at_zero))
+        return MeanSlopes(mean[:-1], mean[:-1] * dual, dual, float(weights @ lines.at_zero))
 
     @staticmethod
     def below(lines: Lines, weights: Array) -> MeanSlopes:
         """The mean of G_i' at equal x."""
         levels, slopes = lines.slopes_of_inverse()
         mass = np.diff(np.append(levels, 1.0))
-        return MeanSlopes(mass, (weights @ slopes) * mass, 0.0)
+        flat = weights @ slopes
+        with np.errstate(divide="ignore"):
+            return MeanSlopes(1.0 / flat, mass, flat * mass, 0.0)
 
     def profile(self, epsilon: Array) -> Array:
         """h at e^eps, eps >= 0, rounded up."""
         mass, dual = np.cumsum(self.mass), np.cumsum(self.dual)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(self.dual > 0.0, self.mass / self.dual, np.inf)
         gamma = np.exp(epsilon)
-        ratio = np.minimum.accumulate(ratio)  # it falls, but for rounding
-        last = np.searchsorted(-ratio, -gamma, side="left") - 1
+        slope = np.minimum.accumulate(self.slope)  # it falls, but for a rounding or two
+        last = np.searchsorted(-slope, -gamma, side="left") - 1
         some = last >= 0
         there, back = np.where(some, mass[last], 0.0), np.where(some, gamma * dual[last], 0.0)
         h = self.infinite + np.maximum(there - back, 0.0) + GENEROUS * (there + back)
-        return np.asarray(np.minimum(h * (1.0 + GENEROUS) + LEAST_FLOAT, 1.0))
+        return np.asarray(np.minimum(h * (1.0 + GENEROUS) + NOT_ZERO, 1.0))

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
-from shiftdp._rounding import NOT_ZERO
+from shiftdp._rounding import NOT_ZERO, ROOMY_EXPONENT
 from shiftdp.fdp.composition.levels import Lines, MeanSlopes
 from shiftdp.fdp.search.lattice import lattice_laws
 from shiftdp.fdp.search.sampled_estimates import Pair
@@ -24,7 +24,7 @@ __all__ = ["hidden_epsilon"]
 
 _PART = 2e-2  # of epsilon, which splitting masses on the lattice may add
 _WINDOW = 3.0  # times the guess: losses beyond are not told apart
-_MOST = 1 << 14  # points of the lattice
+_MOST = 1 << 13  # points of the lattice
 _EDGE = 10  # the part of the lattice, on either side of its end, in which there should be no mass
 _LEVELS = 200  # eps at which profiles are read
 _LEAST = 1e-3  # a smaller guess has the lattice of this one
@@ -61,9 +61,10 @@ def hidden_epsilon(
         return math.inf
     guess = max(guess, _LEAST)
     mesh = math.sqrt(8.0 * _PART * guess / (_ORDER * float(counts.sum())))
-    half = min(_MOST // 2, math.ceil(_WINDOW * guess / mesh) + 1)
+    reach = min(_WINDOW * guess, ROOMY_EXPONENT)
+    half = min(_MOST // 2, math.ceil(reach / mesh) + 1)
     size = scipy.fft.next_fast_len(2 * half, real=True)
-    mesh = max(mesh, _WINDOW * guess / half)
+    mesh = min(max(mesh, reach / half), 2.0 * ROOMY_EXPONENT / size)
     masses = lattice_laws(pair, p, shifts.reshape(-1, 1), s, mesh, size)
     spectra = scipy.fft.rfft(masses, axis=1).reshape(*shifts.shape, -1)
     turn = 2.0 * math.pi * np.arange(spectra.shape[-1]) / (size * mesh)

@@ -36,6 +36,8 @@ _FIRST = 1.2  # times 1/(1 - c): the number of last steps with which a search be
 _STEPS = (1.8, 1.25)  # by which numbers of steps are multiplied in the search
 _RATES = (0.7, 1.2, 1.7, 2.4, 3.4, 5.0, 7.0, 10.0)  # payments that are tried, in units of p s c^K
 _GUESS, _FAR = 1.0, 2.0  # a first epsilon, and how much larger than its guess one may be found
+_SMALLEST, _LARGEST = 1e-3, 100.0  # guesses of an epsilon
+_MENDED, _MOST_ESTIMATES = 8, 16  # how often a guess is mended, and estimates of one search
 
 
 @dataclass(frozen=True)
@@ -126,21 +128,31 @@ class _Search:
         return last
 
     def _estimate(self, last: int, share: float) -> float:
-        steps, guess = self.steps, min(self.known.values(), default=_GUESS)
-        guess = guess if math.isfinite(guess) else _GUESS
+        """From a guess, which is mended until what is found is of its size, or worse than another.
+
+        After so many estimates nothing more is tried.
+        """
+        if len(self.known) >= _MOST_ESTIMATES:
+            return math.inf
+        steps, least = self.steps, min(self.known.values(), default=math.inf)
+        guess = least if math.isfinite(least) and least > 0.0 else _GUESS
         bucket = bucket_of(steps, last, share * steps.p * steps.apart * steps.c**last)
         law = _rough_law(bucket, self.delta, _steepness(steps, last, self.delta))
         groups = grouped_shifts(steps.c, 1.0, last, _ROUGH_GROUPS)
-        while True:
+        found = math.inf
+        for _ in range(_MENDED):
             found = hidden_epsilon(
                 self.pair, steps.p, steps.s, groups, law, bucket.payments, self.delta, guess
             )
-            if found <= _FAR * guess or guess > _LARGEST:
-                return found
-            guess *= _FAR
-
-
-_LARGEST = 100.0  # guess of an epsilon
+            if found > _FAR * guess:
+                if guess >= _FAR * least or guess >= _LARGEST:
+                    break
+                guess *= 2.0 * _FAR
+            elif found < guess / _FAR**2 and guess > _SMALLEST:
+                guess = max(_FAR * found, guess / _FAR**4)
+            else:
+                break
+        return found
 
 
 @lru_cache(maxsize=64)
