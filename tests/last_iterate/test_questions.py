@@ -12,6 +12,7 @@ from shiftdp import Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp._checks import GREATEST, LEAST
 from shiftdp.last_iterate import Certificate
 from tests.last_iterate.every_kind import CERTIFICATES
+from tests.last_iterate.theorems.sampled_cases import certificate_by
 
 DELTAS = (1e-300, 1e-100, 1e-11, 1e-5, 0.1, 0.9)
 EPSILONS = (0.0, 1e-9, 1.0, 100.0, 1e4)
@@ -98,3 +99,23 @@ def test_a_delta_that_floats_hardly_hold_is_refused() -> None:
     for delta in (0.0, 5e-324, 9e-301, 1.0):
         with pytest.raises(InvalidInput, match=r"delta=.* give a number in \[1e-300, 1\)"):
             cert.epsilon(delta)
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "random_allocation"])
+def test_no_answer_is_above_composition(sampling: Any) -> None:
+    """The cap on batches is chosen for one delta; far below it Theorem B7 alone says nothing."""
+    geometry = Geometry(
+        strong_convexity=1.0, smoothness=1.0, sensitivity=20.0, adjacency="zero_out"
+    )
+    length: dict[str, Any] = {"epochs": 1} if sampling == "random_allocation" else {"steps": 20}
+    run = NoisySGD(n=200, batch_size=10, learning_rate=0.2, noise=1.0, sampling=sampling, **length)
+    last = certificate_by("Theorem B7", run, geometry)
+    all_steps = certify(run, geometry, bounds="composition")
+    assert last.f.epsilon(1e-11) == math.inf
+    for delta in (1e-2, 1e-5, 1e-9, 1e-11, 1e-20):
+        # compositions are as accurate as it matters, which is not the same for both
+        assert last.epsilon(delta) <= all_steps.epsilon(delta) * (1 + 1e-3)
+        low, high = last.epsilon_interval(delta)
+        assert low <= high == last.epsilon(delta)
+    for epsilon in (0.1, 1.0, 10.0):
+        assert last.delta(epsilon) <= all_steps.delta(epsilon) * (1 + 1e-2)

@@ -58,18 +58,36 @@ class Certificate:
         return self.f.gdp_mu
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon that is proved at this delta."""
+        """The least epsilon that is proved at this delta.
+
+        A bound with free parameters is tightest at the delta that `certify` was given. Where
+        composition gives less, as it may at far smaller ones, that is the answer.
+        """
         delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
-        return self.f.epsilon(delta)
+        epsilon = self.f.epsilon(delta)
+        composed = self._composition_below(epsilon, delta)
+        return epsilon if composed is None else min(epsilon, composed.epsilon(delta))
 
     def epsilon_interval(self, delta: float) -> tuple[float, float]:
         """The numerical error of `epsilon`: the exact value of this bound lies in between."""
         high = self.epsilon(delta)
-        return min(high, self.f.epsilon_below(delta, _spread(self.run, self.geometry))), high
+        f = self._composition_below(self.f.epsilon(delta), delta) or self.f
+        return min(high, f.epsilon_below(delta, _spread(self.run, self.geometry))), high
 
     def delta(self, epsilon: float) -> float:
-        """The least delta that is proved at this epsilon."""
-        return self.f.delta(number_in("epsilon", epsilon, 0.0))
+        """The least delta that is proved at this epsilon, by the bound or by composition."""
+        epsilon = number_in("epsilon", epsilon, 0.0)
+        delta = self.f.delta(epsilon)
+        composed = self._composition_below(epsilon, delta) if LEAST_DELTA <= delta < 1.0 else None
+        return delta if composed is None else min(delta, composed.delta(epsilon))
+
+    def _composition_below(self, epsilon: float, delta: float) -> TradeoffFunction | None:
+        """Composition, which holds for every run of NoisySGD, where it gives less than epsilon."""
+        from shiftdp.last_iterate.theorems.sampled import composition_below
+
+        if not isinstance(self.run, NoisySGD) or not self.proofs or math.isinf(self.run.steps):
+            return None
+        return composition_below(self.run, self.geometry, epsilon, delta)
 
     def tradeoff(self, alpha: ArrayLike) -> float | Array:
         """f(alpha): the least false negative rate of any test at false positive rate alpha."""

@@ -65,6 +65,7 @@ __all__ = [
     "SAMPLED_SHIFTED",
     "OnSampled",
     "composed_renyi",
+    "composition_below",
     "limit_reached",
     "parameters",
     "product",
@@ -212,14 +213,28 @@ class _RandomAllocation(_Composed):
         return GaussianTradeoff(composition_mu(NoisyCGD(**shape), geometry))
 
 
+def composition_below(
+    run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
+) -> TradeoffFunction | None:
+    """All steps composed, if an estimate of its epsilon at delta is below the one given."""
+    theorem = _composition_of(run)
+    _, guess = theorem.search(run, geometry, delta)
+    if guess >= epsilon:
+        return None
+    return theorem.rebuild(run, geometry, (), accuracy_for(guess))
+
+
 def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
     """The Renyi divergence of all steps composed, in the worse direction.
 
     (That of the function min{g, g^-1}** itself is larger than both.)
     """
-    theorem = next(theorem for theorem in SAMPLED_COMPOSITION if theorem.applies_to(run))
-    f = theorem.rebuild(run, geometry, (), ROUGH)
+    f = _composition_of(run).rebuild(run, geometry, (), ROUGH)
     return max(part.renyi(order) for part in {*f.directions})
+
+
+def _composition_of(run: NoisySGD) -> _Composed:
+    return next(theorem for theorem in SAMPLED_COMPOSITION if theorem.applies_to(run))
 
 
 # --- Theorem B3 ---

@@ -207,7 +207,7 @@ def epsilon_detailed_table() -> Table:
                 tuple(beside),
                 (("", 1), *((ridge, 3) for ridge in ridges)),
                 "NoisyCGD in random order (Theorem B4), and NoisySGD by its last iterate "
-                "(Theorem B3, or composition where that is better): certified, rounded up.",
+                "(the best of our theorems and composition): certified, rounded up.",
             ),
         ),
         tuple(entries),
