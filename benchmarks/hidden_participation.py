@@ -3,9 +3,9 @@
 For each setting (participation p, displacement s in units of the noise, contraction c, steps t):
 epsilon at delta = 1e-5 by composition and by the better of the two, beside the best figure known
 before (law_of_mu, theory), and the epsilon that some losses of the class need (Theorem B8);
-processor time of `certify`, of `lower_epsilon`, of `verify`, and of the privacy-loss distribution of
-dp_accounting, which composes. Then how much less noise Poisson batches need than by
-composition, at equal epsilon and steps: the root of the mean square, with a cool-down.
+processor time of `certify`, of `lower_epsilon`, of `verify`, and of the privacy-loss distribution
+of dp_accounting, which composes. Then how much less noise Poisson batches need than by composition,
+at equal epsilon and steps: the root of the mean square, with a cool-down.
 
     python benchmarks/hidden_participation.py [--quick]
 """

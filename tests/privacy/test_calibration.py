@@ -96,7 +96,9 @@ def test_the_least_noise_of_a_long_run(order: Order, terms: dict[str, Any]) -> N
     assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), MNIST)
 
 
-@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+@pytest.mark.parametrize(
+    "sampling", [pytest.param("without_replacement", marks=pytest.mark.slow), "poisson"]
+)
 @pytest.mark.parametrize("terms", KINDS)
 @pytest.mark.parametrize("bounds", ["composition", "best"])
 def test_the_least_noise_with_random_batches(
@@ -145,7 +147,10 @@ def test_random_batches_and_budgets(
     assert not met(terms, scaled(found, "noise", 1.0 - A_LITTLE), geometry, bounds)
 
 
-@pytest.mark.parametrize("order", [1.25, 2.0, 32.0])
+@pytest.mark.parametrize(
+    "order",
+    [pytest.param(1.25, marks=pytest.mark.slow), 2.0, pytest.param(32.0, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("adjacency", ["replace_one", "zero_out"])
 def test_renyi_budgets_with_poisson_batches(order: float, adjacency: Any) -> None:
     """Contraction needs a batch cap, which may fail: the divergence is then that of composition."""
@@ -184,7 +189,7 @@ def test_renyi_budgets_for_all_that_random_batches_have(sampling: Any) -> None:
 
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 @pytest.mark.parametrize("delta", [1e-9, 1e-12])
-@pytest.mark.parametrize("bounds", ["composition", "best"])
+@pytest.mark.parametrize("bounds", ["composition", pytest.param("best", marks=pytest.mark.slow)])
 def test_small_deltas_with_random_batches(sampling: Any, delta: float, bounds: Bounds) -> None:
     """The certificate is made for that delta: else a batch cap may fail more often than that."""
     run = NoisySGD(n=500, batch_size=10, steps=300, learning_rate=0.1, noise=1.0, sampling=sampling)
@@ -195,6 +200,7 @@ def test_small_deltas_with_random_batches(sampling: Any, delta: float, bounds: B
     assert certify(less, STRONG, bounds=bounds, delta=delta).epsilon(delta) > 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
 def test_a_finer_accuracy_finds_less_noise(sampling: Any) -> None:
     run = NoisySGD(

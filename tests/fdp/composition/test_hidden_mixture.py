@@ -11,7 +11,7 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.fdp import GaussianTradeoff, HiddenExchange, HiddenZeroOut, Mixture, TradeoffFunction
-from shiftdp.fdp.composition import HiddenMixture
+from shiftdp.fdp.composition.hidden_mixture import HiddenMixture
 
 MU, WEIGHT = (0.0, 0.5, 1.0, 2.0), (0.7, 0.2, 0.09, 0.01)
 PARTS = tuple(map(GaussianTradeoff, MU))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shiftdp.fdp import shifted_subsampled
-from shiftdp.fdp.composition import HiddenMixture
 from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.composition.hidden_mixture import HiddenMixture
 from shiftdp.fdp.search.hidden_estimates import hidden_epsilon
 
 GROUPS = ((0.01, 10), (0.03, 10))

@@ -85,8 +85,8 @@ class TestOrder:
         ("c", "diameter", "steps", "s", "p"),
         [
             (1.0, 1.0, 200, 0.5, 0.02),
-            (1.0, 0.1, 2000, 2.0, 0.01),
-            (0.95, math.inf, 300, 1.0, 0.05),
+            pytest.param(1.0, 0.1, 2000, 2.0, 0.01, marks=pytest.mark.slow),
+            pytest.param(0.95, math.inf, 300, 1.0, 0.05, marks=pytest.mark.slow),
             (0.5, math.inf, 50, 3.0, 0.1),
             (0.99, 0.1, 300, 0.3, 0.2),
             (0.9, math.inf, 2, 0.3, 0.2),
@@ -143,12 +143,12 @@ class TestExactLaws:
         ("slope", "p", "s", "half", "steps"),
         [
             (1.0, 0.1, 1.0, 1.0, 6),
-            (1.0, 0.5, 0.5, 0.5, 5),
-            (0.5, 0.1, 2.0, 8.0, 4),
-            (0.3, 0.5, 1.0, 8.0, 3),
+            pytest.param(1.0, 0.5, 0.5, 0.5, 5, marks=pytest.mark.slow),
+            pytest.param(0.5, 0.1, 2.0, 8.0, 4, marks=pytest.mark.slow),
+            pytest.param(0.3, 0.5, 1.0, 8.0, 3, marks=pytest.mark.slow),
             (-0.8, 0.2, 1.0, 8.0, 5),
-            (0.9, 0.02, 3.0, 12.0, 3),
-            (0.7, 0.3, 1.0, 1.0, 6),
+            pytest.param(0.9, 0.02, 3.0, 12.0, 3, marks=pytest.mark.slow),
+            pytest.param(0.7, 0.3, 1.0, 1.0, 6, marks=pytest.mark.slow),
         ],
     )
     @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])

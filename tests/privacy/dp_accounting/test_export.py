@@ -104,6 +104,7 @@ def test_directions_are_theirs() -> None:
             assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_certificate_composes_with_their_laws() -> None:
     """Sampling without replacement, last iterate: a law that theirs does not have."""
     cert = sdp.certify(SGD, geometry())
