@@ -15,8 +15,7 @@ from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 __all__ = ["Binomial", "JumpLaw", "binomial", "lattice_law", "sum_law"]
 
 _NEAR = 0.125  # of the lattice: weights within so much count as the largest, too
-_FEW = 8  # runs of such weights, up to which their sum is made on a lattice ...
-_FINE = (32, 8)  # ... with so many points for one; and with so many if there are more runs
+_FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _ALIKE = 1.01  # weights within this factor count as the largest of them
 _NEGLIGIBLE = 1e-18  # probabilities below it are left out, and reported
 _LARGEST_COUNT = 1e15  # trials of which one more or less does not matter to a float
@@ -117,7 +116,7 @@ def sum_law(
     """
     runs = _alike(count, participation, jump, _NEAR * unit)
     # a single run is on the lattice at once
-    parts = 1 if len(runs) == 1 else _FINE[len(runs) > _FEW]
+    parts = 1 if len(runs) == 1 else _FINE
     fine = unit / parts
     law, lost, error = np.ones(1), 0.0, 0.0
     for n, p, weight in runs:

@@ -30,8 +30,7 @@ __all__ = [
 _UP = 1.0 + 1e-11  # weights and heights: their dozens of roundings are a part of 1e-14 each
 _DOWN = 1.0 - 1e-9  # clocks
 _ULP = 2.0**-52  # the error of a sum or of a logarithm, as a part
-_FINE, _COARSER = 32, 8  # points of the finer lattice for one: where few jumps differ, or many
-_FEW = 8  # different jumps
+_FINE = 32  # points of the finer lattice for one of the lattice, where jumps differ
 _ALIKE = 0.01  # weights that differ by such a part count as the largest of them ...
 _NEAR = 0.125  # ... or by such a part of the lattice
 _LEAST = 1e-18  # probabilities below it are left out
@@ -167,7 +166,7 @@ def _sum_of(
         ):
             ends.append(b)
             a = b
-    parts = 1 if len(ends) == 1 else _FINE if len(ends) <= _FEW else _COARSER
+    parts = 1 if len(ends) == 1 else _FINE
     law, lost = np.ones(1), 0.0
     for a, b in zip([0, *ends[:-1]], ends, strict=True):
         low, chances, left_out = _binomial(math.ceil(float(np.sum(count[a:b]))), participation[a])
