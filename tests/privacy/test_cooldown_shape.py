@@ -41,6 +41,7 @@ def test_there_is_less_noise_in_all_than_without_it(found: sdp.NoisySGD) -> None
     assert total(found) < 0.85 * total(flat)
 
 
+@pytest.mark.slow
 def test_other_lengths_need_more_noise(found: sdp.NoisySGD) -> None:
     last = int(np.sum(np.array(found.noise) > found.noise[0]))  # type: ignore[index]
     for other in (4 * last, last // 4):

@@ -166,7 +166,7 @@ def _sampled_batches() -> Iterator[Case]:
         for removed in (True, False):
             extra = {"adjacency": "zero_out"} if removed else {"gradient_bound": 1.0}
             if losses is not WEAK:
-                yield _certify("NoisySGD", poisson, {**losses, **extra})
+                yield _certify("NoisySGD", poisson, {**losses, **extra}, slow=not removed)
     for losses, bounds in product((STRONG, body), BOUNDS[1:]):
         yield _certify("NoisySGD", SAMPLED, losses, bounds=bounds)
         yield _certify("NoisySGD", {**SAMPLED, "steps": 3_000}, losses, bounds=bounds)
@@ -179,17 +179,17 @@ def _sampled_batches() -> Iterator[Case]:
         capped = {**poisson, "batch_cap": cap}
         yield _certify("NoisySGD", capped, {**STRONG, "adjacency": "zero_out"})
     for losses in (STRONG, body):
-        yield _certify("NoisySGD", {**SAMPLED, "steps": math.inf}, losses)
+        yield _certify("NoisySGD", {**SAMPLED, "steps": math.inf}, losses, slow=True)
         yield _certify("NoisySGD", {**SAMPLED, "batch_size": 400}, losses)
         yield _certify("NoisySGD", {**SAMPLED, "batch_size": 400, "steps": math.inf}, losses)
-        yield _certify("NoisySGD", {**SAMPLED, "steps": 3_000}, losses)
-        yield _certify("NoisySGD", {**SAMPLED, "noise": 0.05}, losses)
+        yield _certify("NoisySGD", {**SAMPLED, "steps": 3_000}, losses, slow=True)
+        yield _certify("NoisySGD", {**SAMPLED, "noise": 0.05}, losses, slow=True)
     yield _certify("NoisySGD", {**SAMPLED, "steps": 1}, STRONG)
     yield _certify("NoisySGD", {**SAMPLED, "steps": 2}, STRONG, slow=True)
     yield _certify("NoisySGD", {**SAMPLED, "noise": 1e3}, STRONG)
     yield _certify("NoisySGD", SAMPLED, {**STRONG, "sensitivity": 0.0})
-    yield _certify("NoisySGD", SAMPLED, STRONG, delta=1e-8)
-    yield _certify("NoisySGD", SAMPLED, STRONG, accuracy=1e-4)
+    yield _certify("NoisySGD", SAMPLED, STRONG, delta=1e-8, slow=True)
+    yield _certify("NoisySGD", SAMPLED, STRONG, accuracy=1e-4, slow=True)
 
 
 def _samplers() -> Iterator[Case]:

@@ -103,8 +103,9 @@ def test_a_regressor_and_a_machine() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
-@pytest.mark.parametrize("classes", [None, [0, 1]])
-@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateLinearSVC])
+@pytest.mark.parametrize(
+    ("kind", "classes"), [(PrivateLogisticRegression, None), (PrivateLinearSVC, [0, 1])]
+)
 def test_parameters_that_are_set_later_do_not_change_a_fitted_model(
     kind: Any, classes: Any
 ) -> None:
