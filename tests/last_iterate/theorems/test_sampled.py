@@ -268,7 +268,7 @@ class TestPoisson:
         assert isinstance(cert.f, sdp.fdp.WithFailure)
         assert 0.0 < cert.f.failure <= 1e-8
         # the failure is a floor under delta
-        assert cert.f.failure <= cert.delta(0.5) <= 1.5 * cert.f.failure
+        assert cert.f.failure <= cert.f.delta(0.5) <= 1.5 * cert.f.failure
         capped = sdp.NoisySGD(**{**vars(run), "batch_cap": 50})
         (proof,) = certificate_by("Theorem B3 (Poisson)", capped, geometry).proofs
         assert isinstance(proof, StochasticProof)

@@ -108,11 +108,6 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     ledger: Any
     random_state: Any
 
-    def _hold(self, arguments: dict[str, Any]) -> None:
-        """Keep the arguments of the constructor, each under its name, as scikit-learn wants it."""
-        for name in self._get_param_names():
-            setattr(self, name, arguments[name])
-
     @abstractmethod
     def _loss(self, outputs: int) -> Loss:
         """The loss for so many scores a record."""

@@ -124,7 +124,27 @@ class PrivateLogisticRegression(_PrivateClassifier):
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
-        self._hold(locals())
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.classes = classes
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
 
     def _loss(self, outputs: int) -> Loss:
         return Logistic() if outputs == 1 else Softmax(classes=outputs)
@@ -161,8 +181,6 @@ class PrivateLinearSVC(_PrivateClassifier):
     (['no', 'yes'], SmoothedHinge(width=1.0))
     """
 
-    width: float
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -189,7 +207,28 @@ class PrivateLinearSVC(_PrivateClassifier):
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
-        self._hold(locals())
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.classes = classes
+        self.width = width
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
 
     def _loss(self, outputs: int) -> Loss:
         return SmoothedHinge(width=self.width)
@@ -227,8 +266,6 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     True
     """
 
-    width: float
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -254,7 +291,27 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
-        self._hold(locals())
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_bound = feature_bound
+        self.width = width
+        self.adjacency = adjacency
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.order = order
+        self.last_batch = last_batch
+        self.sampling = sampling
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip = clip
+        self.noise = noise
+        self.bounds = bounds
+        self.compute = compute
+        self.oversized = oversized
+        self.ledger = ledger
+        self.random_state = random_state
 
     def _loss(self, outputs: int) -> Loss:
         return Huber(width=self.width)
