@@ -50,3 +50,9 @@ def test_what_is_given_up_at_once_is_given_up_by_the_mean() -> None:
     table = np.maximum(LINES.delta, 1e-3)
     found = MeanSlopes.above(Lines(GRID, table), np.full(3, 1 / 3), worst=True)
     assert found.profile(np.array([500.0]))[0] == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_without_a_piece_everything_may_be_revealed() -> None:
+    nothing = np.zeros(0)
+    found = MeanSlopes(nothing, nothing, nothing, 0.0).profile(np.array([0.0, 1.0, 100.0]))
+    assert np.array_equal(found, np.ones(3))

@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftdp._errors import VerificationFailed
-from shiftdp.interpolation.bucket.law import Bucket, bucket_law, few_values, grid_for
+from shiftdp.interpolation.bucket.law import (
+    Bucket,
+    BucketGrid,
+    bucket_law,
+    few_values,
+    grid_for,
+)
 from shiftdp.interpolation.bucket.verification import verify_bucket
 from tests.interpolation.bucket.patterns import buckets, fillings, grids
 
@@ -106,3 +112,14 @@ def test_very_many_participations_in_a_block_are_refused() -> None:
     bucket = replace(BUCKET, steps=10**7, p=0.5)
     with pytest.raises(VerificationFailed, match="too many"):
         verify_bucket(bucket, replace(GRID, blocks=(10**7,)), (*VALUES[:-1], 1e9), WEIGHTS)
+
+
+@pytest.mark.parametrize("p", [0.55, 0.6, 0.9, 1.0 - 1e-12])
+@pytest.mark.parametrize("expected", [100, 300, 499, 5000])
+def test_no_block_is_so_long_that_its_probabilities_vanish(p: float, expected: float) -> None:
+    """(1 - p)^n is 0 in floats, and with it all that is made of it: an empty bucket would pass."""
+    n = math.ceil(expected / p)
+    bucket = Bucket(p=p, c=0.99, s=1.0, rate=0.0, steps=n, diameter=math.inf)
+    grid = BucketGrid(1.0, 100, (n,))
+    with pytest.raises(VerificationFailed, match=r"participations|leaves out a tail"):
+        verify_bucket(bucket, grid, (0.0, 200.0), (1.0, 1e-300))

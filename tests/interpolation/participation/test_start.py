@@ -12,6 +12,7 @@ from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import ParticipationLaw, dominating_law
 from shiftdp.interpolation.participation.path import Resolution
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages, start_law
+from shiftdp.interpolation.participation.verification.epochs import start_of
 from tests.interpolation.participation.patterns import majorant_energy, violation
 
 
@@ -83,3 +84,16 @@ def test_an_endless_run_in_a_bounded_set_has_a_law() -> None:
     ages = bounded_ages(0.05, 1.0, 1.0, 1.0, math.inf, 5.0)
     assert ages.start is not None
     assert math.isfinite(ages.ceiling)
+
+
+@pytest.mark.parametrize("diameter", [1e5, 1e12])
+@pytest.mark.parametrize("c", [1.0, 1.0 - 1e-9])
+def test_very_wide_sets_have_a_lattice_of_bounded_size(diameter: float, c: float) -> None:
+    """A displacement below a unit counts as one: the law is above that of a finer lattice."""
+    law = start_law(0.01, c, 1.0, diameter, 10**15)
+    assert len(law.values) <= 20_002
+    farthest = min(diameter, 1.0 / (1.0 - c)) if c < 1.0 else diameter
+    assert law.values[-1] >= farthest
+    ours = start_of(0.01, c, 1.0, diameter, 10**15)
+    assert len(ours.values) <= 20_002
+    assert law.mean == pytest.approx(farthest, rel=0.1)

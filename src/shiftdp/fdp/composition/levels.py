@@ -121,6 +121,8 @@ class MeanSlopes:
 
     def profile(self, epsilon: Array) -> Array:
         """h at e^eps, eps >= 0, rounded up."""
+        if not self.mass.size:  # all parts may reveal everything
+            return np.ones(epsilon.shape)
         mass, dual = np.cumsum(self.mass), np.cumsum(self.dual)
         gamma = np.exp(epsilon)
         slope = np.minimum.accumulate(self.slope)  # it falls, but for a rounding or two

@@ -11,9 +11,11 @@ nothing is lost beyond the grid. Jumps, payments and the start are found in 60 d
 of c as exact as these: jumps and start are rounded up to cells, payments down.
 
 *Roundings.* With u = 2^-53, a term of the sum above errs by a part of at most u (i + 3), i for the
-product that is P(N = i), whose factors err by 4 u each and its first one by (n p + 4) 4 u; sums of
-m positive terms add m u. Each block is therefore raised by a part of `_EACH (n_terms + n p + 4)`,
-which is more than all of these. P(N > i) is at most a geometric series from the next term on.
+product that is P(N = i), whose factors err by 4 u each and its first one, e^-x with
+x = -n log(1 - p), by (x + 4) 4 u; sums of m positive terms add m u. Each block is therefore raised
+by a part of `_EACH (n_terms + x + 4)`, which is more than all of these. P(N > i) is at most a
+geometric series from the next term on. All of this is true of normal floats only: x is limited, so
+that e^-x is one, and what is found must add up to 1.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ _EACH = 16.0 * UNIT  # for each term, and each expected participation, of a bloc
 _MOST_BLOCKS, _MOST_CELLS = 5_000, 100_000
 _MOST_WORK = 2e9  # cells times terms, of all blocks
 _RARE = 1e-20  # participations that are rarer together are bounded by their probability
-_MOST_EXPECTED = 500.0  # participations in a block: (1 - p)^n is a normal float
+_MOST_EXPONENT = 600.0  # -n log(1 - p) of a block: (1 - p)^n is a normal float
+_ALL = 1.0 - 1e-9  # what the probabilities of a block add up to, at least
 _LESS_THAN_HALF = 0.5  # the ratio from which on terms are bounded by a geometric series
 
 
@@ -112,11 +115,13 @@ def _tail(p: float, grid: BucketGrid, begin: int, blocks: _Blocks) -> Array:
     tail[: begin + 1] = 1.0
     work = 0.0
     for n, jump, paid, cap in blocks:
-        _require(n * p <= _MOST_EXPECTED, "a block has too many participations")
+        exponent = -n * math.log1p(-p)
+        _require(exponent <= _MOST_EXPONENT, "a block has too many participations")
         after = np.full(top + 1, tail[top])  # what is beyond the grid stays there
         after[: max(0, top + 1 - paid)] = tail[min(paid, top + 1) :]
         after[0] = 1.0
         chances, rest = _participations(p, n)
+        _require(math.fsum([rest, *chances]) >= _ALL, "participations of a block are left out")
         inside = top // jump + 1  # more participations than that go beyond the grid
         work += min(len(chances), inside) * (top + 1)
         _require(work <= _MOST_WORK, "it would take too long to check the law")
@@ -125,7 +130,7 @@ def _tail(p: float, grid: BucketGrid, begin: int, blocks: _Blocks) -> Array:
             reach = taken * jump
             tail[:reach] += chance
             tail[reach:] += chance * after[: top + 1 - reach]
-        tail = np.minimum(tail * (1.0 + _EACH * (len(chances) + n * p + 4.0)) + LEAST_FLOAT, 1.0)
+        tail = np.minimum(tail * (1.0 + _EACH * (len(chances) + exponent + 4.0)) + LEAST_FLOAT, 1.0)
         tail[cap + 1 :] = 0.0
     return tail
 

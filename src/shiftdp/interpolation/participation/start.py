@@ -16,12 +16,12 @@ import numpy as np
 from shiftdp._rounding import FOUR_ROUNDINGS, GENEROUS
 from shiftdp.interpolation.participation.ages import Ages, StartLaw, equal_ages
 
-__all__ = ["bounded_ages", "cut_ages", "start_law"]
+__all__ = ["MOST_FOLLOWED", "bounded_ages", "cut_ages", "start_law"]
 
 _POINTS = 3000  # of the lattice on which distances are rounded up, at least
 _MOST_POINTS = 20000
 _FORGETTING = 150.0  # points for a contraction by e: roundings up gather half of a part of 150
-_MOST_STEPS = 4000  # that are followed; the distance before them is the diameter
+MOST_FOLLOWED = 4000  # that are followed; the distance before them is the diameter
 _LONG_AGO = 14.0  # contraction by e^-14 = 1e-6 leaves nothing of where it began
 _FACTORS = 2.0 ** (
     np.arange(-12.0, 10.0) / 3.0
@@ -39,11 +39,12 @@ def start_law(p: float, c: float, s: float, diameter: float, steps: float) -> St
     unbounded = s * min(steps, 1.0 / (1.0 - c) if c < 1.0 else math.inf)
     diameter = min(diameter, unbounded * (1.0 + GENEROUS))
     rate = -math.log(c) if 0.0 < c < 1.0 else math.inf if c <= 0.0 else 0.0
-    followed = int(min(steps, _MOST_STEPS, 1.0 + _LONG_AGO / rate if rate > 0.0 else math.inf))
+    followed = int(min(steps, MOST_FOLLOWED, 1.0 + _LONG_AGO / rate if rate > 0.0 else math.inf))
     points = max(_POINTS, min(_MOST_POINTS, _FORGETTING / rate if rate > 0.0 else 0.0))
-    # s is a whole number of units, a little more than whole parts of it
+    # s is a whole number of units, a little more than whole parts of it; in a very wide set it is
+    # less than a unit, and counts as one
     whole = max(1, math.floor(points * min(s / diameter, 1.0)))
-    unit = min(s, diameter) / whole * (1.0 + GENEROUS)
+    unit = max(min(s, diameter) / whole, diameter / _MOST_POINTS) * (1.0 + GENEROUS)
     last = math.ceil(diameter / unit)
     at = np.arange(last + 1)
     up = np.ceil(c * at * (1.0 + FOUR_ROUNDINGS)) if c < 1.0 else at

@@ -27,6 +27,7 @@ from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import (
     ParticipationLaw,
 )
+from shiftdp.interpolation.participation.start import MOST_FOLLOWED
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
@@ -146,7 +147,8 @@ class _TheoremB7(OnSampled):
         steps = step_arrays(run, geometry, proof.cap)
         uncapped = proof.cap is None or proof.cap >= run.n
         if proof.followed < run.steps and begins_within_set(run, geometry, steps):
-            return uncapped
+            # the start is any distance in the set, not one that is gathered from 0 on
+            return uncapped and run.steps - proof.followed > MOST_FOLLOWED
         return uncapped and proof.contracting and steps.equal and faded(float(steps.c), run.steps)
 
 

@@ -88,7 +88,7 @@ class _TheoremB6(OnSampled):
         require_equal_steps(run)
         if run.has_random_sizes:
             given.require_convex(geometry)
-        if run.steps < 2 or run.batch_size >= run.n or not geometry.sensitivity:
+        if run.steps < 2 or participation_up(run) >= 1.0 or not geometry.sensitivity:
             raise UnmetHypothesis(
                 "run",
                 f"{run.steps} steps of {run.batch_size} out of {run.n} records",

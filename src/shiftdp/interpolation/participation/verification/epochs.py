@@ -47,7 +47,8 @@ def start_of(p: float, c: float, s: float, diameter: float, steps: float) -> Sta
     followed = int(min(steps, _MOST_STEPS, 1.0 + _LONG_AGO / fading if fading else math.inf))
     points = max(_POINTS, min(_MOST_POINTS, _FORGETTING / fading if fading else 0.0))
     whole = max(1, math.floor(points * min(s / diameter, 1.0)))
-    unit = min(s, diameter) / whole * _SLACK
+    # in a very wide set a displacement is less than a unit, and counts as one
+    unit = max(min(s, diameter) / whole, diameter / _MOST_POINTS) * _SLACK
     last = math.ceil(diameter / unit)
     at = np.arange(last + 1)
     # where a distance is after a step without the record; it never falls as the distance grows
