@@ -60,6 +60,7 @@ class TestRun:
             ({"batch_size": 0}, "batch_size"),
             ({"steps": 0}, "steps"),
             ({"steps": 1.5}, "steps"),
+            ({"steps": None}, "is missing"),
             ({"learning_rate": 0.0}, "learning_rate"),
             ({"learning_rate": [0.1, 0.2]}, "one entry a step"),
             ({"noise": -1.0}, "noise"),

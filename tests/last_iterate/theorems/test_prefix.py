@@ -222,3 +222,16 @@ def test_the_function_must_be_that_of_the_proof() -> None:
     for f in (sdp.GaussianTradeoff(0.0), honest().f.components[0]):  # type: ignore[attr-defined]
         with pytest.raises(sdp.VerificationFailed):
             replace(honest(), f=f).verify()
+
+
+def test_it_is_tried_where_its_first_estimate_is_above_what_theorem_b7_gives() -> None:
+    """Estimates are too large at small epsilons: 0.18 and 0.14 here, where 0.107 is proved."""
+    run = sdp.NoisySGD(
+        n=10_000, batch_size=50, steps=600, learning_rate=0.5, noise=0.05, sampling="poisson"
+    )
+    losses = sdp.Geometry(strong_convexity=0.02, smoothness=1, sensitivity=1, adjacency="zero_out")
+    (theorem,) = PREFIX
+    assert not theorem.hopeless(run, losses, 1e-5, rival=0.139)
+    guess = bound_by(theorem, run, losses, 1e-5).guess
+    assert guess is not None
+    assert guess < 0.11

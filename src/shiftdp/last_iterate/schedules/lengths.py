@@ -65,7 +65,7 @@ def steps_in(epochs: float | None, steps: float | None, batches: int) -> int:
     return countable("epochs", round(t))
 
 
-def no_epochs(epochs: float | None, steps: float | None) -> float | None:
+def no_epochs(epochs: float | None, steps: float | None) -> float:
     """The steps of a run that has no epochs."""
     if epochs is not None:
         raise InvalidInput(
@@ -73,6 +73,10 @@ def no_epochs(epochs: float | None, steps: float | None) -> float | None:
             epochs,
             "is for random allocation: other random batches have no epochs",
             'give steps instead, or sampling="random_allocation"',
+        )
+    if steps is None:
+        raise InvalidInput(
+            "steps", steps, "is missing", "give it; math.inf for a bound that holds for any number"
         )
     return steps
 

@@ -61,7 +61,9 @@ __all__ = ["PREFIX"]
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
 
-_HOPELESS, _FOUND = 1.2, 1.06  # times the rival: a first estimate, and one after the search
+# times the rival: a first estimate, and one after the search. Both are too large by up to a part of
+# .75 and .35 where epsilon is small, and hardly so where it is large
+_HOPELESS, _FOUND = 2.0, 1.4
 _MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
 _SHORTEST = 1.0 - 1e-6  # the largest contraction: nearer to 1 the prefix has no end
 _GROUPS, _COARSER = 3, 3.0  # of shifts, and times the usual accuracy: more costs, and hardly helps

@@ -239,7 +239,8 @@ def record_move(run: NoisySGD, geometry: Geometry) -> float:
             "is not given, and Poisson sampling with replace_one needs it: the sensitivity is the "
             "distance of two gradients, which says nothing of the norm of one",
             f"give gradient_bound={geometry.sensitivity / 2.0:g} if no gradient is longer than "
-            "half the sensitivity, as clipped ones are, or else the bound that holds",
+            "half the sensitivity, as clipped ones are, or else the bound that holds; or "
+            "adjacency='zero_out' with that bound as sensitivity, which add/remove figures mean",
         )
     return norm
 
