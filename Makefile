@@ -56,7 +56,9 @@ clean:
 		.import_linter_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stages of `make test`, in its order.
+# The stages of `make test`, in its order. There is a worker a core: products with threads of their own
+# would only be in each other's way.
+snippets doctests tests: export OPENBLAS_NUM_THREADS := 1
 
 lint: $(STAMP)
 	$(call heading,lint)

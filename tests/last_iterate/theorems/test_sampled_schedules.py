@@ -204,7 +204,7 @@ class TestTheoremB3:
         assert epsilon(noise) < 0.9 * epsilon(1.0)
 
     @pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
-    @pytest.mark.parametrize("half", [1.0, 12.0])
+    @pytest.mark.parametrize("half", [1.0, pytest.param(12.0, marks=pytest.mark.slow)])
     def test_it_is_never_below_an_exact_law(self, sampling: Any, half: float) -> None:
         """Quadratics on a line, with falling rates and more noise at the end."""
         slope, p, s, eta = 0.6, 0.2, 1.0, 0.1

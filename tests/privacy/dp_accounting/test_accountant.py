@@ -239,6 +239,7 @@ def test_calibration(run: Any, epsilon: float) -> None:
     assert sdp.certify(make(noise - 3e-6).run, geometry()).epsilon(DELTA) > epsilon
 
 
+@pytest.mark.slow
 def test_calibration_of_random_batches() -> None:
     make = with_noise(SGD, geometry())
     bracket = dpa.ExplicitBracketInterval(0.1, 2.0)
