@@ -55,7 +55,6 @@ gaussian: Functions = (st.just(0.0) | mu).map(GaussianTradeoff)
 approx_dp: Functions = st.builds(ApproxDPTradeoff, st.just(0.0) | mu, st.just(0.0) | small)
 laplace: Functions = mu.map(LaplaceTradeoff)
 asymmetric: Functions = st.lists(st.tuples(mass, mass), min_size=2, max_size=6).map(knots)
-few_knots: Functions = st.lists(st.tuples(mass, mass), min_size=2, max_size=3).map(knots)
 symmetric: Functions = st.builds(
     lambda x: PiecewiseLinear([0, x, 1], [1, x, 0]), log_uniform(1e-6, 0.5)
 )
@@ -87,7 +86,7 @@ CATALOGUE: dict[str, Functions] = {
     "Subsampled Gaussian": subsampled(gaussian),
     "Subsampled ApproxDP": subsampled(approx_dp),
     "Subsampled Laplace": subsampled(laplace),
-    "Subsampled PiecewiseLinear": subsampled(few_knots),
+    "Subsampled PiecewiseLinear": subsampled(asymmetric),
     "Subsampled WithFailure": subsampled(st.builds(WithFailure, base, small)),
     "ShiftedSubsampled": st.builds(ShiftedSubsampled, some, st.just(0.0) | mu, mu),
     "PoissonZeroOut": st.builds(PoissonZeroOut, some, st.just(0.0) | mu, mu, st.booleans()),

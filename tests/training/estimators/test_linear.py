@@ -104,7 +104,13 @@ def test_a_regressor_and_a_machine() -> None:
 
 @pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
 @pytest.mark.parametrize(
-    ("kind", "classes"), [(PrivateLogisticRegression, None), (PrivateLinearSVC, [0, 1])]
+    ("kind", "classes"),
+    [
+        (PrivateLogisticRegression, None),
+        (PrivateLinearSVC, [0, 1]),
+        pytest.param(PrivateLogisticRegression, [0, 1], marks=pytest.mark.slow),
+        pytest.param(PrivateLinearSVC, None, marks=pytest.mark.slow),
+    ],
 )
 def test_parameters_that_are_set_later_do_not_change_a_fitted_model(
     kind: Any, classes: Any
