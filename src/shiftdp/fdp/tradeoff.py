@@ -110,7 +110,7 @@ class TradeoffFunction(ABC):
     def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
         """delta(eps) and P(loss > eps) = -d delta / d e^eps, for eps >= 0.
 
-        Both with a relative error of at most 1e-11, and delta never too small.
+        Both with a relative error of at most 2e-11, and delta never too small.
         """
         raise NoClosedForm(f"{self} does not know the slope of its profile")
 

@@ -34,7 +34,7 @@ Coarsening = tuple[tuple[float, int], ...]
 
 Below the first start all points are kept."""
 
-_SLACK = 1e-11  # the relative error by which computed values of H may be too large
+_SLACK = 2e-11  # the relative error by which computed values of H may be too large
 
 
 @dataclass(frozen=True, eq=False)
