@@ -27,6 +27,7 @@ from shiftdp.last_iterate import NoisyCGD as NoisyCGD
 from shiftdp.last_iterate import NoisyGD as NoisyGD
 from shiftdp.last_iterate import NoisySGD as NoisySGD
 from shiftdp.last_iterate import SmallLastBatch as SmallLastBatch
+from shiftdp.last_iterate import Unlearning as Unlearning
 from shiftdp.last_iterate import certify as certify
 from shiftdp.last_iterate import cooldown as cooldown
 from shiftdp.privacy import BudgetExceeded as BudgetExceeded
@@ -40,6 +41,7 @@ from shiftdp.privacy import calibrate_epochs as calibrate_epochs
 from shiftdp.privacy import calibrate_learning_rate as calibrate_learning_rate
 from shiftdp.privacy import calibrate_noise as calibrate_noise
 from shiftdp.privacy import calibrate_strong_convexity as calibrate_strong_convexity
+from shiftdp.privacy import calibrate_unlearning as calibrate_unlearning
 from shiftdp.privacy import compare as compare
 from shiftdp.privacy import frontier as frontier
 from shiftdp.privacy import placed_noise as placed_noise

@@ -6,6 +6,7 @@ from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
 from shiftdp.fdp.functions.envelope import Maximum, Minimum
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
+from shiftdp.fdp.functions.group import GroupTradeoff
 from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.functions.laplace import LaplaceTradeoff
@@ -22,6 +23,7 @@ __all__ = [
     "ApproxDPTradeoff",
     "Comparison",
     "GaussianTradeoff",
+    "GroupTradeoff",
     "HiddenExchange",
     "HiddenReplaceOne",
     "HiddenZeroOut",

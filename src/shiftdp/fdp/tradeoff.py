@@ -292,6 +292,18 @@ class TradeoffFunction(ABC):
 
         return power(self, count("k", k, 0))
 
+    def group(self, k: int) -> TradeoffFunction:
+        """1 - (1 - f)^{o k}: what f-DP of one record says of k of them at once. [DRS22, Thm 2.14]
+
+        >>> from shiftdp.fdp import GaussianTradeoff
+        >>> GaussianTradeoff(0.5).group(3)
+        GaussianTradeoff(mu=1.5)
+        """
+        from shiftdp.fdp.functions.group import GroupTradeoff
+
+        several = GroupTradeoff(self, count("k", k, 1))
+        return several if several._simple is None else several._simple
+
     # --- what the parts of the library that hold a function ask ---
 
     @property

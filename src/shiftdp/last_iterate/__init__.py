@@ -11,6 +11,7 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    Unlearning,
 )
 from shiftdp.last_iterate.schedules.cooldown import cooldown
 from shiftdp.last_iterate.theorems.registry import THEOREMS
@@ -29,6 +30,7 @@ __all__ = [
     "NoisySGD",
     "SmallLastBatch",
     "Theorem",
+    "Unlearning",
     "certify",
     "cooldown",
 ]

@@ -31,8 +31,13 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
+    Unlearning,
     is_endless,
+    one_record,
+    people,
 )
+from shiftdp.last_iterate.schedules.deletion import deletion_schedule
+from shiftdp.last_iterate.schedules.people import person_schedule
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,
@@ -40,6 +45,7 @@ from shiftdp.last_iterate.schedules.visits import (
     schedule_of,
     schedules_of,
 )
+from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 
 __all__ = ["ATTAINED_DOWN", "attained_epsilon", "attained_mu"]
 
@@ -56,7 +62,35 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
     if is_endless(run) and not isinstance(run, NoisySGD):
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
+    if people(run) > 1:
+        return _person(run, geometry)
     return _ATTAINED[type(run)](run, geometry)
+
+
+def _person(run: Run, geometry: Geometry) -> float | None:
+    """A person whose records are all in the worst batch, or in the last ones of each epoch."""
+    if isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch":
+        return _arranged(run, geometry)
+    k, single = people(run), one_record(run)
+    room = run.size_of(run.batches) if isinstance(run, (NoisyGD, NoisyCGD)) else 0
+    if k > room:
+        return None
+    return _ATTAINED[type(run)](single, scaled_losses(geometry, k, side=-math.inf))
+
+
+def _arranged(run: NoisyCGD, geometry: Geometry) -> float | None:
+    m, M = geometry.strong_convexity, geometry.smoothness
+    if math.isinf(m) or math.isinf(M) or has_random_visits(run) or run.left_over:
+        return None
+    if no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
+        return None
+    if run.steps > _LONGEST:
+        return None
+    visits = Visits("every", run.steps % run.batches or run.batches)
+    schedule = person_schedule(run, geometry, visits, attained=True)
+    floor = slope_floor(run.learning_rate, m, M)
+    bound = lower_mu(schedule, np.minimum(floor, schedule.contraction))
+    return None if bound is None else bound.mu
 
 
 def attained_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None:
@@ -65,7 +99,8 @@ def attained_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None
     Rounded down: no bound that holds for the whole class is below it.
     """
     if isinstance(run, NoisySGD):
-        return sampled_epsilon(run, geometry, delta)
+        # a person with more records is no better protected
+        return sampled_epsilon(one_record(run), geometry, delta)
     mu = attained_mu(run, geometry)
     return None if mu is None else GaussianTradeoff(mu).epsilon(delta) * ATTAINED_DOWN
 
@@ -169,10 +204,41 @@ def _exponential(run: ExponentialMechanism, geometry: Geometry) -> float | None:
     return geometry.sensitivity / math.sqrt(geometry.strong_convexity) * (1.0 - EIGHT_ROUNDINGS)
 
 
+def _unlearning(run: Unlearning, geometry: Geometry) -> float | None:
+    """[Theorem B5] The drift goes on through the further steps, whose slopes are the steepest."""
+    training, K = run.training, run.further_steps
+    if K == 0:
+        return attained_mu(training, geometry)
+    m, M = geometry.strong_convexity, geometry.smoothness
+    if not isinstance(training, (NoisyGD, NoisyCGD)) or math.isinf(m) or math.isinf(M):
+        return None
+    if has_random_visits(training) or people(training) > 1 or training.steps > _LONGEST:
+        return None
+    if run.records > training.size_of(training.batches) or run.grid or run.later_requests:
+        return None
+    equal = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
+    if not equal or no_lower_bound(m, M, geometry.diameter, geometry.adjacency) is not None:
+        return None
+    if _last_batch(training, geometry) is not None:
+        return None
+    best: float | None = None
+    floor = np.broadcast_to(slope_floor(training.learning_rate, m, M), training.steps)
+    for visits in _positions(training, geometry):
+        if visits.pattern != "every":
+            return None
+        schedule = deletion_schedule(run, geometry, visits, attained=True)
+        slopes = np.append(floor, schedule.contraction[-1])
+        bound = lower_mu(schedule, np.minimum(slopes, schedule.contraction))
+        if bound is not None:
+            best = bound.mu if best is None else max(best, bound.mu)
+    return best
+
+
 _ATTAINED: dict[type, Callable[[Any, Geometry], float | None]] = {
     NoisyGD: _descent,
     NoisyCGD: _descent,
     NoisySGD: lambda run, geometry: None,
     LangevinMC: _langevin,
     ExponentialMechanism: _exponential,
+    Unlearning: _unlearning,
 }

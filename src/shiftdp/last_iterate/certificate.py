@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -15,7 +15,14 @@ from shiftdp._printed import percent, trimmed, up
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, NoisySGD, Run
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    LangevinMC,
+    NoisySGD,
+    Run,
+    people,
+    stated,
+)
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.training_record import TrainingRecord
 
@@ -87,6 +94,8 @@ class Certificate:
 
         if not isinstance(self.run, NoisySGD) or not self.proofs or math.isinf(self.run.steps):
             return None
+        if people(self.run) > 1:  # that of one record is not theirs
+            return None
         return composition_below(self.run, self.geometry, epsilon, delta)
 
     def tradeoff(self, alpha: ArrayLike) -> float | Array:
@@ -103,7 +112,8 @@ class Certificate:
 
         order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         found = max(part.renyi(order) for part in {*self.f.directions})
-        if isinstance(self.run, NoisySGD) and math.isfinite(self.run.steps):
+        single = people(self.run) == 1
+        if single and isinstance(self.run, NoisySGD) and math.isfinite(self.run.steps):
             found = min(found, composed_renyi(self.run, self.geometry, order))
         return found
 
@@ -114,6 +124,21 @@ class Certificate:
     def tpr(self, fpr: float) -> float:
         """The most true positives that an attacker can have at this false positive rate."""
         return self.f.tpr(fpr)
+
+    def for_group(self, k: int) -> TradeoffFunction:
+        """Group privacy: what the certificate says of k people, or records, at once.
+
+        1 - (1 - f)^{o k} [DRS22, Thm 2.14], for any run and any bound. Where the k records are one
+        person's, `records_per_person` on the run often proves more.
+
+        >>> from shiftdp.last_iterate import Geometry, NoisyGD, certify
+        >>> geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+        >>> run = NoisyGD(n=100, steps=50, learning_rate=0.5, noise=0.1)
+        >>> cert = certify(run, geometry)
+        >>> round(cert.mu, 4), round(cert.for_group(3).gdp_mu, 4)
+        (0.6007, 1.8022)
+        """
+        return self.f.group(k)
 
     @property
     def lower_mu(self) -> float | None:
@@ -226,8 +251,15 @@ def _spread(run: Run, geometry: Geometry) -> float:
 
 
 def _parameters(run: Run) -> str:
+    return _listed(stated(run)) or "one draw"
+
+
+def _listed(fields: dict[str, Any]) -> str:
     shown = []
-    for name, value in vars(run).items():
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            shown.append(f"{name}=({_listed(value)})")
+            continue
         text = f"<{len(value)} values>" if isinstance(value, tuple) else value
         shown.append(f"{name}={text}")
-    return ", ".join(shown) or "one draw"
+    return ", ".join(shown)

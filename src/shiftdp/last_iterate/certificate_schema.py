@@ -72,9 +72,18 @@ _BATCHES: Schema = {
     "steps": _LENGTH,
 }
 
-_RUNS = (
+_PEOPLE = ("records_per_person", "arrangement")  # where a person has one record, nothing is said
+_TRAINING_RUNS = (
     _object(
-        {"n": _COUNT, "steps": _LENGTH, "learning_rate": _PER_STEP, "noise": _NOISE}, "NoisyGD"
+        {
+            "n": _COUNT,
+            "steps": _LENGTH,
+            "learning_rate": _PER_STEP,
+            "noise": _NOISE,
+            "records_per_person": _COUNT,
+        },
+        "NoisyGD",
+        optional=_PEOPLE,
     ),
     _object(
         {
@@ -83,8 +92,11 @@ _RUNS = (
             "noise": _NOISE,
             "order": {"enum": ["fixed", "shuffled_once", "reshuffled"]},
             "last_batch": {"enum": ["own_size", "divide_by_b", "drop"]},
+            "records_per_person": _COUNT,
+            "arrangement": {"enum": ["anywhere", "one_per_batch"]},
         },
         "NoisyCGD",
+        optional=_PEOPLE,
     ),
     _object(
         {
@@ -93,8 +105,26 @@ _RUNS = (
             "noise": _PER_STEP,
             "sampling": {"enum": ["without_replacement", "poisson", "random_allocation"]},
             "batch_cap": _either(_COUNT, _NULL),
+            "records_per_person": _COUNT,
         },
         "NoisySGD",
+        optional=_PEOPLE,
+    ),
+)
+_RUNS = (
+    *_TRAINING_RUNS,
+    _object(
+        {
+            "training": _either(*_TRAINING_RUNS),
+            "further_steps": _INDEX,
+            "records": _COUNT,
+            "learning_rate": _PER_STEP,
+            "noise": _NOISE,
+            "later_requests": _list(_pair(_COUNT, _COUNT)),
+            "grid": _NOT_NEGATIVE,
+            "dimension": _COUNT,
+        },
+        "Unlearning",
     ),
     _object({"steps": _LENGTH, "learning_rate": _POSITIVE}, "LangevinMC"),
     _object({}, "ExponentialMechanism"),
@@ -126,6 +156,7 @@ _TRADEOFFS = (
     _object({"base": _TRADEOFF, "failure": _SHARE}, "with_failure"),
     _object({"factors": _list(_pair(_TRADEOFF, _COUNT), 1), "accuracy": _ACCURACY}, "product"),
     _object({"base": _TRADEOFF, "p": _SHARE}, "subsampled"),
+    _object({"base": _TRADEOFF, "size": _COUNT}, "group"),
     _object(_STEP, "shifted_subsampled"),
     _object({**_STEP, "swapped": {"type": "boolean"}}, "poisson_zero_out"),
     _object(_STEP, "poisson_replace_one"),

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.runs import NoisySGD, Unlearning
 from shiftdp.last_iterate.theorems.sampled_shifts import capped_steps
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
     972
     """
     given = dict(vars(run))
+    if isinstance(run, Unlearning):
+        return Unlearning(**{**given, "training": stand_in(run.training, geometry)})
     if isinstance(run, NoisySGD):
         whole = run.batches if run.sampling == "random_allocation" else 1
         given["steps"] = _LONGEST // whole * whole

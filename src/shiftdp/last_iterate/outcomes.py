@@ -40,7 +40,14 @@ from shiftdp.last_iterate.schedules.visits import (
     table_of,
 )
 
-__all__ = ["Outcome", "are_outcomes", "each_outcome", "has_random_visits", "outcomes"]
+__all__ = [
+    "Outcome",
+    "are_outcomes",
+    "each_outcome",
+    "has_random_visits",
+    "later_is_worse",
+    "outcomes",
+]
 
 _UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 _EQUAL_GROUPS = 128  # of positions, where all steps are equal
@@ -92,7 +99,7 @@ def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visit
     where an unfinished last epoch ends.
     """
     random = has_random_visits(run)
-    if has_equal_steps(run) or (not random and _later_is_worse(run, geometry)):
+    if has_equal_steps(run) or (not random and later_is_worse(run, geometry)):
         return list(stated) == [(case.visits, case.weight) for case in each_outcome(run, geometry)]
     pattern, seen, cut = _positions(run)
     expected: list[tuple[Visits, float]] = []
@@ -135,7 +142,7 @@ def _dropped(run: BatchRun) -> int:
     return run.n - (run.batches - 1) * run.size_of(1) - run.size_of(run.batches)
 
 
-def _later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
+def later_is_worse(run: BatchRun, geometry: Geometry) -> bool:
     """Whether a visit may always be moved to the next step: s_{k+1} >= c_{k+1} s_k throughout."""
     if isinstance(run.learning_rate, float):
         return geometry.contraction(run.learning_rate) <= 1.0
@@ -154,7 +161,7 @@ def _candidates(run: BatchRun, geometry: Geometry) -> Iterable[Visits]:
     visited last: against it, each visit of a later position has moved forward, and one is missing.
     """
     last = run.steps % run.batches
-    if has_equal_steps(run) or _later_is_worse(run, geometry):
+    if has_equal_steps(run) or later_is_worse(run, geometry):
         return [Visits("every", j) for j in sorted({last, run.batches} - {0})]
     return [visits for visits, _ in _groups(run, geometry, *_positions(run))]
 
@@ -174,7 +181,7 @@ def _groups(
         as_it_is = False
     else:
         groups = _equal_groups(seen, cut)
-        as_it_is = pattern == "every" or _later_is_worse(run, geometry)
+        as_it_is = pattern == "every" or later_is_worse(run, geometry)
     for group in groups:
         alone = as_it_is or len(group) == 1
         yield Visits(pattern, group[-1], 0 if alone else group[0]), group

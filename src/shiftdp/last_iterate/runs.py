@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from shiftdp._checks import choice, count, magnitude
 from shiftdp._errors import InvalidInput
@@ -26,6 +26,7 @@ from shiftdp.last_iterate.schedules.lengths import (
 )
 
 __all__ = [
+    "Arrangement",
     "ExponentialMechanism",
     "LangevinMC",
     "LastBatch",
@@ -36,9 +37,16 @@ __all__ = [
     "PerStep",
     "Run",
     "Sampling",
+    "Training",
+    "Unlearning",
     "has_epochs",
     "is_endless",
+    "one_record",
+    "people",
+    "stated",
 ]
+
+Arrangement = Literal["anywhere", "one_per_batch"]
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
@@ -55,6 +63,8 @@ class NoisyGD:
 
     `steps` may be infinite: what is certified then holds for every number of steps. A sequence for
     `noise` may have zeros in it, steps without noise, but the last step needs some.
+    `records_per_person`: how many of the n records may be one person's, who is protected as a whole
+    [Theorem V4].
 
     >>> NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0).batches
     1
@@ -64,6 +74,7 @@ class NoisyGD:
     steps: int
     learning_rate: PerStep
     noise: PerStep
+    records_per_person: int = 1
 
     def __init__(
         self,
@@ -72,14 +83,16 @@ class NoisyGD:
         steps: float,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
+        records_per_person: int = 1,
     ) -> None:
-        t = length("steps", steps)
+        t, records = length("steps", steps), countable("n", n)
         _set(
             self,
-            n=countable("n", n),
+            n=records,
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
             noise=per_step("noise", noise, t, zero=True),
+            records_per_person=_person(records_per_person, records),
         )
 
     @property
@@ -120,6 +133,11 @@ class NoisyCGD:
             `drop`: they are not used in this epoch. In a fixed order the same records are never
             used; in a random one it may be any.
         noise: as a sequence it may have zeros in it, steps without noise; the last step needs some.
+        records_per_person: how many of the n records may be one person's, who is protected as a
+            whole [Theorem V4].
+        arrangement: where these may be. `anywhere`: nothing is promised, so they may be in one
+            batch. `one_per_batch`: no batch has two records of one person; a random order is then
+            one of whole batches, whose composition does not depend on the data.
 
     >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
     >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
@@ -138,6 +156,8 @@ class NoisyCGD:
     noise: PerStep
     order: Order = "fixed"
     last_batch: LastBatch = "own_size"
+    records_per_person: int = 1
+    arrangement: Arrangement = "anywhere"
 
     def __init__(
         self,
@@ -150,6 +170,8 @@ class NoisyCGD:
         noise: float | Sequence[float],
         order: Order = "fixed",
         last_batch: LastBatch = "own_size",
+        records_per_person: int = 1,
+        arrangement: Arrangement = "anywhere",
     ) -> None:
         records = countable("n", n)
         size = count("batch_size", batch_size, 1)
@@ -158,7 +180,24 @@ class NoisyCGD:
                 "batch_size", size, f"exceeds n={records}", f"give at most {records}"
             )
         kept = choice("last_batch", last_batch, get_args(LastBatch))
-        t = steps_in(epochs, steps, batches_of(records, size, kept))
+        batches = batches_of(records, size, kept)
+        t = steps_in(epochs, steps, batches)
+        each = _person(records_per_person, records)
+        where = choice("arrangement", arrangement, get_args(Arrangement))
+        if where == "one_per_batch" and each > batches:
+            raise InvalidInput(
+                "records_per_person",
+                each,
+                f"exceeds the {batches} batches, so one of them has two records of a person",
+                f'give at most {batches}, smaller batches, or arrangement="anywhere"',
+            )
+        if where == "one_per_batch" and each > 1 and order != "fixed" and records % size:
+            raise InvalidInput(
+                "batch_size",
+                size,
+                f"does not divide n={records}, so that batches in a random order are not alike",
+                'give a divisor of n, order="fixed", or arrangement="anywhere"',
+            )
         _set(
             self,
             n=records,
@@ -168,6 +207,8 @@ class NoisyCGD:
             noise=per_step("noise", noise, t, zero=True),
             order=choice("order", order, get_args(Order)),
             last_batch=kept,
+            records_per_person=each,
+            arrangement=where if each > 1 else "anywhere",
         )
 
     @property
@@ -217,6 +258,8 @@ class NoisySGD:
         batch_cap: B, where batches have random sizes. What contraction proves is for batches of at
             most B records; the probability of a larger one is added to delta. Chosen by `certify`
             if not given.
+        records_per_person: how many of the n records may be one person's, who is protected as a
+            whole [Theorem V4].
 
     >>> NoisySGD(n=1000, batch_size=10, steps=500, learning_rate=0.1, noise=1.0).participation
     0.01
@@ -238,6 +281,7 @@ class NoisySGD:
     noise: PerStep
     sampling: Sampling = "without_replacement"
     batch_cap: int | None = None
+    records_per_person: int = 1
 
     def __init__(
         self,
@@ -250,6 +294,7 @@ class NoisySGD:
         noise: float | Sequence[float],
         sampling: Sampling = "without_replacement",
         batch_cap: int | None = None,
+        records_per_person: int = 1,
     ) -> None:
         records, b = countable("n", n), countable("batch_size", batch_size)
         if b > records:
@@ -278,6 +323,7 @@ class NoisySGD:
             noise=per_step("noise", noise, t),
             sampling=sampling,
             batch_cap=cap,
+            records_per_person=_person(records_per_person, records),
         )
 
     @property
@@ -340,7 +386,150 @@ class ExponentialMechanism:
     """One draw from the density proportional to exp(-F) on the constraint set."""
 
 
-Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
+Training = NoisyGD | NoisyCGD | NoisySGD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlearning:
+    """Training with some records, then further steps without them: certified unlearning.
+
+    A certificate bounds how well the last iterate can be told from that of the same training, and
+    the same further steps, without those records from the beginning [Theorem V3]. It is about the
+    model *after* the further steps: what was released before stays released.
+
+    Args:
+        training: what was run with the records. Where it protects people with several records,
+            one person is deleted.
+        further_steps: how many steps follow without them; 0 is training itself.
+        further_epochs: the same in epochs, of as many steps as those of training.
+        records: how many records are deleted when training ends; they may be in one batch.
+        learning_rate: of the further steps, one number or one a step; that of training's last step
+            if not given.
+        noise: of the further steps; likewise.
+        later_requests: pairs (k, r): after k of the further steps, r more records are deleted,
+            which were used until then.
+        grid: if training is taken up from an iterate that was rounded, the mesh of the rounding;
+            0 if it goes on from the very numbers where it ended.
+        dimension: how many numbers an iterate has, which is of interest where it is rounded.
+
+    >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+    >>> Unlearning(training=run, further_epochs=10).further_steps
+    400
+    """
+
+    training: Training
+    further_steps: int
+    records: int = 1
+    learning_rate: PerStep = 0.0
+    noise: PerStep = 0.0
+    later_requests: tuple[tuple[int, int], ...] = ()
+    grid: float = 0.0
+    dimension: int = 1
+
+    def __init__(
+        self,
+        *,
+        training: Training,
+        further_steps: int | None = None,
+        further_epochs: float | None = None,
+        records: int = 1,
+        learning_rate: float | Sequence[float] | None = None,
+        noise: float | Sequence[float] | None = None,
+        later_requests: Sequence[tuple[int, int]] = (),
+        grid: float = 0.0,
+        dimension: int = 1,
+    ) -> None:
+        if not isinstance(training, (NoisyGD, NoisyCGD, NoisySGD)):
+            raise InvalidInput(
+                "training",
+                training,
+                "is no training that could go on",
+                "give NoisyGD, NoisyCGD or NoisySGD",
+            )
+        K = _further(further_steps, further_epochs, training.batches)
+        many = max(K, 1)
+        _set(
+            self,
+            training=training,
+            further_steps=K,
+            records=_deleted(records, training),
+            learning_rate=per_step("learning_rate", _or_last(learning_rate, training, 0), many),
+            noise=per_step("noise", _or_last(noise, training, 1), many, zero=True),
+            later_requests=_requests(later_requests, K, training),
+            grid=magnitude("grid", grid, zero=True),
+            dimension=count("dimension", dimension, 1),
+        )
+
+    @property
+    def n(self) -> int:
+        return self.training.n
+
+    @property
+    def batches(self) -> int:
+        return self.training.batches
+
+    @property
+    def steps(self) -> int:
+        """Steps of training and further ones."""
+        return self.training.steps + self.further_steps
+
+
+def _further(steps: int | None, epochs: float | None, batches: int) -> int:
+    if steps == 0 and epochs is None:
+        return 0
+    if epochs == 0 and steps is None:
+        return 0
+    given = {"further_steps": steps, "further_epochs": epochs}
+    if (steps is None) == (epochs is None):
+        raise InvalidInput(
+            "further_steps, further_epochs",
+            tuple(given.values()),
+            "are not one length",
+            "give exactly one of the two",
+        )
+    K = steps_in(epochs, steps, batches)
+    if math.inf == K:
+        raise InvalidInput(
+            "further_steps", K, "is no number of steps", "give one; deletion has to end"
+        )
+    return K
+
+
+def _or_last(value: Any, training: Training, which: int) -> Any:
+    if value is not None:
+        return value
+    own = (training.learning_rate, training.noise)[which]
+    return own if isinstance(own, float) else own[-1]
+
+
+def _deleted(records: object, training: Training) -> int:
+    r = count("records", records, 1)
+    if r > 1 and people(training) > 1:
+        raise InvalidInput(
+            "records",
+            r,
+            f"are deleted of people with {people(training)} records each",
+            "leave it at 1: a person is deleted as a whole",
+        )
+    if r > training.n:
+        raise InvalidInput("records", r, f"exceeds n={training.n}", f"give at most {training.n}")
+    return r
+
+
+def _requests(pairs: Any, steps: int, training: Training) -> tuple[tuple[int, int], ...]:
+    found = []
+    for pair in pairs:
+        after, records = pair
+        k = count("later_requests", after, 1)
+        if k > steps:
+            raise InvalidInput(
+                "later_requests", k, f"is after the {steps} further steps", "give earlier ones"
+            )
+        found.append((k, _deleted(records, training)))
+    return tuple(sorted(found))
+
+
+Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism | Unlearning
 
 
 def has_epochs(run: Run) -> bool:
@@ -355,7 +544,50 @@ def has_epochs(run: Run) -> bool:
 
 def is_endless(run: Run) -> bool:
     """Whether the run has no last step and needs a stand-in; Langevin has theorems for it."""
+    if isinstance(run, Unlearning):
+        return is_endless(run.training)
     return isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and run.steps == math.inf
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+_UNSAID = {"records_per_person": 1, "arrangement": "anywhere"}
+
+
+def stated(run: Run) -> dict[str, Any]:
+    """The fields of a run; those about people are left out where each has one record.
+
+    >>> sorted(stated(NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0)))
+    ['learning_rate', 'n', 'noise', 'steps']
+    """
+    fields = {
+        name: value
+        for name, value in vars(run).items()
+        if name not in _UNSAID or value != _UNSAID[name]
+    }
+    if isinstance(run, Unlearning):
+        fields["training"] = {"type": type(run.training).__name__, **stated(run.training)}
+    return fields
+
+
+def people(run: Run) -> int:
+    """How many records one person may have."""
+    return int(getattr(run, "records_per_person", 1))
+
+
+def one_record(run: AnyRun) -> AnyRun:
+    """The same run where each person has one record."""
+    if people(run) == 1:
+        return run
+    fields = {name: value for name, value in vars(run).items() if name not in _UNSAID}
+    return type(run)(**fields)
+
+
+def _person(records: object, n: int) -> int:
+    k = count("records_per_person", records, 1)
+    if k > n:
+        raise InvalidInput("records_per_person", k, f"exceeds n={n}", f"give at most {n}")
+    return k
 
 
 def _set(target: Any, **fields: object) -> None:

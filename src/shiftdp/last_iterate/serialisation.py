@@ -21,6 +21,8 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
+    Unlearning,
+    stated,
 )
 from shiftdp.last_iterate.theorems.proofs import proof_from_dict
 from shiftdp.last_iterate.training_record import TrainingRecord
@@ -28,7 +30,8 @@ from shiftdp.last_iterate.training_record import TrainingRecord
 __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
 
 _RUNS: dict[str, type] = {
-    kind.__name__: kind for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism)
+    kind.__name__: kind
+    for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism, Unlearning)
 }
 
 
@@ -45,7 +48,7 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
         "kind": certificate.kind,
         "bound": certificate.bound,
         "mu": certificate.mu,
-        "run": {"type": type(certificate.run).__name__, **vars(certificate.run)},
+        "run": _run_out(certificate.run),
         "geometry": vars(certificate.geometry),
         "tradeoff": certificate.f.to_dict(),
         "assumptions": [vars(item) for item in certificate.assumptions],
@@ -148,9 +151,15 @@ def _training_in(data: Mapping[str, Any]) -> TrainingRecord:
 _NAMED = ("loss_parameters", "projection_parameters")
 
 
+def _run_out(run: Run) -> dict[str, Any]:
+    return {"type": type(run).__name__, **stated(run)}
+
+
 def _run_in(data: Mapping[str, Any]) -> Run:
     fields = dict(data)
     kind = _RUNS[fields.pop("type")]
+    if kind is Unlearning:
+        fields["training"] = _run_in(fields["training"])
     run: Run = kind(**fields)
     return run
 

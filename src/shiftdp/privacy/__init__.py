@@ -18,6 +18,7 @@ from shiftdp.privacy.ledger.errors import AdjacencyMismatch, BudgetExceeded, Led
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.noise_placement import placed_noise
 from shiftdp.privacy.parameter_sweep import Curve, Frontier, frontier
+from shiftdp.privacy.unlearning import calibrate_unlearning
 
 __all__ = [
     "AdjacencyMismatch",
@@ -41,6 +42,7 @@ __all__ = [
     "calibrate_learning_rate",
     "calibrate_noise",
     "calibrate_strong_convexity",
+    "calibrate_unlearning",
     "compare",
     "frontier",
     "placed_noise",

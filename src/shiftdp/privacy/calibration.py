@@ -41,6 +41,7 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     PerStep,
     Run,
+    Unlearning,
     has_epochs,
 )
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
@@ -349,6 +350,13 @@ def scaled(run: AnyRun, name: str, factor: float) -> AnyRun:
 
 def _own(run: Run, name: str, lacking: str, remedy: str) -> PerStep:
     """A parameter that is the run's own: the noise of LangevinMC follows from its learning rate."""
+    if isinstance(run, Unlearning):
+        raise InvalidInput(
+            "run",
+            "Unlearning",
+            "has the parameters of its training, which is over",
+            "ask calibrate_unlearning for the further steps, or calibrate the training",
+        )
     if name not in vars(run):
         raise InvalidInput("run", type(run).__name__, lacking, remedy)
     value: PerStep = getattr(run, name)

@@ -14,12 +14,13 @@ __all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-_WORDS = ("order", "sampling", "last_batch", "adjacency")
+_WORDS = ("order", "sampling", "last_batch", "adjacency", "arrangement")
+_PARTS = ("training", "later_requests")  # of a deletion, which are no numbers
 
 
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     """The numbers that describe a run and its losses, by name."""
-    own = [field.name for field in fields(run) if field.name not in _WORDS]
+    own = [field.name for field in fields(run) if field.name not in (*_WORDS, *_PARTS)]
     epochs = ["epochs"] if has_epochs(run) else []
     losses = [field.name for field in fields(geometry) if field.name not in _WORDS]
     return (*own, *epochs, *losses)

@@ -18,6 +18,7 @@ COMMANDS = {
     "reproduce": "Every table and figure of the paper, computed again beside what was printed.",
     "risk": "What a guarantee means for one person, in words.",
     "train": "Train a private linear model on a table, and certify it.",
+    "unlearn": "How many further steps make a model forget a record, and what is then left of it.",
     "verify": "Check the proof in a saved certificate, or in a model file, without trusting it.",
 }
 """To add a command: a line here, and a module of that name in `shiftdp.ui.commands` with a

@@ -68,18 +68,23 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "gd": Kind("NoisyGD", "full batches", ("n", "steps", "learning_rate", "noise")),
+    "gd": Kind(
+        "NoisyGD",
+        "full batches",
+        ("n", "steps", "learning_rate", "noise"),
+        ("records_per_person",),
+    ),
     "cgd": Kind(
         "NoisyCGD",
         "batches in turn",
         ("n", "batch_size", "epochs", "learning_rate", "noise"),
-        ("steps", "order", "last_batch"),
+        ("steps", "order", "last_batch", "records_per_person", "arrangement"),
     ),
     "sgd": Kind(
         "NoisySGD",
         "random batches",
         ("n", "batch_size", "steps", "learning_rate", "noise"),
-        ("epochs", "sampling", "batch_cap"),
+        ("epochs", "sampling", "batch_cap", "records_per_person"),
     ),
     "langevin": Kind("LangevinMC", "Langevin Monte Carlo", ("steps", "learning_rate")),
     "exponential": Kind("ExponentialMechanism", "one draw from exp(-F)", ()),
@@ -103,6 +108,8 @@ _TYPES: dict[str, ParamType] = {
     "last_batch": Word(("own_size", "divide_by_b", "drop")),
     "sampling": Word(("without_replacement", "poisson", "random_allocation")),
     "batch_cap": NUMBER,
+    "records_per_person": NUMBER,
+    "arrangement": Word(("anywhere", "one_per_batch")),
     "strong_convexity": NUMBER,
     "smoothness": NUMBER,
     "sensitivity": NUMBER,
@@ -123,6 +130,9 @@ MEANINGS = {
     "sampling": "of the batches (sgd); without_replacement by default",
     "batch_cap": "the largest batch that the proof covers (sgd with poisson or random_allocation); "
     "chosen by default",
+    "records_per_person": "how many records one person may have, who is protected as a whole (gd, "
+    "cgd, sgd); 1 by default",
+    "arrangement": "where these may be (cgd); anywhere by default",
     "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
     "smoothness": "M; inf where nothing is known",
     "sensitivity": "L, the largest distance between the two gradients that are compared",

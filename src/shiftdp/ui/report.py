@@ -68,10 +68,10 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
 
 def described(run: Run) -> dict[str, Any]:
     """A run by its parameters; of one in epochs their number too."""
-    from shiftdp.last_iterate.runs import has_epochs
+    from shiftdp.last_iterate.runs import has_epochs, stated
 
     epochs = {"epochs": run.epochs} if has_epochs(run) else {}  # type: ignore[union-attr]
-    return {"type": type(run).__name__, **vars(run), **epochs}
+    return {"type": type(run).__name__, **stated(run), **epochs}
 
 
 def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def print_document(
 
 def _described(values: Mapping[str, Any], without: Sequence[str] = ()) -> str:
     shown = [
-        f"{name}={plain(value)}"
+        f"{name}=({_described(value)})" if isinstance(value, Mapping) else f"{name}={plain(value)}"
         for name, value in values.items()
         if name not in without and value is not None
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from shiftdp.last_iterate import (
     THEOREMS,
@@ -15,6 +15,7 @@ from shiftdp.last_iterate import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    Unlearning,
 )
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.runs import Run
@@ -65,6 +66,38 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Cor expmechsc and pure DP": (ExponentialMechanism(), STEEP),
     "Cor expmechconvex and pure DP": (ExponentialMechanism(), SMALL),
 }
+
+SEVERAL: dict[str, Any] = {"records_per_person": 2}
+ARRANGED = NoisyCGD(**CYCLIC, epochs=6, **SEVERAL, arrangement="one_per_batch")
+FEW_POISSON = NoisySGD(**RANDOM, sampling="poisson", **SEVERAL)
+
+
+def with_people(run: Any) -> Run:
+    """The same run where a person has two records."""
+    return type(run)(**{**vars(run), **SEVERAL})  # type: ignore[no-any-return]
+
+
+def deleted(run: Any) -> Run:
+    """The same run, after which a record, or a person, is deleted and some steps follow."""
+    return Unlearning(training=run, further_steps=7)
+
+
+for _theorem in THEOREMS:
+    _name, _base = _theorem.name, cast(Any, getattr(_theorem, "base", None))
+    if _name in ("Theorem V4", "Theorem V4 (composition, one per batch)"):
+        CATALOGUE[_name] = (ARRANGED, RIDGE)
+    elif _name in ("Theorem V4 (Poisson composition)", "Theorem V4 (hidden)"):
+        CATALOGUE[_name] = (FEW_POISSON, ALONE)
+    elif _name == "Theorem V3":
+        CATALOGUE[_name] = (deleted(CGD), RIDGE)
+    elif _name in ("Theorem V3 (distance)", "Theorem V3 (Theorem B7)"):
+        CATALOGUE[_name] = (deleted(SGD), LOSSES)
+    elif _name.startswith("Theorem V3 (after "):
+        _run, _losses = CATALOGUE[_base.name]
+        CATALOGUE[_name] = (deleted(_run), _losses)
+    elif _base is not None:
+        _run, _losses = CATALOGUE[_base.name]
+        CATALOGUE[_name] = (with_people(_run), _losses)
 
 
 @cache

@@ -31,6 +31,7 @@ __all__ = [
     "Visits",
     "can_merge",
     "has_equal_steps",
+    "require_short",
     "schedule_of",
     "schedules_of",
     "step_constants",
@@ -141,7 +142,7 @@ def schedule_of(
 
 
 def table_of(run: BatchRun, geometry: Geometry) -> StepTable:
-    _require_short(run.steps)
+    require_short(run.steps)
     return step_table(*step_constants(run, geometry, run.steps), run.batches, geometry.diameter)
 
 
@@ -217,7 +218,8 @@ def _strongest_of_equal(run: BatchRun, c: float, one: float, group: range) -> fl
     return max(at_end, one / run.divisor_of(group[0]) * math.exp(growth) * _POWER_UP)
 
 
-def _require_short(steps: int) -> None:
+def require_short(steps: int) -> None:
+    """Refuse more steps than are listed one by one."""
     if steps > _MOST_STEPS:
         raise UnmetHypothesis(
             "steps",

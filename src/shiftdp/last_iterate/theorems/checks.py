@@ -20,7 +20,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import are_outcomes
-from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.runs import NoisySGD, people
 from shiftdp.last_iterate.schedules.led_verification import meeting_starts
 from shiftdp.last_iterate.schedules.visits import BatchRun, schedules_of
 from shiftdp.last_iterate.theorems.proofs import (
@@ -340,14 +340,15 @@ def _series(slope: Decimal, power: Decimal, n: int) -> Decimal:
 
 
 def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
-    """1 - (1 - P[Bin(n-1, p) >= B])^steps from above, within a part of 1e-3 or so.
+    """1 - (1 - P[Bin(n-k, p) >= B-k+1])^steps from above, within a part of 1e-3 or so.
 
+    k is the number of records of a person, 1 as a rule, and the others are those of other people.
     Under random allocation the steps are not independent, and their probabilities are added up.
     The first terms of the tail are summed, each from the last by the ratio of binomials, which
     falls: a geometric series is above the rest. The first term is from above as well, by Robbins'
     bounds on factorials.
     """
-    N, B = run.n - 1, cap
+    N, B = run.n - people(run), cap - people(run) + 1
     if B > N:
         return Decimal(0)
     p = _decimal(_participation(run))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
@@ -26,7 +26,7 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import each_outcome, outcomes
-from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run, people
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,
@@ -155,7 +155,8 @@ def composition_mu(run: BatchRun, geometry: Geometry) -> float:
     """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
 
     b is what the sum over that batch is divided by. It holds for any schedule and any losses. In
-    each epoch of a reshuffled run the worst position is taken. Infinite if a step has no noise.
+    each epoch of a reshuffled run the worst position is taken. Infinite if a step has no noise. For
+    a person with k records of which no two are in one batch: the sum over the k worst batches.
 
     The sum has 60 decimal digits and comes back as the next float above the root: the same number
     on every machine, and not one digit above what is proved.
@@ -176,10 +177,15 @@ def _worst_precision(run: BatchRun) -> Decimal:
         whole, begun = divmod(steps, batches)
         if reshuffled:
             # of an unfinished epoch the last batch, which may be smaller, is not used
-            worst = whole * max(full, last) + (full if begun else 0)
+            most = max(full, last) + (_times_used(run) - 1) * full
+            worst = whole * most + min(begun, _times_used(run)) * full
         else:
             # the last batch is used once less where an epoch is unfinished
-            worst = max((whole + bool(begun)) * full, whole * last)
+            worst = _largest(
+                [((whole + 1) * full, begun), (whole * full, batches - 1 - begun)],
+                whole * last,
+                run,
+            )
         return worst / Decimal(run.noise) ** 2
     if 0.0 in run.noise:
         return Decimal("Infinity")
@@ -188,8 +194,27 @@ def _worst_precision(run: BatchRun) -> Decimal:
         for k, sigma in enumerate(run.noise, start=1)
     ]
     if reshuffled:
-        return sum((max(each[k : k + batches]) for k in range(0, steps, batches)), Decimal(0))
-    return max(sum(each[j::batches], Decimal(0)) for j in range(min(batches, steps)))
+        return sum((_top(each[k : k + batches], run) for k in range(0, steps, batches)), Decimal(0))
+    return _top([sum(each[j::batches], Decimal(0)) for j in range(min(batches, steps))], run)
+
+
+def _times_used(run: BatchRun) -> int:
+    """In how many batches of an epoch a person has a record."""
+    return people(cast(Run, run))
+
+
+def _top(values: Sequence[Decimal], run: BatchRun) -> Decimal:
+    """The sum of the largest values, as many as a person's batches."""
+    return sum(sorted(values, reverse=True)[: _times_used(run)], Decimal(0))
+
+
+def _largest(counted: Sequence[tuple[Decimal, int]], one: Decimal, run: BatchRun) -> Decimal:
+    """The same of values that are listed with how often they occur, and of one more."""
+    total, left = Decimal(0), _times_used(run)
+    for value, number in sorted([*counted, (one, 1)], reverse=True):
+        used = min(left, max(number, 0))
+        total, left = total + used * value, left - used
+    return total
 
 
 # --- Theorems B1 and B4 ---

@@ -48,7 +48,7 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     step_arrays,
 )
 
-__all__ = ["HIDDEN"]
+__all__ = ["HIDDEN", "hidden_proofs"]
 
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
@@ -81,7 +81,7 @@ class _TheoremB7(OnSampled):
             left = (delta - failure) / (1.0 - failure)
         found = [
             (self._function(run, geometry, proof).epsilon(left), proof)
-            for proof in _proofs(run, geometry, cap, left)
+            for proof in hidden_proofs(run, geometry, cap, left)
         ]
         epsilon, proof = min(found, key=lambda each: each[0])
         return proof, epsilon
@@ -152,7 +152,7 @@ class _TheoremB7(OnSampled):
         return uncapped and proof.contracting and steps.equal and faded(float(steps.c), run.steps)
 
 
-def _proofs(
+def hidden_proofs(
     run: NoisySGD, geometry: Geometry, cap: int | None, delta: float
 ) -> Iterator[HiddenProof]:
     """One law, hidden and, without replacement, revealed: neither is always the better one."""

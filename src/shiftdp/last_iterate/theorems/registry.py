@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
+from shiftdp.last_iterate.theorems.derived.people import (
+    arranged_people,
+    group_privacy,
+    people_together,
+)
+from shiftdp.last_iterate.theorems.derived.sampled_people import SAMPLED_PEOPLE
+from shiftdp.last_iterate.theorems.derived.unlearning import DELETION, after_training
 from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
@@ -19,7 +27,7 @@ from shiftdp.last_iterate.theorems.theorem import Theorem
 
 __all__ = ["THEOREMS", "theorem_of"]
 
-THEOREMS: tuple[Theorem, ...] = (
+_OF_ONE_RECORD: tuple[Theorem, ...] = (
     *DESCENT_COMPOSITION,
     *SAMPLED_COMPOSITION,
     PURE_DP,
@@ -32,6 +40,25 @@ THEOREMS: tuple[Theorem, ...] = (
     *DESCENT_SHIFTED,
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,
+)
+
+
+_TRAINING = {NoisyGD, NoisyCGD, NoisySGD}
+
+_ON_TRAINING = [item for item in _OF_ONE_RECORD if _TRAINING.intersection(item.runs)]
+
+_OF_PEOPLE: tuple[Theorem, ...] = (
+    *people_together((*DESCENT_COMPOSITION, *DESCENT_PAPER, DESCENT_SHIFTED[0])),
+    *group_privacy(_ON_TRAINING),
+    *SAMPLED_PEOPLE,
+    *arranged_people(),
+)
+
+THEOREMS: tuple[Theorem, ...] = (
+    *_OF_ONE_RECORD,
+    *_OF_PEOPLE,
+    *after_training((*_ON_TRAINING, *_OF_PEOPLE)),
+    *DELETION,
 )
 
 

@@ -15,7 +15,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import never_forgotten
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.runs import Run, people
 from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.proofs import Proofs
 
@@ -42,6 +42,8 @@ class Theorem(ABC):
             so that this one need not be tried where only the best bound counts.
         unbeaten: whether no other theorem here gives more where this one applies, so that its bound
             need not be compared with theirs.
+        protects_people: whether it covers runs in which a person has several records; others are
+            about one record each.
     """
 
     name: str
@@ -52,9 +54,12 @@ class Theorem(ABC):
     contracts: bool = True
     contained: bool = False
     unbeaten: bool = False
+    protects_people: bool = False
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""
+        if (people(run) > 1) > self.protects_people:
+            return False
         return isinstance(run, self.runs) and self.speaks_of(run)
 
     def speaks_of(self, run: Run) -> bool:

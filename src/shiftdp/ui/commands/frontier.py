@@ -32,13 +32,14 @@ PARAMETERS = (
     "noise",
     "learning_rate",
     "batch_cap",
+    "records_per_person",
     "strong_convexity",
     "smoothness",
     "sensitivity",
     "gradient_bound",
     "diameter",
 )
-_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
+_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap", "records_per_person")
 CURVES = {
     "composition": "composition",
     "prior_renyi": "prior Renyi",

@@ -1,0 +1,1 @@
+"""Theorems made of others: group privacy, people with several records, deletion."""

@@ -1,0 +1,276 @@
+"""Theorem V4: a person with several records.
+
+Three ways to the same promise, of which `certify` takes the best:
+
+- *together*: all k records in the batch that is worst for one of them. That is Theorem B1 (or a
+  formula for it, or composition) with k times the sensitivity;
+- *arranged*: no two of them in one batch, or batches in a random order (`schedules.people`);
+- *group privacy* of any theorem on one record, 1 - (1 - f)^{o k}: for all samplings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, cast
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
+from shiftdp.fdp.functions.group import GroupTradeoff
+from shiftdp.interpolation.shifts import optimal_shifts
+from shiftdp.interpolation.verification import verify
+from shiftdp.last_iterate import assumptions as given
+from shiftdp.last_iterate.assumptions import Assumptions
+from shiftdp.last_iterate.endless import holds_for_longer
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.outcomes import has_random_visits, outcomes
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, one_record, people
+from shiftdp.last_iterate.schedules.people import (
+    person_outcomes,
+    person_schedule,
+    require_arranged,
+)
+from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
+from shiftdp.last_iterate.theorems.derived.delegation import Delegated
+from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_cyclic
+from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+
+__all__ = ["arranged_people", "group_privacy", "people_together", "scaled_losses"]
+
+_ANCHOR = "theorem-v4-people-with-several-records"
+
+
+def scaled_losses(geometry: Geometry, k: int, *, side: float = math.inf) -> Geometry:
+    """The same losses with k times the sensitivity, rounded up (or down: `side=-inf`)."""
+    bound = geometry.gradient_bound
+    return replace(
+        geometry,
+        sensitivity=_times(geometry.sensitivity, k, side),
+        gradient_bound=None if bound is None else _times(bound, k, math.inf),
+    )
+
+
+def _times(x: float, k: int, side: float) -> float:
+    product = x * k
+    if math.isinf(product) or Fraction(product) == Fraction(x) * k:
+        return product
+    wrong = (Fraction(product) < Fraction(x) * k) == (side > 0.0)
+    return math.nextafter(product, side) if wrong else product
+
+
+# --- all in one batch ---
+
+
+class _Together(Delegated):
+    """k records in one batch: a theorem on noisy gradient descent with k times the sensitivity."""
+
+    runs = NoisyGD, NoisyCGD, NoisySGD
+    protects_people = True
+
+    def speaks_of(self, run: Any) -> bool:
+        together = getattr(run, "arrangement", "anywhere") == "anywhere"
+        return people(run) > 1 and together and self.base.applies_to(one_record(run))
+
+    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+        single = one_record(run)
+        if self.contracts and geometry.bounded and not isinstance(single, NoisySGD):
+            self._require_one_worst(single, geometry)
+        return single, scaled_losses(geometry, people(run))
+
+    def _require_one_worst(self, run: Any, geometry: Geometry) -> None:
+        """With a projection, records in different batches are covered where one batch is the worst.
+
+        What shifts from the diameter prove does not add up.
+        """
+        if not has_random_visits(run) and len(outcomes(run, geometry)) > 1:
+            raise UnmetHypothesis(
+                "diameter",
+                geometry.diameter,
+                "is finite, and it is not known which batch is the worst for several records",
+                "rely on group privacy, or give whole epochs of equal steps",
+            )
+
+    def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
+        return given.for_people(run, hypotheses)
+
+
+def people_together(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
+    """Theorem V4 with all records in one batch, by each of these theorems."""
+    return tuple(
+        _Together(base, f"Theorem V4 ({base.name})", _ANCHOR, "Theorem V4") for base in bases
+    )
+
+
+# --- no two in one batch, or batches in a random order ---
+
+
+class _Arranged(OnDescent):
+    """Optimal shifts for the worst arrangement, or the mean over where the last record is."""
+
+    name = citation = "Theorem V4"
+    anchor = _ANCHOR
+    family = "ours"
+    runs = (NoisyCGD,)
+    protects_people = True
+
+    def speaks_of(self, run: Any) -> bool:
+        several = people(run) > 1 and is_cyclic(run)
+        return several and (run.arrangement == "one_per_batch" or has_random_visits(run))
+
+    def _bound(self, run: Any, geometry: Geometry) -> Bound:
+        return self._gives(run, geometry, self._proofs(run, geometry), endless=False)
+
+    def _proofs(self, run: NoisyCGD, geometry: Geometry) -> tuple[Proof, ...]:
+        given.require_smooth(geometry)
+        given.require_contractive(run.learning_rate, geometry)
+        require_arranged(run, geometry)
+        return tuple(
+            Proof(
+                case.visits,
+                case.weight,
+                optimal_shifts(person_schedule(run, geometry, case.visits)),
+            )
+            for case in person_outcomes(run)
+        )
+
+    def _gives(
+        self, run: NoisyCGD, geometry: Geometry, proofs: Sequence[Proof], *, endless: bool
+    ) -> Bound:
+        return Bound(self, _function(run, geometry, proofs, endless=endless), tuple(proofs))
+
+    def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
+        cyclic = cast(NoisyCGD, run)
+        proofs = self._proofs(cyclic, geometry)
+        self.require_forgotten(run, geometry, proofs)
+        return self._gives(cyclic, geometry, proofs, endless=True)
+
+    def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
+        """A person's visits of an epoch together are at most k of one record's."""
+        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
+        losses = scaled_losses(geometry, people(run))
+        return bool(shifts) and all(
+            holds_for_longer(cast(NoisyCGD, run), losses, each) for each in shifts
+        )
+
+    def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
+        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+
+    def rebuild(
+        self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        shifts = [proof for proof in proofs if isinstance(proof, Proof)]
+        return _function(cast(NoisyCGD, run), geometry, shifts, endless=False)
+
+    def check(self, claim: Claim) -> None:
+        """The cases are those of the run, and each is proved by its shifts."""
+        run, geometry = cast(NoisyCGD, claim.run), claim.geometry
+        given.require_smooth(geometry)
+        require_arranged(run, geometry)
+        shifts = [proof for proof in claim.proofs if isinstance(proof, Proof)]
+        require(len(shifts) == len(claim.proofs), "a proof is of another kind")
+        cases = person_outcomes(run)
+        stated = [(proof.visits, proof.weight) for proof in shifts]
+        same = stated == [(case.visits, case.weight) for case in cases]
+        require(same, "the outcomes are not those of the run")
+        for proof in shifts:
+            proved = verify(person_schedule(run, geometry, proof.visits), proof.shifts)
+            least = math.nextafter(proved, math.inf) if claim.endless and proved else proved
+            mu = proof.shifts.mu
+            fits = least <= mu and barely_above(mu, proved, SHIFTS_SLACK)
+            require(fits, f"mu={mu!r} is stated where the shifts prove {proved!r}")
+        expected = _function(run, geometry, shifts, endless=claim.endless)
+        require(
+            at_least(claim.f, expected, SHIFTS_SLACK), "it states less than is proved, or another f"
+        )
+
+
+def _function(
+    run: NoisyCGD, geometry: Geometry, proofs: Sequence[Proof], *, endless: bool
+) -> TradeoffFunction:
+    """The worst case of a fixed order; of a random one the mixture, none above composition."""
+    if not has_random_visits(run):
+        return GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
+    most = math.inf
+    if not endless and run.arrangement == "one_per_batch":
+        most = composition_mu(run, geometry)
+    elif not endless:
+        most = composition_mu(one_record(run), scaled_losses(geometry, people(run)))
+    parts = [GaussianTradeoff(min(proof.shifts.mu, most)) for proof in proofs]
+    return Mixture(parts, [proof.weight for proof in proofs])
+
+
+class _ArrangedComposition(OnDescent):
+    """All steps composed, no two records of a person in one of them: mu^2 adds up over batches."""
+
+    name = "Theorem V4 (composition, one per batch)"
+    citation = "Theorem V4"
+    anchor = _ANCHOR
+    family = "composition"
+    contracts = False
+    projects = False
+    runs = (NoisyCGD,)
+    protects_people = True
+
+    def speaks_of(self, run: Any) -> bool:
+        return people(run) > 1 and run.arrangement == "one_per_batch"
+
+    def _bound(self, run: Any, geometry: Geometry) -> Bound:
+        mu = composition_mu(run, geometry)
+        if math.isinf(mu):
+            raise UnmetHypothesis(
+                "noise", 0.0, "is that of a step, which composition lets be seen", "use Theorem V4"
+            )
+        return Bound(self, GaussianTradeoff(mu))
+
+    def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
+        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+
+
+def arranged_people() -> tuple[Theorem, ...]:
+    """Theorem V4 where the places of a person's records matter."""
+    return _ArrangedComposition(), _Arranged()
+
+
+# --- group privacy ---
+
+
+class _GroupPrivacy(Delegated):
+    """1 - (1 - f)^{o k}, f being what another theorem says of one record. [DRS22, Thm 2.14]"""
+
+    runs = NoisyGD, NoisyCGD, NoisySGD
+    protects_people = True
+
+    def speaks_of(self, run: Any) -> bool:
+        return people(run) > 1 and self.base.applies_to(one_record(run))
+
+    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+        return one_record(run), geometry
+
+    def _read(self, f: TradeoffFunction, run: Any) -> TradeoffFunction:
+        return GroupTradeoff(f, people(run))
+
+    def _written(self, f: TradeoffFunction, run: Any) -> TradeoffFunction:
+        fits = isinstance(f, GroupTradeoff) and f.size == people(run)
+        require(fits, "the bound is no group privacy of the people of the run")
+        return cast(GroupTradeoff, f).base
+
+    def _own(self, bound: Bound, run: Any) -> Bound:
+        # an estimate for one record is none for several
+        return replace(super()._own(bound, run), guess=None)
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        return False
+
+    def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
+        return given.for_people(run, hypotheses)
+
+
+def group_privacy(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
+    """Group privacy of each of these theorems."""
+    return tuple(
+        _GroupPrivacy(base, f"Group privacy of {base.name}", _ANCHOR, "Theorem V4")
+        for base in bases
+    )

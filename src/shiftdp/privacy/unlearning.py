@@ -1,0 +1,71 @@
+"""How many further steps make a model forget: the least that meet a budget."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from shiftdp._errors import InvalidInput
+from shiftdp._roots import least_whole
+from shiftdp._rounding import LARGEST_WHOLE
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.certification import certify
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import Training, Unlearning
+from shiftdp.last_iterate.theorems.theorem import DELTA
+from shiftdp.privacy.budget import BudgetKeywords, ImpossibleBudget, budget_of
+
+__all__ = ["calibrate_unlearning"]
+
+_MOST = LARGEST_WHOLE // 2  # further steps
+
+
+def calibrate_unlearning(
+    run: Training,
+    geometry: Geometry,
+    *,
+    records: int = 1,
+    grid: float = 0.0,
+    dimension: int = 1,
+    **budget: Unpack[BudgetKeywords],
+) -> int:
+    """The least number of further steps after which a deleted record meets the budget. [Theorem V3]
+
+    0 if the certificate of training meets it. Steps that do not expand never undo what was
+    forgotten, so the number is searched for by bisection; one fewer was certified, and failed.
+
+    Args:
+        run: the training that used the record.
+        geometry: what is assumed of the losses.
+        records: how many are deleted.
+        grid: that of a rounded restart, in `dimension` dimensions; see `Unlearning`.
+        dimension: of an iterate.
+        budget: what a deleted record may still cost, such as `epsilon=1.0, delta=1e-5`.
+
+    >>> from shiftdp.last_iterate import NoisyCGD
+    >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+    >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
+    >>> calibrate_unlearning(run, geometry, epsilon=2.0, delta=1e-5)
+    1697
+    """
+    if isinstance(run, Unlearning):
+        raise InvalidInput("run", "Unlearning", "is a deletion", "give its training")
+    wanted = budget_of(**budget)
+    delta = wanted.at if wanted.measure == "epsilon" and wanted.at is not None else DELTA
+
+    def certified(steps: int) -> Certificate:
+        shape: dict[str, Any] = {"records": records, "grid": grid, "dimension": dimension}
+        deletion = Unlearning(training=run, further_steps=steps, **shape)
+        return certify(deletion, geometry, delta=delta)
+
+    def met(steps: int) -> bool:
+        return wanted.met(certified(steps))
+
+    if met(0):
+        return 0
+    low, high = 0, 1
+    while not met(high):
+        if high >= _MOST:
+            nearest = wanted.with_limit(wanted.spent(certified(high)))
+            raise ImpossibleBudget(wanted, "further_steps", nearest, high)
+        low, high = high, min(2 * high, _MOST)
+    return least_whole(met, low, high)

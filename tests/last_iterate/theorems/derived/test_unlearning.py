@@ -1,0 +1,182 @@
+"""Theorem V3 against exact laws of retraining, its figures, and what must not change."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftdp import (
+    Certificate,
+    Geometry,
+    InvalidInput,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    Unlearning,
+    VerificationFailed,
+    certify,
+)
+
+MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+SHAPE: dict[str, Any] = {
+    "n": 60_000, "batch_size": 1_500, "epochs": 50, "learning_rate": 0.05, "noise": 0.01,
+}  # fmt: skip
+RUN = NoisyCGD(**SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "mu", "epsilon"),
+    [
+        (0, 0.9925, 4.339),
+        (1, 0.7424, 3.111),
+        (5, 0.7083, 2.949),
+        (10, 0.6704, 2.771),
+        (50, 0.4738, 1.877),
+        (200, 0.2070, 0.753),
+    ],
+)
+def test_the_figures_of_the_mnist_setting(epochs: int, mu: float, epsilon: float) -> None:
+    certificate = certify(Unlearning(training=RUN, further_epochs=epochs), MNIST)
+    assert certificate.mu == pytest.approx(mu, abs=5e-5)
+    assert certificate.epsilon(1e-5) == pytest.approx(epsilon, abs=6e-4)
+    assert certificate.lower_mu == pytest.approx(certificate.mu, rel=1e-9)
+    Certificate.from_json(certificate.to_json()).verify()
+
+
+@pytest.mark.parametrize("order", ["fixed", "shuffled_once", "reshuffled"])
+def test_no_further_step_is_the_certificate_of_training(order: Any) -> None:
+    training = NoisyCGD(**SHAPE, order=order)
+    certificate = certify(Unlearning(training=training, further_steps=0), MNIST)
+    assert certificate.f == certify(training, MNIST).f
+
+
+def test_sampled_training_without_further_steps() -> None:
+    training = NoisySGD(n=500, batch_size=10, steps=60, learning_rate=0.05, noise=0.5)
+    geometry = Geometry(strong_convexity=0.5, smoothness=4, sensitivity=3)
+    plain = certify(training, geometry).epsilon(1e-5)
+    costs = [
+        certify(Unlearning(training=training, further_steps=k), geometry).epsilon(1e-5)
+        for k in (0, 5, 100, 400)
+    ]
+    assert costs[0] == pytest.approx(plain, rel=1e-9)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < 0.1
+
+
+def test_exact_laws_of_retraining_are_never_closer_than_certified() -> None:
+    """Linear recursions with and without the records: thousands of pairs of Gaussians."""
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        l, T, K = int(rng.integers(1, 5)), int(rng.integers(1, 12)), int(rng.integers(1, 9))  # noqa: E741
+        records, grid = int(rng.integers(1, 3)), float(rng.choice([0.0, 0.05]))
+        geometry = Geometry(
+            strong_convexity=float(rng.uniform(0.0, 1.0)), smoothness=4.9, sensitivity=1.0
+        )
+        training = NoisyCGD(n=3 * l, batch_size=3, steps=T, learning_rate=0.4, noise=0.7)
+        run = Unlearning(
+            training=training, further_steps=K, records=records, grid=grid, dimension=4
+        )
+        certificate = certify(run, geometry)
+        certificate.verify()
+        c, s, sd, many = geometry.contraction(0.4), 0.4 / 3, 0.4 * 0.7, 60
+        slopes = np.where(rng.random((many, T + K)) < 0.6, c, rng.uniform(0, c, (many, T + K)))
+        slopes[0] = c
+        weights = np.cumprod(np.hstack([np.ones((many, 1)), slopes[:, :0:-1]]), axis=1)[:, ::-1]
+        step = np.arange(T + K)
+        places = rng.integers(0, l, (many, records))
+        counts = ((places[:, :, None] == step % l) & (step < T)).sum(axis=1)
+        # in one dimension rounding moves two points by the mesh at most
+        moved = counts * s + np.where(step == T, slopes * grid, 0.0)
+        exact = (weights * moved).sum(axis=1) / (sd * np.sqrt((weights**2).sum(axis=1)))
+        assert certificate.mu is not None
+        assert float(exact.max()) <= certificate.mu
+
+
+def test_several_requests_against_exact_laws() -> None:
+    rng = np.random.default_rng(3)
+    geometry = Geometry(strong_convexity=0.4, smoothness=4.9, sensitivity=1.0)
+    training = NoisyCGD(n=9, batch_size=3, epochs=4, learning_rate=0.4, noise=0.7)
+    run = Unlearning(training=training, further_steps=12, later_requests=[(4, 1), (7, 2)])
+    certificate = certify(run, geometry)
+    Certificate.from_json(certificate.to_json()).verify()
+    alone = certify(Unlearning(training=training, further_steps=12), geometry)
+    assert certificate.mu is not None
+    assert alone.mu is not None
+    assert certificate.mu > alone.mu
+    c, s, sd, t = geometry.contraction(0.4), 0.4 / 3, 0.4 * 0.7, 24
+    step = np.arange(t)
+    for _ in range(300):
+        slopes = np.where(rng.random(t) < 0.7, c, rng.uniform(0, c, t))
+        weights = np.append(np.cumprod(slopes[:0:-1])[::-1], 1.0)
+        moved = np.zeros(t)
+        for end, records in ((12, 1), (16, 1), (19, 2)):
+            for place in rng.integers(0, 3, records):
+                moved += np.where((step % 3 == place) & (step < end), s, 0.0)
+        assert (weights * moved).sum() / (sd * np.linalg.norm(weights)) <= certificate.mu
+
+
+def test_more_steps_forget_more_and_more_records_are_harder_to_forget() -> None:
+    mus = [
+        certify(Unlearning(training=RUN, further_steps=k), MNIST).mu or 0 for k in range(1, 400, 57)
+    ]
+    assert mus == sorted(mus, reverse=True)
+    three = certify(Unlearning(training=RUN, further_epochs=10, records=3), MNIST)
+    one = certify(Unlearning(training=RUN, further_epochs=10), MNIST)
+    assert three.mu == pytest.approx(3 * (one.mu or 0), rel=1e-9)
+
+
+def test_a_person_is_deleted_as_a_whole() -> None:
+    training = NoisyCGD(**SHAPE, records_per_person=2, arrangement="one_per_batch")
+    certificate = certify(Unlearning(training=training, further_epochs=10), MNIST)
+    certificate.verify()
+    one = certify(Unlearning(training=RUN, further_epochs=10), MNIST)
+    assert (one.mu or 0) < (certificate.mu or 0) <= 2 * (one.mu or 0)
+    with pytest.raises(InvalidInput, match="records"):
+        Unlearning(training=training, further_epochs=1, records=2)
+
+
+def test_a_certificate_of_another_deletion_is_refused() -> None:
+    certificate = certify(Unlearning(training=RUN, further_steps=400), MNIST)
+    for other in (
+        Unlearning(training=RUN, further_steps=399),
+        Unlearning(training=RUN, further_steps=400, records=2),
+        Unlearning(training=RUN, further_steps=400, grid=1e-5, dimension=100),
+        Unlearning(training=RUN, further_steps=400, noise=0.009),
+        Unlearning(training=NoisyCGD(**SHAPE, order="reshuffled"), further_steps=400),
+    ):
+        with pytest.raises(VerificationFailed):
+            replace(certificate, run=other).verify()
+
+
+def test_bounded_sets_forget_from_the_diameter() -> None:
+    ball = Geometry(strong_convexity=0, smoothness=4, sensitivity=3, diameter=0.05)
+    training = NoisyGD(n=30, steps=500, learning_rate=0.2, noise=0.4)
+    costs = [
+        certify(Unlearning(training=training, further_steps=k), ball).mu or 0 for k in (1, 100)
+    ]
+    assert costs[1] <= 0.05 / (0.2 * 0.4 * 10) * (1 + 1e-9)
+    assert costs[0] > costs[1]
+
+
+def test_a_million_steps_take_little() -> None:
+    for training in (
+        NoisyGD(n=1500, steps=10**6, learning_rate=0.05, noise=0.01),
+        NoisyCGD(**{**SHAPE, "epochs": 25_000}),
+    ):
+        began = time.process_time()
+        certificate = certify(Unlearning(training=training, further_steps=10**6), MNIST)
+        assert time.process_time() - began < 2.0
+        assert certificate.bound == "Theorem V3"
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="training"):
+        Unlearning(training=MNIST, further_steps=1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="further_steps, further_epochs"):
+        Unlearning(training=RUN)
+    with pytest.raises(InvalidInput, match="later_requests"):
+        Unlearning(training=RUN, further_steps=5, later_requests=[(6, 1)])
