@@ -70,6 +70,9 @@ def _full(run: NoisyGD) -> Iterator[Batch]:
 
 
 def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
+    if run.order != "fixed" and run.arrangement == "one_per_batch":
+        yield from _whole_batches(run, stream)
+        return
     order: Places | None = None
     number, b = run.batches, run.batch_size
     size, divisor = run.size_of(number), run.divisor_of(number)  # of the last batch
@@ -87,6 +90,18 @@ def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
         else:
             # a batch is a set: sorted, it is read from front to back
             yield Batch(np.sort(order[rows]), divisor if last else b)
+
+
+def _whole_batches(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
+    """Batches stay as they are, and their order is drawn; they have all the same size."""
+    b = run.batch_size
+    order = np.arange(run.batches)
+    for step in range(run.steps):
+        position = step % run.batches
+        if position == 0 and (run.order == "reshuffled" or step == 0):
+            order = permutation(run.batches, stream)
+        begin = int(order[position]) * b
+        yield Batch(slice(begin, begin + b), b)
 
 
 def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:

@@ -85,13 +85,29 @@ def certified_records(plan: Plan, X: Any, y: Any) -> Records:
     return prepare(plan, X, y)
 
 
-def descend_on(plan: Plan, records: Records, *, progress: Progress | None = None) -> NDArray[Any]:
-    """`descend` on records that were checked. A ledger is charged between the check and this."""
-    return np.asarray(_run(plan, records, [plan.entropy], progress)[0])
+def descend_on(
+    plan: Plan,
+    records: Records,
+    *,
+    progress: Progress | None = None,
+    start: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """`descend` on records that were checked. A ledger is charged between the check and this.
+
+    `start`: where to begin, instead of 0: parameters that were released, as `descend` returns them.
+    """
+    begin = None if start is None else np.asarray(start)[np.newaxis]
+    return np.asarray(_run(plan, records, [plan.entropy], progress, begin)[0])
 
 
 def descend_stacked(
-    plan: Plan, X: Any, y: Any, runs: int, *, progress: Progress | None = None
+    plan: Plan,
+    X: Any,
+    y: Any,
+    runs: int,
+    *,
+    progress: Progress | None = None,
+    start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Several independent runs of one plan, for reproductions and audits; test mode only.
 
@@ -102,6 +118,7 @@ def descend_stacked(
     Args:
         progress: called with the steps done and the steps in all. A step that runs make together
             counts once.
+        start: where each run begins, instead of 0, in the form that is returned.
 
     Returns:
         What `descend` returns, with the run as first axis.
@@ -122,7 +139,8 @@ def descend_stacked(
     for k, stack in enumerate(stacks):
         done, total = k * plan.run.steps, len(stacks) * plan.run.steps
         counted = None if progress is None else _counted(progress, done, total)
-        models.append(_run(plan, records, stack, counted))
+        begin = start if start is None or len(stacks) == 1 else start[k : k + 1]
+        models.append(_run(plan, records, stack, counted, begin))
     return np.concatenate(models)
 
 
@@ -137,11 +155,17 @@ def _require_plan(plan: object) -> None:
 
 
 def _run(
-    plan: Plan, records: Records, sources: Sequence[Entropy], progress: Progress | None
+    plan: Plan,
+    records: Records,
+    sources: Sequence[Entropy],
+    progress: Progress | None,
+    start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """All steps of a stack of models, and their release; if the run stops before its end, its
     models are overwritten."""
     models = starting_point(plan, records, len(sources))
+    if start is not None:
+        models[...] = np.asarray(start, dtype=np.float64).reshape(models.shape)
     done = 0
     stopped: type[BaseException] | None = None
     try:

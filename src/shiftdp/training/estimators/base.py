@@ -11,19 +11,25 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
+from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.sum_rounding import CHUNK
+from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.unlearning import calibrate_unlearning
+from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.descent.loop import certified_records, descend_on
+from shiftdp.training.descent.people import arranged, can_be_apart, people_of, within_cap
 from shiftdp.training.descent.records import bounded_rows
 from shiftdp.training.estimators.inputs import (
     labels_of,
@@ -33,6 +39,7 @@ from shiftdp.training.estimators.inputs import (
     table_type,
 )
 from shiftdp.training.losses.base import Loss, described
+from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
@@ -80,6 +87,9 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     algorithm, order, last_batch, sampling, batch_size, epochs
     learning_rate, l2, clip, noise, bounds
         Each is chosen by the planner unless it is given; see `shiftdp.training.planning.Overrides`.
+    records_per_person : int, default=1
+        How many records one person may have, who is protected as a whole; `fit` is then given
+        `groups`, and uses the first so many of each person.
     compute : float, default=1e11
         How many multiplications a fit may take.
     oversized : {"scale", "refuse"}, default="scale"
@@ -105,6 +115,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     fit_intercept: bool
     oversized: Any
     compute: float
+    records_per_person: int
     ledger: Any
     random_state: Any
 
@@ -138,9 +149,15 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         X, y = quietly(check, X, y)
         return X, y
 
-    def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
+    def _run(self, X: Any, targets: NDArray[Any], outputs: int, groups: Any = None) -> NDArray[Any]:
         """Plan, certify, check the data, charge the ledger, train: in this order."""
+        X, targets, people = self._capped(X, targets, groups)
         planned = self._planned(X.shape[0], X.shape[1], outputs)
+        run = planned.plan.run
+        if people is not None and getattr(run, "arrangement", None) == "one_per_batch":
+            order = arranged(people, cast(NoisyCGD, run))
+            X, targets = X[order], targets[order]
+        self.__dict__.pop("further_certificate_", None)
         certificate = self._signed(planned.plan.certificate)
         records = certified_records(planned.plan, X, targets)
         ledger = self._ledger(planned)
@@ -153,6 +170,113 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.plan_ = planned
         self.certificate_ = certificate
         return released
+
+    def _capped(
+        self, X: Any, targets: NDArray[Any], groups: Any
+    ) -> tuple[Any, NDArray[Any], NDArray[np.intp] | None]:
+        """The records that are used, at most so many of each person, and whose they are."""
+        k = count("records_per_person", self.records_per_person, 1)
+        if groups is None and k == 1:
+            return X, targets, None
+        if groups is None:
+            raise InvalidInput(
+                "groups",
+                None,
+                f"is missing with records_per_person={k}",
+                "give one person a record",
+            )
+        people = people_of(groups, X.shape[0])
+        used = within_cap(people, k)
+        return X[used], targets[used], people[used]
+
+    def _for_people(self, planned: Planned) -> Planned:
+        """The plan for people with several records: apart if possible, with the noise they need."""
+        k = count("records_per_person", self.records_per_person, 1)
+        if k == 1:
+            return planned
+        plan, run = planned.plan, planned.plan.run
+        fields: dict[str, Any] = {**vars(run), "records_per_person": min(k, run.n)}
+        if isinstance(run, NoisyCGD) and can_be_apart(run.n, run.batch_size, k):
+            alike = run.n % run.batch_size == 0
+            fields["arrangement"] = "one_per_batch"
+            fields["order"] = run.order if alike else "fixed"
+        grouped = type(run)(**fields)
+        if self.noise is None:  # type: ignore[attr-defined]
+            grouped = calibrate_noise(
+                grouped, plan.geometry, epsilon=self.epsilon, delta=self.delta, bounds=plan.bounds
+            )
+        grouped_plan = replace(plan, run=grouped)
+        spent = grouped_plan.certificate.epsilon(self.delta)
+        if spent > self.epsilon:
+            raise InvalidInput(
+                "records_per_person",
+                k,
+                f"makes epsilon={spent:.4g} at delta={self.delta:g}, which is above "
+                f"{self.epsilon:g}",
+                "leave the noise to the planner, or give more",
+            )
+        return replace(planned, plan=grouped_plan)
+
+    def _forget(
+        self, X: Any, targets: NDArray[Any], epsilon: float, delta: float, groups: Any
+    ) -> tuple[Certificate, NDArray[Any]]:
+        """Certify the deletion, charge the ledger for those who stay, go on: in this order."""
+        if "further_certificate_" in self.__dict__:
+            raise InvalidInput(
+                "forget", "a second time", "is not covered by this method", "fit anew"
+            )
+        X, targets, _ = self._capped(X, targets, groups)
+        plan: Plan = self.plan_.plan
+        if plan.bounds == "composition":
+            raise InvalidInput(
+                "bounds",
+                plan.bounds,
+                "was planned, with steps so long that nothing is proved to be forgotten",
+                'fit with bounds="best" and a ridge (l2), or train anew',
+            )
+        run, left = plan.run, X.shape[0]
+        gone = run.n - left
+        if gone < 1:
+            raise InvalidInput(
+                "X", f"<{left} records>", f"are not fewer than the {run.n} of fit", "leave some out"
+            )
+        weights = np.atleast_2d(self.coef_)
+        if plan.intercept:
+            weights = np.hstack([weights, np.atleast_1d(self.intercept_)[:, np.newaxis]])
+        several = self.records_per_person > 1
+        if several and gone > self.records_per_person:
+            raise InvalidInput(
+                "X",
+                f"<{left} records>",
+                f"are {gone} fewer than in fit, and a person has at most {self.records_per_person}",
+                "forget one person at a time",
+            )
+        shape: dict[str, Any] = {
+            "records": 1 if several else gone,
+            "grid": plan.grid,
+            "dimension": weights.size,
+        }
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
+        steps = calibrate_unlearning(run, plan.geometry, **shape, **asked)
+        deletion = Unlearning(training=run, further_steps=steps, **shape)
+        certificate = certify(deletion, plan.geometry, delta=delta)
+        if not plan.entropy.private:
+            stamped = (seeded_noise(), *certificate.assumptions)
+            certificate = replace(certificate, assumptions=stamped)
+        if steps == 0:
+            return certificate, weights if plan.loss.outputs > 1 else weights[0]
+        further = replace(plan, run=_going_on(run, left, steps), entropy=self._entropy())
+        stays = self._signed(further.certificate)
+        records = certified_records(further, X, targets)
+        ledger = self._ledger(replace(self.plan_, plan=further))
+        entry = None
+        if ledger is not None:
+            entry = ledger.reserve(stays, label=f"{type(self).__name__}.forget")
+        released = descend_on(further, records, start=weights)
+        if ledger is not None and entry is not None:
+            ledger.complete(entry)
+        self.further_certificate_ = stays
+        return certificate, released
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""
@@ -174,7 +298,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             compute=self.compute,
         )
         chosen = Overrides(**{name: getattr(self, name) for name in _CHOICES})
-        return plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
+        planned = plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
+        return self._for_people(planned)
 
     def plan(self, n: int, features: int, outputs: int = 1) -> Planned:
         """What `fit` would run on so many records, without any data.
@@ -271,8 +396,25 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return hasattr(self, "coef_")
 
     @abstractmethod
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Release a model of these records."""
+
+
+def _going_on(run: TrainingRun, n: int, steps: int) -> TrainingRun:
+    """The further steps on the records that stay: those of training, in batches of its size."""
+    rate, noise = (x if isinstance(x, float) else x[-1] for x in (run.learning_rate, run.noise))
+    k = min(run.records_per_person, n)
+    if isinstance(run, NoisyGD):
+        return NoisyGD(n=n, steps=steps, learning_rate=rate, noise=noise, records_per_person=k)
+    return NoisyCGD(
+        n=n,
+        batch_size=min(run.batch_size, n),
+        steps=steps,
+        learning_rate=rate,
+        noise=noise,
+        last_batch="divide_by_b",
+        records_per_person=k,
+    )
 
 
 def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
@@ -27,6 +28,7 @@ from shiftdp.training.planning.problem import COMPUTE, Algorithm
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
 from sklearn.metrics import r2_score  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
+from sklearn.utils.validation import check_is_fitted  # isort: skip
 
 __all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
 
@@ -38,7 +40,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
 
     classes: Any
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Release a model of these records; if the fit is refused, the model stays as it was.
 
         Args:
@@ -46,6 +48,8 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
                 Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
                 `np.matrix` is refused.
             y: labels.
+            groups: whose record each is, with `records_per_person` above 1: of each person the
+                first so many are used.
         """
         with self._all_or_nothing():
             X, y = self._checked(X, y)
@@ -56,11 +60,38 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             if learnt:
                 warn_of_learnt_classes()
             outputs = 1 if known.size == 2 else known.size
-            released = self._run(X, places, outputs)
+            released = self._run(X, places, outputs, groups)
             self.classes_ = known
             self.classes_learnt_ = learnt
             self._keep(released)
         return self
+
+    def forget(
+        self, X: Any, y: Any, *, epsilon: float, delta: float, groups: Any = None
+    ) -> Certificate:
+        """Go on without some records until they are forgotten: certified unlearning. [Theorem V3]
+
+        The model becomes that after the further steps. For the records that stay they are one
+        release more, with the certificate `further_certificate_`, which a ledger is charged.
+
+        Args:
+            X: the records that stay: those of `fit` but for the ones to be forgotten.
+            y: their labels.
+            epsilon: what may be left of those that are forgotten, at `delta`.
+            delta: likewise.
+            groups: as in `fit`, of the records that stay; all records of a person are forgotten.
+
+        Returns:
+            How well the model can be told from one that never had them. Its `run` has
+            `further_steps`, and `training.steps`, which training anew would take.
+        """
+        with self._all_or_nothing():
+            check_is_fitted(self)
+            X, y = self._checked(X, y, reset=False)
+            _, places = given_classes(self.classes_, y)
+            certificate, released = self._forget(X, places, epsilon, delta, groups)
+            self._keep(released)
+        return certificate
 
     def _require_classes(self, y: NDArray[Any], count: int) -> None:
         """Refuse numbers of classes that this model cannot have: two or more are allowed here."""
@@ -119,6 +150,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        records_per_person: int = 1,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -141,6 +173,7 @@ class PrivateLogisticRegression(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.records_per_person = records_per_person
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -202,6 +235,7 @@ class PrivateLinearSVC(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        records_per_person: int = 1,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -225,6 +259,7 @@ class PrivateLinearSVC(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.records_per_person = records_per_person
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -286,6 +321,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        records_per_person: int = 1,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -308,6 +344,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.records_per_person = records_per_person
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -316,7 +353,7 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     def _loss(self, outputs: int) -> Loss:
         return Huber(width=self.width)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Release a model of these records; if the fit is refused, the model stays as it was.
 
         Args:
@@ -324,11 +361,39 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
                 Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
                 `np.matrix` is refused.
             y: numbers.
+            groups: whose record each is, with `records_per_person` above 1: of each person the
+                first so many are used.
         """
         with self._all_or_nothing():
             X, y = self._checked(X, y, y_numeric=True)
-            self._keep(self._run(X, y, 1), single=True)
+            self._keep(self._run(X, y, 1, groups), single=True)
         return self
+
+    def forget(
+        self, X: Any, y: Any, *, epsilon: float, delta: float, groups: Any = None
+    ) -> Certificate:
+        """Go on without some records until they are forgotten: certified unlearning. [Theorem V3]
+
+        The model becomes that after the further steps. For the records that stay they are one
+        release more, with the certificate `further_certificate_`, which a ledger is charged.
+
+        Args:
+            X: the records that stay: those of `fit` but for the ones to be forgotten.
+            y: their numbers.
+            epsilon: what may be left of those that are forgotten, at `delta`.
+            delta: likewise.
+            groups: as in `fit`, of the records that stay; all records of a person are forgotten.
+
+        Returns:
+            How well the model can be told from one that never had them. Its `run` has
+            `further_steps`, and `training.steps`, which training anew would take.
+        """
+        with self._all_or_nothing():
+            check_is_fitted(self)
+            X, y = self._checked(X, y, y_numeric=True, reset=False)
+            certificate, released = self._forget(X, y, epsilon, delta, groups)
+            self._keep(released, single=True)
+        return certificate
 
     def predict(self, X: Any) -> NDArray[Any]:
         """X w + b."""

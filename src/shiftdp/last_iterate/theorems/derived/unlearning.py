@@ -42,6 +42,7 @@ from shiftdp.last_iterate.schedules.deletion import (
     deletion_schedule,
     further_idle,
     require_deletion,
+    restart_distance,
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
@@ -111,11 +112,11 @@ class _Deleted(Theorem):
                 "further_steps", 0, "leaves nothing to forget by", "use the certificate of training"
             )
         random = has_random_visits(cast(Any, run.training))
-        if random and (run.records > 1 or run.later_requests or run.grid):
+        if random and (run.records > 1 or run.later_requests):
             raise UnmetHypothesis(
                 "order",
                 cast(NoisyCGD, run.training).order,
-                "is random: several records, or a rounded restart, are covered in a fixed order",
+                "is random, and several records are covered in a fixed order",
                 "certify each record by itself, or give a fixed order",
             )
         require_deletion(run, geometry)
@@ -228,11 +229,11 @@ class _FromDistance(Theorem):
         given.require_contractive(training.learning_rate, geometry)
         given.require_contractive(run.learning_rate, geometry)
         eta, _ = given.require_equal_steps(training.learning_rate, training.noise)
-        if run.further_steps == 0 or run.later_requests or run.grid:
+        if run.further_steps == 0 or run.later_requests:
             raise UnmetHypothesis(
                 "further_steps",
                 run.further_steps,
-                "are none, or there are later requests or a rounded restart",
+                "are none, or there are later requests",
                 "rely on the certificate of training, or certify each request by itself",
             )
         k = max(run.records, people(training))
@@ -252,6 +253,7 @@ class _FromDistance(Theorem):
         slope, _, noise = further_idle(run, geometry)
         if not noise > 0.0:
             raise UnmetHypothesis("noise", noise, "is that of all further steps", "give some")
+        distance += restart_distance(run)
         return Bound(self, GaussianTradeoff(distance * slope / noise * (1.0 + AMPLE)))
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
