@@ -148,14 +148,23 @@ def smooth_losses(geometry: Geometry) -> Assumption:
         kind = "convex"
     else:
         kind = f"weakly convex (curvature at least {m:g})"
-    return Assumption("losses", f"each loss is {kind} and {M:g}-smooth")
+    return Assumption("losses", f"each loss is {kind} and {M:g}-smooth{_proximal(geometry)}")
 
 
 def summed_losses(geometry: Geometry, where: str) -> Assumption:
     """For convex losses where a batch's sum is divided by more than its size."""
     m, own = geometry.strong_convexity, geometry.smoothness - geometry.strong_convexity
     ridge = f"; the ridge ({m:g}/2)|w|^2 is added outside of {where}" if m > 0 else ""
-    return Assumption("losses", f"each record's loss is convex and {own:g}-smooth{ridge}")
+    text = f"each record's loss is convex and {own:g}-smooth{ridge}{_proximal(geometry)}"
+    return Assumption("losses", text)
+
+
+def _proximal(geometry: Geometry) -> str:
+    if geometry.prox_convexity == 0.0:
+        return ""
+    return (
+        f"; each step ends with the prox of a {geometry.prox_convexity:g}-strongly convex function"
+    )
 
 
 def batch_losses(geometry: Geometry, run: BatchRun) -> Assumption:

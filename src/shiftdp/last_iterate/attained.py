@@ -59,6 +59,8 @@ _MOST_UNEQUAL = 50_000  # the same where steps differ, about a second
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
+    if geometry.prox_convexity:  # no instance with a prox is known
+        return None
     if is_endless(run) and not isinstance(run, NoisySGD):
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
@@ -98,6 +100,8 @@ def attained_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None
 
     Rounded down: no bound that holds for the whole class is below it.
     """
+    if geometry.prox_convexity:
+        return None
     if isinstance(run, NoisySGD):
         # a person with more records is no better protected
         return sampled_epsilon(one_record(run), geometry, delta)

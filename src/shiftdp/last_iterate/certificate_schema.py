@@ -138,7 +138,9 @@ _GEOMETRY = _object(
         "diameter": _either(_POSITIVE, _INFINITE),
         "adjacency": {"enum": ["replace_one", "zero_out"]},
         "gradient_bound": _either(_NOT_NEGATIVE, _NULL),
-    }
+        "prox_convexity": _POSITIVE,
+    },
+    optional=("prox_convexity",),
 )
 
 _MU = _either(_NOT_NEGATIVE, _INFINITE)
@@ -260,6 +262,8 @@ _TRAINING = _object(
         "clip": _either(_POSITIVE, _NULL),
         "projection": _either(_WORD, _NULL),
         "projection_parameters": _NAMED_NUMBERS,
+        "prox": _WORD,
+        "prox_parameters": _NAMED_NUMBERS,
         "features": _either(_COUNT, _NULL),
         "oversized": {"enum": ["scale", "refuse"]},
         "noise_source": _WORD,
@@ -268,7 +272,8 @@ _TRAINING = _object(
         "estimator": _either(_WORD, _NULL),
         "version": _WORD,
         "date": _WORD,
-    }
+    },
+    optional=("prox", "prox_parameters"),
 )
 
 SCHEMA: Schema = {

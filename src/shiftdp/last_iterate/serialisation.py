@@ -49,7 +49,7 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
         "bound": certificate.bound,
         "mu": certificate.mu,
         "run": _run_out(certificate.run),
-        "geometry": vars(certificate.geometry),
+        "geometry": certificate.geometry.stated(),
         "tradeoff": certificate.f.to_dict(),
         "assumptions": [vars(item) for item in certificate.assumptions],
         "proofs": [proof.to_dict() for proof in certificate.proofs],
@@ -134,21 +134,25 @@ def tradeoff_from_json(text: str) -> TradeoffFunction:
 
 def _training_out(record: TrainingRecord) -> dict[str, Any]:
     fields = dict(vars(record))
+    if record.prox is None:
+        del fields["prox"], fields["prox_parameters"]
     for name in _NAMED:
-        fields[name] = dict(fields[name])
+        if name in fields:
+            fields[name] = dict(fields[name])
     return fields
 
 
 def _training_in(data: Mapping[str, Any]) -> TrainingRecord:
     fields = {**data, "slope": _finite_in(data["slope"])}
     for name in _NAMED:
-        fields[name] = tuple((key, _finite_in(value)) for key, value in data[name].items())
+        if name in data:
+            fields[name] = tuple((key, _finite_in(value)) for key, value in data[name].items())
     for name in ("outputs", "features"):
         fields[name] = None if data[name] is None else int(data[name])
     return TrainingRecord(**fields)
 
 
-_NAMED = ("loss_parameters", "projection_parameters")
+_NAMED = ("loss_parameters", "projection_parameters", "prox_parameters")
 
 
 def _run_out(run: Run) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class TrainingRecord:
         outputs: how many scores a record has.
         slope, curvature: the Lipschitz constant and the smoothness of the loss in the scores.
         feature_bound, intercept, l2: as in `Plan`.
-        clipping, clip, projection, features, oversized: as in `Plan`.
+        clipping, clip, projection, prox, features, oversized: as in `Plan`.
         noise_source: where the randomness came from.
         private: whether that source is secret; a seed is not.
         arithmetic: how sums were computed, and what that adds to the sensitivity.
@@ -46,6 +46,8 @@ class TrainingRecord:
     clip: float | None
     projection: str | None
     projection_parameters: Parameters = ()
+    prox: str | None = None
+    prox_parameters: Parameters = ()
     features: int | None
     oversized: str
     noise_source: str
@@ -68,8 +70,11 @@ class TrainingRecord:
             parts.append(f"clipping={self.clipping} at {self.clip:g}")
         if self.projection is not None:
             parts.append(_called(self.projection, self.projection_parameters))
+        if self.prox is not None:
+            parts.append(f"prox of {_called(self.prox, self.prox_parameters)}")
         by = f"shiftdp {self.version} on {self.date}"
         own = {"loss": self.loss in _LOSSES, "noise source": self.noise_source in _SOURCES}
+        own["prox"] = self.prox is None or self.prox in _PROXES
         own["projection"] = self.projection is None or self.projection in _PROJECTIONS
         foreign = [name for name, known in own.items() if not known]
         if foreign:
@@ -99,6 +104,7 @@ _LOSSES: dict[str, _Constants] = {
     ),
 }
 _PROJECTIONS = ("Ball", "Box", "Simplex")
+_PROXES = ("L1", "ElasticNet")
 _SOURCES = {"System": True, "Aes": True, "Seeded": False}
 _LEAST, _MOST = Fraction(1, 10**12), Fraction(10**12)  # of parameters of losses and sets
 
@@ -153,6 +159,7 @@ def verify_training(
         )
         _require(geometry.strong_convexity <= record.l2, "strong_convexity")
     _require_diameter(record, geometry)
+    _require_prox(record, geometry)
 
 
 def _rounding(record: TrainingRecord, run: Run, *, solved: bool) -> Fraction:
@@ -199,6 +206,16 @@ def _require_diameter(record: TrainingRecord, geometry: Geometry) -> None:
     }.get(record.projection)
     if squared is not None:
         _require(Fraction(geometry.diameter) ** 2 >= squared(), "diameter")
+
+
+def _require_prox(record: TrainingRecord, geometry: Geometry) -> None:
+    """The prox is as strongly convex as is used: by its ridge, if it is one of ours."""
+    if not geometry.prox_convexity:
+        return
+    _require(record.prox is not None, "prox")
+    if record.prox in _PROXES:
+        ridge = dict(record.prox_parameters).get("l2", 0.0)
+        _require(geometry.prox_convexity <= ridge, "prox_convexity")
 
 
 def _require(condition: bool, what: str) -> None:

@@ -259,6 +259,10 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
     """rho of [YS22], with (alpha, rho alpha)-RDP for every alpha > 1."""
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise UnmetHypothesis("run", type(run).__name__, "is not covered by [YS22]", "use the rest")
+    if geometry.prox_convexity:
+        raise UnmetHypothesis(
+            "prox_convexity", geometry.prox_convexity, "is not covered by [YS22]", "use Theorem B1"
+        )
     if people(run) > 1:
         if getattr(run, "arrangement", "anywhere") != "anywhere":
             raise UnmetHypothesis(

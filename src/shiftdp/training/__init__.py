@@ -3,16 +3,19 @@
 from shiftdp.training.descent.entropy import Aes, Entropy, Seeded, System
 from shiftdp.training.descent.loop import Progress, TrainingStopped, descend, descend_stacked
 from shiftdp.training.descent.projection import Ball, Box, Projection, Simplex
+from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Plan
 
 __all__ = [
+    "L1",
     "Aes",
     "Ball",
     "Box",
     "ClippedSquared",
+    "ElasticNet",
     "Entropy",
     "Huber",
     "Logistic",
@@ -20,6 +23,7 @@ __all__ = [
     "Plan",
     "Progress",
     "Projection",
+    "Prox",
     "Seeded",
     "Simplex",
     "SmoothedHinge",

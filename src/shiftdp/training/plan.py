@@ -43,6 +43,7 @@ from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.descent.projection import Projection
+from shiftdp.training.descent.proximal import Prox
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.softmax import Softmax
 
@@ -74,6 +75,8 @@ class Plan:
             scaling of three classes or more with an estimate in place of a certificate.
         clip: the norm that a record's gradient is clipped to.
         projection: the set that holds the iterates: Ball, Box or Simplex.
+        prox: a penalty that each step ends with: L1 or ElasticNet, beside the ridge `l2`, which is
+            part of the gradient.
         adjacency: which data sets are neighbours, `replace_one` or `zero_out`.
         oversized: what happens to rows above the bound: `scale` or `refuse`.
         features: how many there are, if it matters (Box) or is to be checked.
@@ -105,6 +108,7 @@ class Plan:
     clipping: Clipping = "none"
     clip: float | None = None
     projection: Projection | None = None
+    prox: Prox | None = None
     adjacency: Adjacency = "replace_one"
     oversized: Oversized = "scale"
     features: int | None = None
@@ -118,6 +122,8 @@ class Plan:
         _kind("intercept", self.intercept, (bool, np.bool_))
         if self.projection is not None:
             _kind("projection", self.projection, (Projection,))
+        if self.prox is not None:
+            _kind("prox", self.prox, (Prox,))
         checked = {
             "feature_bound": magnitude(
                 "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
@@ -318,7 +324,14 @@ class Plan:
             diameter=self._diameter,
             adjacency=self.adjacency,
             gradient_bound=self._computed(1.0),
+            prox_convexity=self._prox_convexity,
         )
+
+    @property
+    def _prox_convexity(self) -> float:
+        """What the prox brings two points together by, where Theorem V5 uses it: equal steps."""
+        equal = isinstance(self.run.learning_rate, float)
+        return self.prox.strong_convexity if self.prox is not None and equal else 0.0
 
     @property
     def _smoothness(self) -> float:
@@ -368,6 +381,8 @@ class Plan:
             clip=self.clip,
             projection=None if self.projection is None else type(self.projection).__name__,
             projection_parameters=_parameters(self.projection),
+            prox=None if self.prox is None else type(self.prox).__name__,
+            prox_parameters=_parameters(self.prox),
             features=self.features,
             oversized=self.oversized,
             noise_source=type(self.entropy).__name__,
@@ -418,7 +433,7 @@ def _last(value: PerStep) -> float:
     return value if isinstance(value, float) else value[-1]
 
 
-def _parameters(item: Loss | Projection | None) -> tuple[tuple[str, float], ...]:
+def _parameters(item: Loss | Projection | Prox | None) -> tuple[tuple[str, float], ...]:
     """The numbers that a loss or a set was made with, by name."""
     if item is None or not is_dataclass(item):
         return ()

@@ -93,7 +93,7 @@ GEOMETRY = Kind(
     "Geometry",
     "",
     ("strong_convexity", "smoothness", "sensitivity"),
-    ("gradient_bound", "diameter", "adjacency"),
+    ("gradient_bound", "diameter", "adjacency", "prox_convexity"),
 )
 BOUNDS = ("best", "paper", "composition")
 
@@ -116,6 +116,7 @@ _TYPES: dict[str, ParamType] = {
     "gradient_bound": NUMBER,
     "diameter": NUMBER,
     "adjacency": Word(("replace_one", "zero_out")),
+    "prox_convexity": NUMBER,
 }
 MEANINGS = {
     "n": "how many records there are",
@@ -140,6 +141,7 @@ MEANINGS = {
     "and replace_one)",
     "diameter": "D, of the set that iterates are projected onto; inf by default",
     "adjacency": "which data sets are neighbours; replace_one by default",
+    "prox_convexity": "strong convexity of a prox that each step ends with; 0 by default",
 }
 
 

@@ -57,7 +57,7 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
         "kind": certificate.kind,
         "advantage": certificate.advantage(),
         "run": described(certificate.run),
-        "geometry": dict(vars(certificate.geometry)),
+        "geometry": certificate.geometry.stated(),
     }
     if certificate.training is not None:
         document["training"] = dict(certificate.training.lines())

@@ -77,9 +77,11 @@ def test_a_million_further_steps_neither_overflow_nor_vanish() -> None:
 
 def test_a_restart_is_as_far_as_the_grid_lets_it_be() -> None:
     training = NoisyGD(n=10, steps=5, learning_rate=0.3, noise=0.5)
-    assert restart_distance(Unlearning(training=training, further_steps=1)) == 0.0
+    assert restart_distance(Unlearning(training=training, further_steps=1), RIDGE) == 0.0
     run = Unlearning(training=training, further_steps=1, grid=1e-3, dimension=400)
-    assert restart_distance(run) == pytest.approx(0.02)
+    assert restart_distance(run, RIDGE) == pytest.approx(0.02)
+    prox = Geometry(strong_convexity=0.4, smoothness=3.0, sensitivity=1.0, prox_convexity=2.0)
+    assert restart_distance(run, prox) == pytest.approx(0.02 * 1.6)
 
 
 def test_steps_that_expand_in_a_bounded_set_are_refused() -> None:

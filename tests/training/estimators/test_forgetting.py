@@ -130,3 +130,16 @@ def test_groups_are_metadata_of_scikit_learn() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         model = PrivateLogisticRegression(**CYCLIC).set_fit_request(groups=True)
         assert model.get_metadata_routing().fit.requests["groups"] is True
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+def test_penalties_leave_zeros(penalty: Any) -> None:
+    wide = np.hstack([X, RNG.normal(size=(600, 20)) / 6])
+    shape: dict[str, Any] = {**CYCLIC, "epochs": 20, "noise": None, "alpha": 0.1, "l1_ratio": 0.8}
+    model = PrivateLogisticRegression(**shape, penalty=penalty).fit(wide, Y)
+    assert np.count_nonzero(model.coef_ == 0.0) >= 5
+    model.certificate_.verify()
+    assert model.certificate_.epsilon(1e-5) <= 5.0
+    unknown: Any = "l0"
+    with pytest.raises(InvalidInput, match="penalty"):
+        PrivateLogisticRegression(**shape, penalty=unknown).fit(wide, Y)

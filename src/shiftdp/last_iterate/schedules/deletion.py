@@ -115,16 +115,20 @@ def _further_steps(run: Unlearning, geometry: Geometry, skip: int) -> tuple[Arra
     return c, eta * sigma * (1.0 - EIGHT_ROUNDINGS)
 
 
-def restart_distance(run: Unlearning) -> float:
+def restart_distance(run: Unlearning, geometry: Geometry) -> float:
     """g sqrt(d): how far rounding to a grid moves two points relative to each other, at most.
+
+    It comes after the last prox of training, whose contraction Theorem V5 counts in the next step:
+    there it is taken back.
 
     >>> from shiftdp.last_iterate import NoisyGD, Unlearning
     >>> training = NoisyGD(n=10, steps=5, learning_rate=0.1, noise=1.0)
     >>> run = Unlearning(training=training, further_steps=3, grid=0.25, dimension=16)
-    >>> round(restart_distance(run), 12)
+    >>> round(restart_distance(run, Geometry(strong_convexity=0, smoothness=1, sensitivity=1)), 12)
     1.0
     """
-    return run.grid * math.sqrt(run.dimension) * _UP if run.grid else 0.0
+    undone = 1.0 + max(_rates(run)) * geometry.prox_convexity
+    return run.grid * math.sqrt(run.dimension) * undone * _UP if run.grid else 0.0
 
 
 def require_deletion(run: Unlearning, geometry: Geometry) -> None:
@@ -132,6 +136,13 @@ def require_deletion(run: Unlearning, geometry: Geometry) -> None:
     training = run.training
     trained = training.learning_rate
     largest = max(*_rates(run), trained if isinstance(trained, float) else max(trained))
+    if geometry.prox_convexity and {*_rates(run), largest} != {trained}:
+        raise UnmetHypothesis(
+            "prox_convexity",
+            geometry.prox_convexity,
+            "is used where further steps have the learning rate of training",
+            "give prox_convexity=0, which is valid for any prox, or one learning rate",
+        )
     if geometry.bounded and geometry.contraction(largest) > 1.0:
         raise UnmetHypothesis(
             "learning_rate",
@@ -212,7 +223,7 @@ def deletion_schedule(
     times = 1.0 if people(run.training) > 1 else float(run.records)
     s = s * (times if run.later_requests == () else 1.0) * (1.0 if attained else _UP)
     after = run.later_requests[-1][0] if run.later_requests else 0
-    jump, skip = restart_distance(run), 0
+    jump, skip = restart_distance(run, geometry), 0
     if jump and geometry.bounded and run.further_steps > after + 1:
         # what is moved by rounding is within the set again after one step
         slope, _, noise = further_idle(run, geometry, after, 1)
@@ -294,7 +305,7 @@ def _several_requests(run: Unlearning, geometry: Geometry) -> tuple[Array, Array
     # all further steps are those of training, so it is training that goes on
     longer = type(training)(**{**vars(training), "steps": t})
     c, s, sd = step_constants(longer, geometry, t)  # type: ignore[arg-type]
-    step, jumps = np.arange(1, t + 1), restart_distance(run)
+    step, jumps = np.arange(1, t + 1), restart_distance(run, geometry)
     strength = np.zeros(t)
     for end, records in ((0, run.records), *run.later_requests):
         last = training.steps + end

@@ -160,6 +160,13 @@ def step_constants(
     """c_k, the sensitivity that a visit at step k would have, and the noise, step by step."""
     eta = np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), steps)
     rates, where = np.unique(eta, return_inverse=True)
+    if rates.size > 1 and geometry.prox_convexity:
+        raise UnmetHypothesis(
+            "prox_convexity",
+            geometry.prox_convexity,
+            "is used where all steps have the same learning rate",
+            "give prox_convexity=0, which is valid for any prox, or one learning rate",
+        )
     slope = geometry.steepest if attained else geometry.contraction
     c = np.array([slope(float(rate)) for rate in rates])[where]
     small = np.arange(1, steps + 1) % run.batches == 0

@@ -1,6 +1,6 @@
 """The training loop: one for full, cyclic and random batches. Only the last iterate leaves it.
 
-    w <- Proj(w - eta (sum of clipped gradients / b + l2 w + Z)),   Z ~ N(0, sigma^2 I),
+    w <- Proj(prox(w - eta (sum of clipped gradients / b + l2 w + Z))),   Z ~ N(0, sigma^2 I),
 
 from w = 0 (projected), and what is released is rounded to the plan's public grid. In a step without
 noise, sigma = 0, none is drawn. Nothing else is shown to anybody: progress is a step count, an
@@ -233,6 +233,8 @@ def iterates(
                 if shrinks:
                     models *= 1.0 - eta * ridge
                 models -= total
+                if plan.prox is not None:
+                    plan.prox.apply(models, eta, int(plan.intercept))
                 _project(plan, models)
                 yield step
     finally:

@@ -11,12 +11,12 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp._checks import count
+from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
@@ -30,6 +30,7 @@ from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, MissingPackage, Seeded, System
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.people import arranged, can_be_apart, people_of, within_cap
+from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.descent.records import bounded_rows
 from shiftdp.training.estimators.inputs import (
     labels_of,
@@ -53,12 +54,15 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "Penalty",
     "PrivacyLeakWarning",
     "PrivateLinearModel",
     "given_classes",
     "learnt_classes",
     "warn_of_learnt_classes",
 ]
+
+Penalty = Literal["l2", "l1", "elasticnet"]
 
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 
@@ -90,6 +94,14 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     records_per_person : int, default=1
         How many records one person may have, who is protected as a whole; `fit` is then given
         `groups`, and uses the first so many of each person.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        `l2`: a ridge, chosen by the planner or given as `l2`. `l1` and `elasticnet`: besides, the
+        prox of alpha |w|_1, or of alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2), in each step;
+        weights that it sets to 0 are 0 in the released model. [Theorem V5]
+    alpha : float, default=0.01
+        The strength of that penalty.
+    l1_ratio : float, default=0.5
+        The share of L1 in it, from 0 to 1.
     compute : float, default=1e11
         How many multiplications a fit may take.
     oversized : {"scale", "refuse"}, default="scale"
@@ -116,6 +128,9 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     oversized: Any
     compute: float
     records_per_person: int
+    penalty: Penalty
+    alpha: float
+    l1_ratio: float
     ledger: Any
     random_state: Any
 
@@ -201,7 +216,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             fields["arrangement"] = "one_per_batch"
             fields["order"] = run.order if alike else "fixed"
         grouped = type(run)(**fields)
-        if self.noise is None:  # type: ignore[attr-defined]
+        if self.noise is None:
             grouped = calibrate_noise(
                 grouped, plan.geometry, epsilon=self.epsilon, delta=self.delta, bounds=plan.bounds
             )
@@ -299,7 +314,18 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         )
         chosen = Overrides(**{name: getattr(self, name) for name in _CHOICES})
         planned = plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
-        return self._for_people(planned)
+        return self._for_people(self._penalised(planned))
+
+    def _penalised(self, planned: Planned) -> Planned:
+        """The plan with the prox of the penalty, which never costs anything."""
+        penalty = choice("penalty", self.penalty, get_args(Penalty))
+        if penalty == "l2":
+            return planned
+        prox: Prox = L1(self.alpha)
+        if penalty == "elasticnet":
+            share = number_in("l1_ratio", self.l1_ratio, 0.0, 1.0)
+            prox = ElasticNet(self.alpha * share, self.alpha * (1.0 - share))
+        return replace(planned, plan=replace(planned.plan, prox=prox))
 
     def plan(self, n: int, features: int, outputs: int = 1) -> Planned:
         """What `fit` would run on so many records, without any data.

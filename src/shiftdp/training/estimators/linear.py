@@ -13,6 +13,7 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 from shiftdp.training.estimators.base import (
+    Penalty,
     PrivateLinearModel,
     given_classes,
     learnt_classes,
@@ -32,6 +33,9 @@ from sklearn.utils.validation import check_is_fitted  # isort: skip
 
 __all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
 
+_ALPHA = (
+    0.01  # the strength of an L1 penalty, of the size of a ridge that helps a few hundred records
+)
 _DELTA = 1e-5  # unless another is given: less than one over the records of most tables
 
 
@@ -151,6 +155,9 @@ class PrivateLogisticRegression(_PrivateClassifier):
         noise: float | None = None,
         bounds: Bounds | None = None,
         records_per_person: int = 1,
+        penalty: Penalty = "l2",
+        alpha: float = _ALPHA,
+        l1_ratio: float = 0.5,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -174,6 +181,9 @@ class PrivateLogisticRegression(_PrivateClassifier):
         self.noise = noise
         self.bounds = bounds
         self.records_per_person = records_per_person
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -236,6 +246,9 @@ class PrivateLinearSVC(_PrivateClassifier):
         noise: float | None = None,
         bounds: Bounds | None = None,
         records_per_person: int = 1,
+        penalty: Penalty = "l2",
+        alpha: float = _ALPHA,
+        l1_ratio: float = 0.5,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -260,6 +273,9 @@ class PrivateLinearSVC(_PrivateClassifier):
         self.noise = noise
         self.bounds = bounds
         self.records_per_person = records_per_person
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -322,6 +338,9 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         noise: float | None = None,
         bounds: Bounds | None = None,
         records_per_person: int = 1,
+        penalty: Penalty = "l2",
+        alpha: float = _ALPHA,
+        l1_ratio: float = 0.5,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -345,6 +364,9 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         self.noise = noise
         self.bounds = bounds
         self.records_per_person = records_per_person
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger

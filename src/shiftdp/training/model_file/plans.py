@@ -18,6 +18,7 @@ from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.descent.entropy import Aes, Seeded, System
 from shiftdp.training.descent.projection import Ball, Box, Simplex
+from shiftdp.training.descent.proximal import L1, ElasticNet
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.model_file.archive import Damaged
@@ -34,7 +35,7 @@ _CLASSES: dict[str, Any] = {
         Planned, Problem, Plan, Prediction,
         NoisyGD, NoisyCGD, NoisySGD,
         Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax,
-        Ball, Box, Simplex,
+        Ball, Box, Simplex, L1, ElasticNet,
         System, Aes, Seeded,
     )
 }  # fmt: skip

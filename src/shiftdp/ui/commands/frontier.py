@@ -38,6 +38,7 @@ PARAMETERS = (
     "sensitivity",
     "gradient_bound",
     "diameter",
+    "prox_convexity",
 )
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap", "records_per_person")
 CURVES = {

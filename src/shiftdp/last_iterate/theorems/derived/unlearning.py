@@ -253,7 +253,7 @@ class _FromDistance(Theorem):
         slope, _, noise = further_idle(run, geometry)
         if not noise > 0.0:
             raise UnmetHypothesis("noise", noise, "is that of all further steps", "give some")
-        distance += restart_distance(run)
+        distance += restart_distance(run, geometry)
         return Bound(self, GaussianTradeoff(distance * slope / noise * (1.0 + AMPLE)))
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
