@@ -28,6 +28,8 @@ RUNS: list[Run] = [
 
 
 OTHERS: dict[str, float] = {
+    "records_per_person": 2,
+    "prox_convexity": 0.3,
     "n": 80, "batch_size": 5, "steps": 12, "epochs": 2, "learning_rate": 0.2, "noise": 0.7,
     "strong_convexity": 0.1, "smoothness": 3.0, "sensitivity": 1.5, "diameter": 0.5,
     "gradient_bound": 2.0, "batch_cap": 30,

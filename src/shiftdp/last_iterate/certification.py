@@ -20,6 +20,7 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     Run,
     is_endless,
+    people,
 )
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.descent import solve
@@ -190,6 +191,10 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     """Theorem B1 for a record in each batch of the epoch, the order of batches being fixed."""
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise InvalidInput("run", type(run).__name__, "has no batches", "give NoisyGD or NoisyCGD")
+    if people(run) > 1:
+        raise InvalidInput(
+            "records_per_person", people(run), "have no one position", "ask it of one record"
+        )
     if run.order == "reshuffled":
         raise InvalidInput(
             "order", run.order, "has no positions: they change each epoch", "give a fixed order"

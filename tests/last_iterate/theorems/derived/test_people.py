@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftdp import Geometry, NoisyCGD, NoisyGD, NoisySGD, VerificationFailed, certify, compare
+from shiftdp import (
+    Geometry,
+    InvalidInput,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    VerificationFailed,
+    certify,
+    compare,
+)
+from shiftdp.last_iterate.certification import mu_by_position
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 
 MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -160,3 +170,9 @@ def test_scaled_losses_are_rounded_to_the_safe_side() -> None:
     tenth = Geometry(strong_convexity=0, smoothness=1, sensitivity=0.1)
     assert scaled_losses(tenth, 3).sensitivity >= 0.3
     assert scaled_losses(tenth, 3, side=-math.inf).sensitivity <= 0.30000000000000004
+
+
+def test_people_have_no_position() -> None:
+    run = NoisyCGD(**SHAPE, records_per_person=2)
+    with pytest.raises(InvalidInput, match="records_per_person"):
+        mu_by_position(run, MNIST)
