@@ -61,7 +61,7 @@ class GroupTradeoff(TradeoffFunction):
     1.5
     >>> f = Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)], [0.5, 0.5])
     >>> round(f.epsilon(1e-5), 2), round(GroupTradeoff(f, 2).epsilon(1e-5), 2)
-    (4.2, 10.1)
+    (4.21, 9.67)
     """
 
     type_name = "group"
