@@ -140,9 +140,12 @@ def test_explain_names_hypotheses_theorem_and_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["account", "compare", "risk", "frontier noise", "calibrate epochs"]
+    "command",
+    ["account", "account --explain", "compare", "risk", "frontier noise", "calibrate epochs"],
 )
+@pytest.mark.filterwarnings("error::shiftdp.last_iterate.last_batch.SmallLastBatch")
 def test_a_last_batch_that_costs_too_much_is_told_with_the_cure(command: str) -> None:
+    """Once, as a line of the command: Python's own warnings stay inside."""
     line = f"{command} cgd --n 1000 --batch-size 333 --epochs 10 --learning-rate 0.05 --noise 0.05"
     line += " --epsilon 1000" if command.startswith("calibrate") else ""
     done = shiftdp(f"{line} {LOSSES} --json")

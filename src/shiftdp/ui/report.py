@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +76,19 @@ def described(run: Run) -> dict[str, Any]:
 
 
 def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
+    from shiftdp.last_iterate import SmallLastBatch
     from shiftdp.last_iterate.certification import evaluate
     from shiftdp.privacy.comparison import compare
 
     run, geometry = certificate.run, certificate.geometry
     refused = evaluate(run, geometry, delta=delta).refused
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallLastBatch)  # `warn_of_last_batch` says it
+        others = comparison(compare(run, geometry, delta=delta))
     return {
         "epsilon_interval": certificate.epsilon_interval(delta),
         "assumptions": [vars(item) for item in certificate.assumptions],
-        "others": comparison(compare(run, geometry, delta=delta)),
+        "others": others,
         "refused": [{"rule": name, "why": str(unmet)} for name, unmet in refused],
     }
 
