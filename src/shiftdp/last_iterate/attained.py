@@ -31,7 +31,6 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
-    is_endless,
 )
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
@@ -53,7 +52,7 @@ _MOST_UNEQUAL = 50_000  # the same where steps differ, about a second
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
-    if is_endless(run) and not isinstance(run, NoisySGD):
+    if run.endless and not isinstance(run, NoisySGD):
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
     return _ATTAINED[type(run)](run, geometry)

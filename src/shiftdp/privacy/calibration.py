@@ -41,7 +41,6 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     PerStep,
     Run,
-    has_epochs,
 )
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
@@ -157,7 +156,7 @@ def calibrate_epochs(
     [225, inf]
     """
     _own(run, "steps", "is not run in steps", "calibrate the geometry")
-    name = "epochs" if has_epochs(run) else "steps"
+    name = "epochs" if run.in_epochs else "steps"
     refuse_schedules(run, name)
 
     def of_length(x: float) -> tuple[AnyRun, Geometry]:
@@ -166,7 +165,7 @@ def calibrate_epochs(
     search = _search(name, of_length, **asked)
     if search.met(math.inf):
         return of_length(math.inf)[0]
-    most = float(LARGEST_WHOLE // (run.batches if has_epochs(run) else 1))  # type: ignore[union-attr]
+    most = float(LARGEST_WHOLE // (run.batches if run.in_epochs else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
     return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]

@@ -68,9 +68,8 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
 
 def described(run: Run) -> dict[str, Any]:
     """A run by its parameters; of one in epochs their number too."""
-    from shiftdp.last_iterate.runs import has_epochs
 
-    epochs = {"epochs": run.epochs} if has_epochs(run) else {}  # type: ignore[union-attr]
+    epochs = {"epochs": run.epochs} if run.in_epochs else {}  # type: ignore[union-attr]
     return {"type": type(run).__name__, **vars(run), **epochs}
 
 
