@@ -1,9 +1,15 @@
 """Inverse design: the run, or the losses, that just meet a privacy budget.
 
-Each function takes a run, a geometry and a budget (see `BudgetKeywords`), and answers with the one
-of the two that has the parameter: the same run, or the same geometry, with that parameter as good
-as the budget allows. `calibrate` takes the name of the parameter and answers with both, as
-`certify` takes them.
+**All calibrators answer alike: with the argument that they changed, and with nothing else.** Each
+takes a run, a geometry and a budget (see `BudgetKeywords`). Noise, epochs, the learning rate and
+the batch size are parameters of the run, so the same run comes back with one of them as good as the
+budget allows (`calibrate_cooldown` and `placed_noise`, which shape the noise, keep to this too);
+strong convexity and the diameter are parameters of the losses, so the same geometry does. The
+answer goes as it is to `certify`, to a plan, or to the next calibrator, and the value that was
+found is the attribute of that name, `calibrate_epochs(...).epochs`. An object around both would
+have to be opened each time, and would hold one argument that its caller has already. Who has the
+name of a parameter only, as the command line has, asks `calibrate`, which always answers with the
+pair that `certify` takes.
 
 What comes back meets the budget when it is certified in the same way (`certify(run, geometry,
 bounds=bounds)`, with the same `accuracy` if one was given; NoisySGD at a delta below 1e-7 with
