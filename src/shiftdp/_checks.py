@@ -12,31 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._errors import InvalidInput, OutOfRange
 
-__all__ = [
-    "DATA_GREATEST",
-    "DATA_LEAST",
-    "GREATEST",
-    "GREATEST_ORDER",
-    "LEAST",
-    "LEAST_ACCURACY",
-    "LEAST_DELTA",
-    "RIDGE_GREATEST",
-    "Array",
-    "PerStep",
-    "array_in",
-    "choice",
-    "count",
-    "countable",
-    "delta_in",
-    "finite",
-    "length",
-    "magnitude",
-    "magnitudes",
-    "number_in",
-    "per_step",
-    "probability",
-]
-
 Array = NDArray[np.float64]
 
 PerStep = float | tuple[float, ...]

@@ -19,36 +19,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = [
-    "AMPLE",
-    "EIGHTEEN_ROUNDINGS",
-    "EIGHT_ROUNDINGS",
-    "FAR_TAIL",
-    "FOUR_ROUNDINGS",
-    "GENEROUS",
-    "HUGE",
-    "INVERTIBLE_EXPONENT",
-    "LARGEST_EXPONENT",
-    "LARGEST_WHOLE",
-    "LEAST_FLOAT",
-    "NINE_ROUNDINGS",
-    "NORMAL_EXPONENT",
-    "NOT_ZERO",
-    "PROVED",
-    "ROOMY_EXPONENT",
-    "SEVEN_ROUNDINGS",
-    "SPLITTER",
-    "STATED",
-    "THIRTY_SIX_ROUNDINGS",
-    "THREE_ROUNDINGS",
-    "ULP",
-    "UNIT",
-    "complement_down",
-    "round_down",
-    "round_up",
-    "scaled_up",
-]
-
 # --- roundings ---------------------------------------------------------------------------------
 
 UNIT = 2.0**-53

@@ -32,18 +32,6 @@ from typing import NamedTuple, Protocol, TypeVar
 from shiftdp._rounding import STATED
 from shiftdp.interpolation.schedule import Shifts, frozen_shifts
 
-__all__ = [
-    "Piece",
-    "Plan",
-    "as_shifts",
-    "geometric_sum",
-    "least_energy",
-    "lowest",
-    "minorant",
-    "stated_mu",
-]
-
-
 _FOLLOWED_STEP = 2.0**-50  # what the verifier adds in a step that it follows without a shift
 _MOST_FOLLOWED = 2**30  # more steps than this no verifier follows one by one
 _UNDERFLOWN_POWER = 2.0**-500  # pays for powers of c that underflow, and for their square roots

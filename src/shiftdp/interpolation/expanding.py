@@ -48,8 +48,6 @@ from shiftdp.interpolation.equal_steps import (
 )
 from shiftdp.interpolation.schedule import Shifts, frozen_shifts
 
-__all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]
-
 MOST_BLOCKS = 1 << 16
 """From the start every visit is a block of its own; so many are listed at most."""
 

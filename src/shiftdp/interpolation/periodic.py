@@ -47,8 +47,6 @@ from shiftdp.interpolation.equal_steps import (
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.schedule import PeriodicSchedule, Shifts, frozen_shifts
 
-__all__ = ["optimal_shifts_periodic"]
-
 
 def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool = False) -> Shifts:
     """The same as `optimal_shifts(schedule.expand())`, at a cost that does not grow with t.

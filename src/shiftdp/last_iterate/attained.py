@@ -40,8 +40,6 @@ from shiftdp.last_iterate.schedules.visits import (
     schedules_of,
 )
 
-__all__ = ["ATTAINED_DOWN", "attained_epsilon", "attained_mu"]
-
 ATTAINED_DOWN = 1.0 - AMPLE
 """What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
 

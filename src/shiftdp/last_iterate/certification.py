@@ -26,19 +26,6 @@ from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
 
-__all__ = [
-    "ROUNDING",
-    "Bounds",
-    "Evaluation",
-    "bound_by",
-    "certificate_of",
-    "certify",
-    "evaluate",
-    "mu_by_position",
-    "own_theorems",
-    "tightest",
-]
-
 Bounds = Literal["best", "paper", "composition"]
 
 ROUNDING = 1e-11

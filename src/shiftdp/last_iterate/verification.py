@@ -21,8 +21,6 @@ from shiftdp.last_iterate.theorems.registry import THEOREMS, theorem_of
 from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
 from shiftdp.last_iterate.training_record import verify_training
 
-__all__ = ["verify_certificate"]
-
 
 def verify_certificate(certificate: Certificate, theorems: Iterable[Theorem] = ()) -> None:
     """Raise `VerificationFailed` unless the certificate proves every number that it states.

@@ -52,18 +52,6 @@ from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
 from shiftdp.privacy.parameters import refuse_schedules, with_parameter
 
-__all__ = [
-    "CALIBRATORS",
-    "calibrate",
-    "calibrate_batch_size",
-    "calibrate_diameter",
-    "calibrate_epochs",
-    "calibrate_learning_rate",
-    "calibrate_noise",
-    "calibrate_strong_convexity",
-    "scaled",
-]
-
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 _FACTORS = 1e-30, 1e30

@@ -10,8 +10,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run
 
-__all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
-
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 _WORDS = ("order", "sampling", "last_batch", "adjacency")

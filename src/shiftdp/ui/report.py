@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
 
-__all__ = [
-    "CLASSES_LEARNT",
-    "comparison",
-    "described",
-    "document_of",
-    "draw",
-    "print_comparison",
-    "print_document",
-    "require_plot",
-    "save",
-    "warn_of_last_batch",
-]
-
-
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
     "alone has gives that person away"

@@ -29,8 +29,6 @@ from shiftdp._checks import Array, array_in
 from shiftdp.fdp.losses.quadrature import Quadrature
 from shiftdp.fdp.tradeoff import shaped
 
-__all__ = ["Atoms", "LossLaw", "PrivacyLoss", "Side", "log_complement", "log_normal", "log_sum"]
-
 Side = Literal["P", "Q"]
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_HALF = -math.log(2.0)

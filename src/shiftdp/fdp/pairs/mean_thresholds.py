@@ -27,8 +27,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, NOT_ZERO, ROOMY_EXPONENT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 
-__all__ = ["Miss", "log_sum", "missed", "missed_two_sided", "polished", "solve", "solve_two_sided"]
-
 _MOST_STEPS = 80  # of a search for a threshold
 # Newton's method ends where the logarithm of the ratio misses e by this times the slope over
 # |x| + 3. One more step, with what is known of the miss, makes it the square: then what (2) of

@@ -13,8 +13,6 @@ from shiftdp._checks import PerStep, choice, count, countable, finite, length, p
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
 
-__all__ = ["LastBatch", "NoisyCGD", "NoisyGD", "Order", "batches_of", "steps_in"]
-
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]

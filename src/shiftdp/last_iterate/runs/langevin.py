@@ -9,8 +9,6 @@ from typing import ClassVar
 from shiftdp._checks import length, magnitude
 from shiftdp.last_iterate.runs.descent import NoisyGD
 
-__all__ = ["ExponentialMechanism", "LangevinMC"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LangevinMC:

@@ -11,8 +11,6 @@ from shiftdp._checks import PerStep, choice, count, countable, length, per_step
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs.descent import batches_of, steps_in
 
-__all__ = ["NoisySGD", "Sampling"]
-
 Sampling = Literal["without_replacement", "poisson", "random_allocation"]
 
 _OF_RANDOM_SIZE = ("poisson", "random_allocation")  # batches of these have no largest size

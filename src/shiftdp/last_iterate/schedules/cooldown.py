@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from shiftdp._checks import count, countable, number_in, per_step
 from shiftdp._errors import InvalidInput
 
-__all__ = ["cooldown"]
-
 
 def cooldown(
     steps: int, noise: float | Sequence[float], *, last: int, factor: float

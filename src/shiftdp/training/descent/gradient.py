@@ -23,8 +23,6 @@ from shiftdp.training.descent.records import Indices, Records
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
-__all__ = ["BatchGradient", "batch_gradient"]
-
 _SMALL = 1 << 21  # multiplications of a product that is over before a second thread could help
 _BLOCK = 1 << 19  # entries of a block's features, and of its scores: more leave the cache
 _LEAST = 16  # records of a block, however many features they have

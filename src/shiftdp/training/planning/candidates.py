@@ -26,8 +26,6 @@ from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.setting import Clip, Listed, Setting, clipping_under, clips
 from shiftdp.training.planning.utility import Prediction
 
-__all__ = ["Candidate", "Candidates"]
-
 _Kind = Callable[[Setting, Clip], Iterator[Listed | None]]
 
 # where noise can be placed, the same noise at every step is never better

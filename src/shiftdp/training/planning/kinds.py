@@ -29,8 +29,6 @@ from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.planning.setting import MOST_STEPS, Clip, Listed, Setting
 from shiftdp.training.planning.utility import Segments
 
-__all__ = ["cyclic_batches", "full_batches", "placed_batches", "random_batches"]
-
 _EPOCHS = (100, 50, 25)  # of full batches: fewer than there may be, where more take their time
 
 _PASSES = (1, 2, 5, 10, 20, 50)  # with placed noise, unless they are given

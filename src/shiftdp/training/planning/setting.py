@@ -27,8 +27,6 @@ from shiftdp.training.plan import Clipping
 from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.utility import Reference, Segments
 
-__all__ = ["MOST_STEPS", "QUICK", "Clip", "Listed", "Setting", "clipping_under", "clips"]
-
 MOST_STEPS = 1_000_000
 """Steps of any run; a longer one is not listed, and nothing is made for it."""
 

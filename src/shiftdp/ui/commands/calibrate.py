@@ -25,8 +25,6 @@ from shiftdp.ui.report import (
 from shiftdp.ui.settings import overridden, require_parameter, setting_of
 from shiftdp.ui.types import Word
 
-__all__ = ["TARGETS", "command"]
-
 TARGETS: dict[str, Mapping[str, Any]] = {
     "noise": {"noise": 1.0},
     "epochs": {"epochs": 1, "steps": 1},
