@@ -34,8 +34,6 @@ from shiftdp.fdp.duality import tradeoff_from_profile
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "shaped", "tradeoff"]
-
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 _RELATIVE, _ABSOLUTE = 2e-12, 4e-15  # what is at most added to the epsilon of a closed form

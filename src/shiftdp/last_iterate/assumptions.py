@@ -11,33 +11,6 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep
 from shiftdp.last_iterate.schedules.visits import BatchRun
 
-__all__ = [
-    "LOOP_ASSUMPTIONS",
-    "Assumption",
-    "Assumptions",
-    "adjacency",
-    "batch_cap",
-    "batch_losses",
-    "batch_order",
-    "batches_used",
-    "constraint",
-    "gaussian_noise",
-    "hidden_iterates",
-    "is_trust",
-    "random_batches",
-    "record_norm",
-    "require_bounded",
-    "require_contractive",
-    "require_convex",
-    "require_equal_steps",
-    "require_smooth",
-    "seeded_noise",
-    "sensitivity",
-    "smooth_losses",
-    "summed_losses",
-    "trusted_theorem",
-]
-
 
 @dataclass(frozen=True)
 class Assumption:

@@ -31,7 +31,6 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
-    is_endless,
 )
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
@@ -40,8 +39,6 @@ from shiftdp.last_iterate.schedules.visits import (
     schedule_of,
     schedules_of,
 )
-
-__all__ = ["ATTAINED_DOWN", "attained_epsilon", "attained_mu"]
 
 ATTAINED_DOWN = 1.0 - AMPLE
 """What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
@@ -53,7 +50,7 @@ _MOST_UNEQUAL = 50_000  # the same where steps differ, about a second
 
 def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
-    if is_endless(run) and not isinstance(run, NoisySGD):
+    if run.endless and not isinstance(run, NoisySGD):
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
     return _ATTAINED[type(run)](run, geometry)

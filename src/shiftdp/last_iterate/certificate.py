@@ -22,8 +22,6 @@ from shiftdp.last_iterate.training_record import TrainingRecord
 if TYPE_CHECKING:
     from shiftdp.last_iterate.theorems.theorem import Theorem
 
-__all__ = ["Certificate"]
-
 # How much lower mu may truly be: it carries the rounding of its formula upwards, and, for each step
 # that the run remembers, the rounding of the contraction.
 _SPREAD, _SPREAD_STEP = 4e-12, 2.0**-49

@@ -14,8 +14,6 @@ from typing import Any
 from shiftdp._checks import LEAST_ACCURACY
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
 
-__all__ = ["FORMAT", "SCHEMA", "written"]
-
 FORMAT = "shiftdp-certificate/2"
 
 Schema = dict[str, Any]

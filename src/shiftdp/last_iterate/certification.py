@@ -19,26 +19,12 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
-    is_endless,
 )
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
-
-__all__ = [
-    "ROUNDING",
-    "Bounds",
-    "Evaluation",
-    "bound_by",
-    "certificate_of",
-    "certify",
-    "evaluate",
-    "mu_by_position",
-    "own_theorems",
-    "tightest",
-]
 
 Bounds = Literal["best", "paper", "composition"]
 
@@ -68,8 +54,8 @@ def evaluate(
 ) -> Evaluation:
     """Try every theorem of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
-    shown: Run = stand_in(run, geometry) if is_endless(run) else run
-    return _tried(_known(run, bounds), shown, geometry, delta, endless=is_endless(run))
+    shown: Run = stand_in(run, geometry) if run.endless else run
+    return _tried(_known(run, bounds), shown, geometry, delta, endless=run.endless)
 
 
 def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bound:
@@ -78,7 +64,7 @@ def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bo
         raise UnmetHypothesis(
             "run", type(run).__name__, f"is not what {theorem.name} is about", "use another theorem"
         )
-    if is_endless(run):
+    if run.endless:
         return theorem.for_every_length(stand_in(run, geometry), geometry, delta)
     return theorem.bound(run, geometry, delta)
 
@@ -154,7 +140,7 @@ def certify(
         accuracy = number_in("accuracy", accuracy, LEAST_ACCURACY, 1.0)
     if isinstance(run, NoisySGD):
         refuse_adjacency(run, geometry)
-    endless = is_endless(run)
+    endless = run.endless
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
     known = _known(run, bounds, contained=bounds != "best")
@@ -179,7 +165,7 @@ def certify(
 def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
     """The certificate of a run by one bound, with the hypotheses of its theorem."""
     theorem, proofs = bound.theorem, bound.proofs
-    shown = stand_in(run, geometry) if is_endless(run) else run
+    shown = stand_in(run, geometry) if run.endless else run
     hypotheses = theorem.hypotheses(shown, geometry, proofs)
     if theorem not in THEOREMS:
         hypotheses += (given.trusted_theorem(theorem.name, theorem.citation),)

@@ -40,8 +40,6 @@ from shiftdp.last_iterate.schedules.visits import (
     table_of,
 )
 
-__all__ = ["Outcome", "are_outcomes", "each_outcome", "has_random_visits", "outcomes"]
-
 _UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 _EQUAL_GROUPS = 128  # of positions, where all steps are equal
 _LEAST_GROUPS = 16  # however long the run is

@@ -12,8 +12,6 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.sum_rounding import largest_batch, residual_error, sum_error
 
-__all__ = ["TrainingRecord", "verify_training"]
-
 Parameters = tuple[tuple[str, float], ...]
 
 

@@ -21,8 +21,6 @@ from shiftdp.last_iterate.theorems.sampled import composed_renyi
 from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
-__all__ = ["BudgetSearch", "certify_at"]
-
 _RELATIVE = 1e-7
 """How close the answer is to a value that fails, as a part of it."""
 _SLOW_RELATIVE = 5e-7

@@ -41,8 +41,6 @@ from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.calibration import calibrate_noise, scaled
 
-__all__ = ["placed_noise", "placed_variances"]
-
 BatchedRun = TypeVar("BatchedRun", NoisyGD, NoisyCGD)
 
 _FAINT = 1e-3

@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run, has_epochs
-
-__all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
+from shiftdp.last_iterate.runs import Run
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
@@ -20,7 +18,7 @@ _WORDS = ("order", "sampling", "last_batch", "adjacency")
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     """The numbers that describe a run and its losses, by name."""
     own = [field.name for field in fields(run) if field.name not in _WORDS]
-    epochs = ["epochs"] if has_epochs(run) else []
+    epochs = ["epochs"] if run.in_epochs else []
     losses = [field.name for field in fields(geometry) if field.name not in _WORDS]
     return (*own, *epochs, *losses)
 
@@ -49,7 +47,7 @@ def with_parameter(
     given: dict[str, Any] = dict(vars(run))
     if name in ("steps", "epochs", "n", "batch_size"):
         refuse_schedules(run, name)
-    if has_epochs(run) and name in ("epochs", "n", "batch_size"):
+    if run.in_epochs and name in ("epochs", "n", "batch_size"):
         del given["steps"]
         given["epochs"] = run.epochs  # type: ignore[union-attr]
     old = given.get(name)

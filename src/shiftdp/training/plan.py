@@ -46,8 +46,6 @@ from shiftdp.training.descent.projection import Projection
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.softmax import Softmax
 
-__all__ = ["Clipping", "Oversized", "Plan"]
-
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
 

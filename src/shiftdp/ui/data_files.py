@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.labels import BadLabels, labels
 
-__all__ = ["Rules", "Shape", "Table", "read", "shape_of"]
-
 Answer = TypeVar("Answer")
 
 _ENDINGS = {

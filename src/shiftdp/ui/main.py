@@ -6,8 +6,6 @@ import sys
 
 from shiftdp.ui.group import LazyGroup
 
-__all__ = ["COMMANDS", "main", "program"]
-
 COMMANDS = {
     "account": "What a run costs: epsilon, mu, the theorem and its hypotheses.",
     "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",

@@ -25,25 +25,6 @@ from shiftdp.ui.types import (
     Word,
 )
 
-__all__ = [
-    "ANSWER",
-    "BOUNDS",
-    "GEOMETRY",
-    "KINDS",
-    "MEANINGS",
-    "RUN",
-    "Kind",
-    "answer_options",
-    "budget_options",
-    "certificate_option",
-    "config_option",
-    "needed",
-    "option",
-    "option_group",
-    "read_config",
-    "run_options",
-]
-
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
 RUN, LOSSES, ANSWER, BUDGET = (

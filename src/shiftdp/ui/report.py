@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
 
-__all__ = [
-    "CLASSES_LEARNT",
-    "comparison",
-    "described",
-    "document_of",
-    "draw",
-    "print_comparison",
-    "print_document",
-    "require_plot",
-    "save",
-    "warn_of_last_batch",
-]
-
-
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
     "alone has gives that person away"
@@ -69,9 +55,8 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
 
 def described(run: Run) -> dict[str, Any]:
     """A run by its parameters; of one in epochs their number too."""
-    from shiftdp.last_iterate.runs import has_epochs
 
-    epochs = {"epochs": run.epochs} if has_epochs(run) else {}  # type: ignore[union-attr]
+    epochs = {"epochs": run.epochs} if run.in_epochs else {}  # type: ignore[union-attr]
     return {"type": type(run).__name__, **vars(run), **epochs}
 
 

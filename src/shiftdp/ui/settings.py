@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
-__all__ = [
-    "certificate_of",
-    "is_archive",
-    "overridden",
-    "read_certificate",
-    "read_model_file",
-    "refuse_described",
-    "require_kind",
-    "require_parameter",
-    "setting_of",
-]
-
 _KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
 
 

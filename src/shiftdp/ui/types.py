@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 else:  # neither is generic in older releases of click
     ParamType, Choice = click.ParamType, click.Choice
 
-__all__ = [
-    "COOLDOWN",
-    "FORMATS",
-    "IMAGE",
-    "NUMBER",
-    "NUMBERS",
-    "VALUES",
-    "CoolDown",
-    "InFile",
-    "OutFile",
-    "OutFolder",
-    "ParamType",
-    "Values",
-    "Word",
-]
-
 FORMATS = ("png", "svg", "pdf")
 _MOST_VALUES = 10_000  # of a range
 

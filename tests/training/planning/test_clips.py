@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from shiftdp.training import Huber, Softmax
-from shiftdp.training.planning.clips import clipping_under, clips
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides
+from shiftdp.training.planning.setting import clipping_under, clips
 from tests.training.planning.test_planner import CANCER, DIGITS
 
 

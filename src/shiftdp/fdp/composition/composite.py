@@ -28,8 +28,6 @@ from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY, TradeoffFunction, tradeoff
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["AccuracyNotMet", "Composite"]
-
 _FINEST = 1e-9  # the best accuracy of epsilon that may be asked for
 _SMOOTH = 64  # grid points for each significant Fourier coefficient, from which on a law is smooth
 

@@ -38,8 +38,6 @@ from shiftdp.fdp.functions.mixture import log_mean_moment, worst_gaussian
 from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
-__all__ = ["HiddenMixture", "Shared"]
-
 Shared = Literal["first", "second", "neither", "told"]
 
 _GRID = np.append(

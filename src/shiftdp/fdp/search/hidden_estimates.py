@@ -20,8 +20,6 @@ from shiftdp.fdp.composition.levels import Lines, MeanSlopes
 from shiftdp.fdp.search.lattice import lattice_laws
 from shiftdp.fdp.search.sampled_estimates import Pair
 
-__all__ = ["hidden_epsilon"]
-
 _PART = 2e-2  # of epsilon, which splitting masses on the lattice may add
 _WINDOW = 3.0  # times the guess: losses beyond are not told apart
 _MOST = 1 << 13  # points of the lattice

@@ -33,8 +33,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO
 
-__all__ = ["Bucket", "BucketGrid", "bucket_law", "few_values", "grid_for"]
-
 _WIDTH = 4e-3  # the part by which c^{tau-k} changes in the youngest block ...
 _WIDEST = 0.1  # ... and at most, in blocks of long ago, which matter less
 _EXPECTED = 20.0  # participations in a block at most

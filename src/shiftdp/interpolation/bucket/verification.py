@@ -31,8 +31,6 @@ from shiftdp._errors import VerificationFailed
 from shiftdp._rounding import LEAST_FLOAT, UNIT
 from shiftdp.interpolation.bucket.law import Bucket, BucketGrid
 
-__all__ = ["verify_bucket"]
-
 _DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 _UP, _DOWN = Decimal(1) + Decimal("1e-50"), Decimal(1) - Decimal("1e-50")
 _EACH = 16.0 * UNIT  # for each term, and each expected participation, of a block: see above

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["Energies", "Moves", "move"]
-
 _PARTS = 2  # square roots of energies are rounded up to this part of a cell
 _TOGETHER = 16  # ends whose energies are much the same, so that one product of matrices serves them
 

@@ -11,8 +11,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.path import JumpPath
 
-__all__ = ["SHIFT", "Reaches", "line_heights", "overshoots"]
-
 SHIFT = 46
 """Slopes are whole multiples of 2^-46: what lies below a line is decided in exact arithmetic."""
 

@@ -12,8 +12,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
-__all__ = ["Binomial", "JumpLaw", "binomial", "lattice_law", "sum_law"]
-
 _NEAR = 0.125  # of the lattice: weights within so much count as the largest, too
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _ALIKE = 1.01  # weights within this factor count as the largest of them

@@ -21,16 +21,6 @@ from shiftdp.interpolation.participation.path import (
 )
 from shiftdp.interpolation.participation.vertices import Tail, ladder, vertex_law
 
-__all__ = [
-    "Grid",
-    "ParticipationLaw",
-    "dominating_law",
-    "law_of_path",
-    "law_of_tail",
-    "law_on_grid",
-    "resolution_for",
-]
-
 _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
 _COARSE = Resolution(ratio=1.4, levels=150, values=12, rung=1.4, cells=150)

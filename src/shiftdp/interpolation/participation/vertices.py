@@ -62,8 +62,6 @@ from shiftdp.interpolation.participation.first_passage import (
 )
 from shiftdp.interpolation.participation.path import JumpPath
 
-__all__ = ["Tail", "ladder", "vertex_law"]
-
 _STEEPEST = 1.001  # times what is needed: the first slope is above all that are possible
 _FLATTEST = 0.9  # of the least slope that a rise by one lattice point can have
 _FLAT = 30.0  # times less than the mean slope: faces so flat hardly cost anything

@@ -25,8 +25,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, FOUR_ROUNDINGS, LARGEST_EXPONENT, UNIT
 from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, levels_of
 
-__all__ = ["Groups", "UnequalSteps", "all_in_the_last_step", "group_laws", "grouped_payments"]
-
 Groups = tuple[tuple[float, int], ...]
 """Payments in units of the noise, and for how many consecutive steps each; up to the last step."""
 

@@ -20,8 +20,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.last_iterate.schedules.merged_steps import StepTable
 
-__all__ = ["MOST_GROUPS", "position_groups"]
-
 MOST_GROUPS = 256
 """Each is proved by shifts of its own, in about a millisecond; so many cost some tenths of a per
 cent of epsilon, however many batches there are."""

@@ -27,8 +27,6 @@ from shiftdp.interpolation.bucket.law import (
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps, grouped_shifts
 
-__all__ = ["Prefix", "best_prefix", "bucket_of", "prefix_law", "rough_epsilon"]
-
 _VALUES, _FEW = 12, 7  # of the law of the bucket, in a bound and in an estimate
 _ROUGH_GROUPS = 3  # of equal shifts, in an estimate
 _COARSE, _MERGED = 6.0, 3  # times wider is the mesh in an estimate, and so many blocks are one

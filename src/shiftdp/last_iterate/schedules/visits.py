@@ -24,19 +24,6 @@ from shiftdp.last_iterate.schedules.merged_steps import (
     visited_last,
 )
 
-__all__ = [
-    "BatchRun",
-    "Pattern",
-    "StepSchedule",
-    "Visits",
-    "can_merge",
-    "has_equal_steps",
-    "schedule_of",
-    "schedules_of",
-    "step_constants",
-    "table_of",
-]
-
 Pattern = Literal["every", "final"]
 StepSchedule = Schedule | PeriodicSchedule | ReshuffledSchedule
 

@@ -16,8 +16,6 @@ from shiftdp._roots import least_whole
 from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
 from shiftdp.last_iterate.runs import NoisySGD
 
-__all__ = ["affordable_cap", "cap_failure", "choose_cap", "tail_probability"]
-
 _MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
 _SHARP = 1e-3  # the series takes over once it is at most this part of the sum
 _SHARE = 1e-3  # of delta that is spent on batches beyond the cap

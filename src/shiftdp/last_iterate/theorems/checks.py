@@ -33,21 +33,6 @@ from shiftdp.last_iterate.theorems.proofs import (
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps, require_equal_steps
 
-__all__ = [
-    "FORMULA_SLACK",
-    "SHIFTS_SLACK",
-    "at_least",
-    "barely_above",
-    "mu_of",
-    "require",
-    "verify_constants",
-    "verify_failure",
-    "verify_gap",
-    "verify_groups",
-    "verify_led_from_one",
-    "verify_shifts",
-]
-
 SHIFTS_SLACK = 1e-6
 """By which part a stated number may exceed what shifts prove. A certificate of a noisier run is no
 lie about privacy, but it is not the certificate of this run."""

@@ -44,17 +44,6 @@ from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = [
-    "DESCENT_COMPOSITION",
-    "DESCENT_SHIFTED",
-    "OnDescent",
-    "composition_mu",
-    "descent_of",
-    "is_cyclic",
-    "proofs_of",
-    "solve",
-]
-
 _DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)
 _DIGIT_LOSS = Decimal("1e-40")  # far more than 2^53 additions with 60 digits
 

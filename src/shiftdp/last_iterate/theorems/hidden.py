@@ -48,8 +48,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     step_arrays,
 )
 
-__all__ = ["HIDDEN"]
-
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
 _SEVERAL = 3.0  # participations that are still felt, in the mean

@@ -56,8 +56,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 )
 from shiftdp.last_iterate.theorems.theorem import Bound
 
-__all__ = ["PREFIX"]
-
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
 

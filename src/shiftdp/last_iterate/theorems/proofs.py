@@ -12,18 +12,6 @@ from shiftdp.interpolation.participation.law import Grid
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
 
-__all__ = [
-    "LEAST_SPLIT",
-    "MOST_SPLIT",
-    "AnyProof",
-    "HiddenProof",
-    "PrefixProof",
-    "Proof",
-    "Proofs",
-    "StochasticProof",
-    "proof_from_dict",
-]
-
 LEAST_SPLIT, MOST_SPLIT = 1.0 + 2.0**-10, 2.0**10
 """The range of beta. Its best value lies far inside, and here nothing overflows or cancels."""
 

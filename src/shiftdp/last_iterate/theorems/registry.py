@@ -17,8 +17,6 @@ from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_S
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.theorem import Theorem
 
-__all__ = ["THEOREMS", "theorem_of"]
-
 THEOREMS: tuple[Theorem, ...] = (
     *DESCENT_COMPOSITION,
     *SAMPLED_COMPOSITION,

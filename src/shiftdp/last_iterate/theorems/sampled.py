@@ -60,18 +60,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 )
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = [
-    "SAMPLED_COMPOSITION",
-    "SAMPLED_SHIFTED",
-    "OnSampled",
-    "composed_renyi",
-    "composition_below",
-    "limit_reached",
-    "parameters",
-    "product",
-    "subsampled",
-]
-
 Found = tuple[Any, float]
 """Free parameters, and an estimate of epsilon with them."""
 

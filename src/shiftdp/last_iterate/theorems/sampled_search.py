@@ -46,15 +46,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     start_distance,
 )
 
-__all__ = [
-    "SEARCH_LAWS",
-    "accuracy_for",
-    "best_groups",
-    "best_scheduled_groups",
-    "best_split",
-    "composed_guess",
-]
-
 _SEARCH_GROUPS = 3  # numbers of groups of equal shifts that are tried
 SEARCH_LAWS = 12  # to which unequal steps are rounded, about
 # An epsilon is composed to the usual accuracy; a small one to this part of it, though not finer

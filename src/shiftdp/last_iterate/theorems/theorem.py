@@ -19,8 +19,6 @@ from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.proofs import Proofs
 
-__all__ = ["DELTA", "Bound", "Claim", "Family", "Theorem"]
-
 Family = Literal["composition", "paper", "ours", "user"]
 
 DELTA = 1e-5

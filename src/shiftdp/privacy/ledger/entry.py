@@ -18,20 +18,6 @@ from shiftdp.privacy.ledger.release import Release
 from shiftdp.privacy.ledger.running_total import RunningTotal
 from shiftdp.privacy.ledger.store import Record
 
-__all__ = [
-    "COLUMNS",
-    "FORMAT",
-    "NUMBERS",
-    "Account",
-    "Entry",
-    "Terms",
-    "cells_of",
-    "first_body",
-    "next_body",
-    "print_of",
-    "read_total",
-]
-
 FORMAT = "shiftdp-ledger/1"
 
 

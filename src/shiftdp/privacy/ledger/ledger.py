@@ -51,8 +51,6 @@ from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
 from shiftdp.privacy.ledger.verification import verify_log
 
-__all__ = ["Ledger"]
-
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 
 

@@ -22,8 +22,6 @@ from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
 
-__all__ = ["Release", "certified", "declared", "digest_of", "read_release", "text_in"]
-
 Source = Literal["certified", "declared"]
 
 

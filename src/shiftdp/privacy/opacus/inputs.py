@@ -15,8 +15,6 @@ import torch
 
 from shiftdp._errors import UnmetHypothesis
 
-__all__ = ["WatchedInputs", "tensors_in"]
-
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     """The tensors in a batch, or in the arguments of a model, however they are nested.

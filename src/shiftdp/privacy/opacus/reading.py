@@ -30,18 +30,6 @@ from shiftdp._checks import finite
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.privacy.opacus.run import FEATURE_SLACK, Declaration, LoaderReading, StepReading
 
-__all__ = [
-    "check_features",
-    "check_records",
-    "inner_of",
-    "read_loader",
-    "read_model",
-    "read_settings",
-    "read_step",
-    "refuse_clipped_softmax",
-    "refuse_collating",
-]
-
 _WRAPPERS: dict[type, str] = {
     AdaClipDPOptimizer: "clips adaptively: the clip depends on the data, and its release is paid",
     DPPerLayerOptimizer: "clips layer by layer, which leaves no gradient of a convex loss",

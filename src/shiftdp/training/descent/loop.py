@@ -27,17 +27,6 @@ from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
-__all__ = [
-    "Progress",
-    "TrainingStopped",
-    "certified_records",
-    "descend",
-    "descend_on",
-    "descend_stacked",
-    "iterates",
-    "starting_point",
-]
-
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
 

@@ -45,14 +45,6 @@ except ImportError as error:
         "the estimators need scikit-learn 1.6 or newer: pip install 'shiftdp[sklearn]'"
     ) from error
 
-__all__ = [
-    "PrivacyLeakWarning",
-    "PrivateLinearModel",
-    "given_classes",
-    "learnt_classes",
-    "warn_of_learnt_classes",
-]
-
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 
 

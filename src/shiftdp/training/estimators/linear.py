@@ -28,8 +28,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
 from sklearn.metrics import r2_score  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
 
-__all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
-
 _DELTA = 1e-5  # unless another is given: less than one over the records of most tables
 
 

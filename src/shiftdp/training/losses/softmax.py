@@ -15,8 +15,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.losses.base import Floats, Loss, described, real_vector
 from shiftdp.training.losses.envelope import LEAST, envelope_residuals
 
-__all__ = ["Softmax"]
-
 _CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
 
 

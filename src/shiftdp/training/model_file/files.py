@@ -37,8 +37,6 @@ from shiftdp.training.planning.planner import Planned
 
 import sklearn  # isort: skip  (after the estimators, which say what to install without it)
 
-__all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
-
 FORMAT = "shiftdp-model/1"
 _MODEL, _CERTIFICATE, _DIGEST = "model.json", "certificate.json", "digest.txt"
 _FIELDS = ("format", "shiftdp", "scikit-learn", "model")

@@ -22,8 +22,6 @@ from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
-__all__ = ["is_ours", "read_fitted", "write_fitted"]
-
 _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
     "PrivateLogisticRegression": (PrivateLogisticRegression, (Logistic, Softmax)),
     "PrivateLinearSVC": (PrivateLinearSVC, (SmoothedHinge,)),

@@ -23,8 +23,6 @@ from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 from shiftdp.training.losses.base import Loss
 
-__all__ = ["COMPUTE", "Algorithm", "Overrides", "Problem"]
-
 COMPUTE = 1e11
 """Multiplications that a run takes unless the user says otherwise: seconds on one core, a minute at
 most."""

@@ -19,8 +19,6 @@ from shiftdp.ui.report import (
 )
 from shiftdp.ui.settings import certificate_of
 
-__all__ = ["command"]
-
 
 @click.command(
     "account",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Frontier
 
-__all__ = ["CURVES", "PARAMETERS", "command"]
-
 PARAMETERS = (
     "epochs",
     "steps",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from shiftdp.training.planning.planner import Planned
     from shiftdp.ui.data_files import Rules
 
-__all__ = ["command"]
-
 _MODELS = {
     "logistic": "PrivateLogisticRegression",
     "svc": "PrivateLinearSVC",

@@ -12,8 +12,6 @@ from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
 
-__all__ = ["command"]
-
 
 @click.command(
     "verify",

@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = [
-    "Classes",
-    "JumpTable",
-    "Steps",
-    "classes_of",
-    "steps_of_equal",
-    "steps_of_schedule",
-    "thinned",
-]
-
 _UP = 1.0 + 1e-11  # weights and heights: their dozens of roundings are a part of 1e-14 each
 _DOWN = 1.0 - 1e-9  # clocks
 _ULP = 2.0**-52  # the error of a sum or of a logarithm, as a part

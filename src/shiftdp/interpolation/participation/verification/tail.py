@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.verification.classes import Classes, JumpTable
 
-__all__ = ["proved_tail"]
-
 _SHIFT = 46  # slopes are multiples of 2^-46
 _RELATIVE = 1e-8  # see above
 _TILTS = 2.0 ** np.linspace(-12.0, 2.0, 30)  # of Chernoff's bound
