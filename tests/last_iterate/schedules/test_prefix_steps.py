@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
 from tests.last_iterate.theorems.test_hidden import setting
 
 
-def listed(noise: list[float], c: float = 0.9, **more: float) -> PrefixSteps:
+def listed(noise: list[float], c: float = 0.9, **more: Any) -> PrefixSteps:
     run, geometry = setting(0.05, 1.0, c, len(noise), noise=noise)
     return prefix_steps(run, replace(geometry, **more), None)
 

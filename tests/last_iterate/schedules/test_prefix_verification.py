@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,8 +23,7 @@ RUN = sdp.NoisySGD(
     noise=[1.0] * 9 + [2.0] * 3,
 )
 GEOMETRY = sdp.Geometry(strong_convexity=0.5, smoothness=2.0, sensitivity=10.0, diameter=3.0)
-STEPS = prefix_steps(RUN, GEOMETRY, None)
-assert isinstance(STEPS, ScheduledPrefix)
+STEPS = cast(ScheduledPrefix, prefix_steps(RUN, GEOMETRY, None))
 LAW = prefix_law(STEPS, 4, 0.01, 1e-5, most=5)
 PROOF = PrefixProof(8, 0.01, LAW.values, LAW.weights, LAW.grid, STEPS.shifts(4, 2), 1e-2)
 
