@@ -15,12 +15,13 @@ from shiftdp.last_iterate import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    cooldown,
 )
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.theorem import DELTA
 
-__all__ = ["CATALOGUE", "certificate_by"]
+__all__ = ["CATALOGUE", "SCHEDULED", "certificate_by"]
 
 GD = NoisyGD(n=30, steps=20, learning_rate=0.2, noise=0.4)
 CYCLIC: dict[str, Any] = {"n": 30, "batch_size": 10, "learning_rate": 0.2, "noise": 0.4}
@@ -66,11 +67,20 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Cor expmechconvex and pure DP": (ExponentialMechanism(), SMALL),
 }
 
+COOLED = NoisySGD(**{**RANDOM, "noise": cooldown(300, 3.0, last=20, factor=2)})
+SCHEDULED: dict[str, tuple[Run, Geometry]] = {
+    "Thm sgd (composition)": (COOLED, LOSSES),
+    "Theorem B3": (COOLED, LOSSES),
+    "Theorem B7": (COOLED, LOSSES),
+    "Theorem B6": (COOLED, LOSSES),
+}
+"""The same with steps that differ, for theorems that treat them in another way."""
+
 
 @cache
-def certificate_by(name: str) -> Certificate:
+def certificate_by(name: str, *, scheduled: bool = False) -> Certificate:
     """The certificate by the theorem of this name, whether or not it is the best."""
     (theorem,) = (theorem for theorem in THEOREMS if theorem.name == name)
-    run, geometry = CATALOGUE[name]
+    run, geometry = (SCHEDULED if scheduled else CATALOGUE)[name]
     bound = bound_by(theorem, run, geometry, DELTA)
     return certificate_of(theorem.proved(bound, run, geometry, endless=False), run, geometry)

@@ -17,10 +17,25 @@ from shiftdp import GaussianTradeoff, InvalidInput, UnmetHypothesis, Verificatio
 from shiftdp.last_iterate import THEOREMS, Certificate, Geometry, Theorem
 from shiftdp.last_iterate.certification import bound_by
 from shiftdp.last_iterate.theorems import closed_forms, descent, sampled, sampled_paper
-from tests.last_iterate.theorems.catalogue import CATALOGUE, certificate_by
+from tests.last_iterate.theorems.catalogue import CATALOGUE, SCHEDULED, certificate_by
 
 THEORY = (Path(__file__).parents[3] / "docs" / "theory.md").read_text()
 every_theorem = pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
+every_case = pytest.mark.parametrize(
+    "certificate",
+    [
+        *(pytest.param((name, False), id=name) for name in CATALOGUE),
+        *(pytest.param((name, True), id=f"{name}, schedule") for name in SCHEDULED),
+    ],
+    indirect=True,
+)
+
+
+@pytest.fixture
+def certificate(request: pytest.FixtureRequest) -> Certificate:
+    """By a theorem of the catalogue, or of its schedules."""
+    name, scheduled = request.param
+    return certificate_by(name, scheduled=scheduled)
 
 
 def section(anchor: str | None) -> str:
@@ -50,9 +65,12 @@ def test_it_is_stated_where_it_says(theorem: Theorem) -> None:
     assert cited in text
 
 
-@every_theorem
-def test_its_certificate_is_verified_and_read_again(theorem: Theorem) -> None:
-    certificate = certificate_by(theorem.name)
+def test_every_theorem_has_its_run() -> None:
+    assert {theorem.name for theorem in THEOREMS} == {*CATALOGUE}
+
+
+@every_case
+def test_its_certificate_is_verified_and_read_again(certificate: Certificate) -> None:
     certificate.verify()
     text = certificate.to_json()
     twin = Certificate.from_json(text)
@@ -109,16 +127,16 @@ def shrunk(amounts: list[float]) -> list[float]:
     return [0.99 * amount for amount in amounts]
 
 
-@every_theorem
-def test_a_better_number_is_refused(theorem: Theorem) -> None:
-    document = json.loads(certificate_by(theorem.name).to_json())
+@every_case
+def test_a_better_number_is_refused(certificate: Certificate) -> None:
+    document = json.loads(certificate.to_json())
     refused(document, lowered, "tradeoff")
     refused(document, lambda _: {"type": "gaussian", "mu": 1e-3}, "tradeoff")
 
 
-@every_theorem
-def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None:
-    document = json.loads(certificate_by(theorem.name).to_json())
+@every_case
+def test_a_proof_that_is_changed_or_missing_is_refused(certificate: Certificate) -> None:
+    document = json.loads(certificate.to_json())
     proofs = document["proofs"]
     spare = proofs[0] if proofs else {"tau": 1, "groups": [], "split": None, "cap": None}
     refused(document, lambda known: [*known, spare], "proofs")

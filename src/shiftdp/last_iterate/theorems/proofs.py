@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftdp._checks import count
-from shiftdp.interpolation.bucket.law import BucketGrid
+from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.participation.law import Grid
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
@@ -111,13 +111,16 @@ class HiddenProof:
 class PrefixProof:
     """What proves a bound by Theorem B6: a law that dominates the bucket, and what follows it.
 
+    Distances are in units of the noise that the last step adds to the iterate.
+
     Args:
         tau: steps of the prefix.
-        rate: what is paid in the last of them at most, in units of the noise.
-        values: of the law of the bucket after tau steps, in units of the noise, rising.
+        rate: what step k pays at most is rate * c_{k+1} ... c_tau * sd_k^2.
+        values: of the law of the bucket after tau steps, rising.
         weights: their probabilities.
         grid: on which it was computed, and can be again.
-        groups: shifts for a distance of 1 at tau, and number of steps, from step tau + 1 to t.
+        groups: shifts for a distance of 1 at tau, in units of the noise of each step, and number of
+            steps, from step tau + 1 to t.
         accuracy: to which the steps after tau are composed.
         cap: B, the largest batch that is covered where batches have random sizes; else None.
     """
