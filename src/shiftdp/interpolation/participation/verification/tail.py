@@ -31,6 +31,7 @@ _RELATIVE = 1e-8  # see above
 _TILTS = 2.0 ** np.linspace(-12.0, 2.0, 30)  # of Chernoff's bound
 _HALVES = 2  # square roots of energies are rounded up to halves of cells
 _LARGEST = (300, 150, 101, 4000, 8000)  # slopes, classes, jumps of one, cells, levels
+_AT_ONCE = 1 << 18  # numbers that are moved at once: more would not be in the processor's cache
 _VANISHED = 1e-30  # tails below it count as 0
 
 
@@ -323,9 +324,11 @@ def _by_records(
 
 def _lowered(chances: Array, short: NDArray[np.bool_]) -> Array:
     """By x = 0 to width, from x = 1 to width; one number less where a line is short."""
-    room = np.zeros((*chances.shape[:2], 1))
-    kept, less = np.append(room, chances, axis=2), np.append(chances, room, axis=2)
-    return np.where(short[:, :, None], less, kept)
+    found = np.zeros((*chances.shape[:2], chances.shape[2] + 1))
+    found[:, :, 1:] = chances
+    less = np.nonzero(short & chances.any(axis=2))
+    found[less] = np.append(chances[less], np.zeros((len(less[0]), 1)), axis=1)
+    return found
 
 
 _Moves = tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]
@@ -373,23 +376,25 @@ def _add(
     kinds, kind = np.unique(starts * step + half, return_inverse=True)
     order = np.argsort(kind, kind="stable")
     gained = np.zeros_like(above)
-    edges = np.append(np.searchsorted(kinds // step, np.unique(starts)), kinds.size)
+    edges = np.append(np.searchsorted(kinds // step, np.unique(starts)), kinds.size).tolist()
     places = np.searchsorted(kind[order], np.arange(kinds.size + 1))
-    for a, b in pairwise(edges.tolist()):
-        j, roots = int(kinds[a]) // step, kinds[a:b] % step
-        law = above[j]
-        if law[0] <= unmoved:
-            continue
-        low = max(0, int(np.count_nonzero(law == law[0])) - 1)  # all mass is here or above
-        last = int(np.count_nonzero(law > unmoved))
-        top = min(cells + 2, math.ceil(math.hypot(last, int(roots[-1]) / _HALVES)) + 2)
+    width = cells + 2
+    index = np.empty((_AT_ONCE // width + int(np.diff(edges).max()), width), dtype=np.intp)
+    raised = np.empty(index.shape)
+    while len(edges) > 1:
+        # as many starts as there is room for
+        count = max(1, sum(edge - edges[0] <= _AT_ONCE // width for edge in edges[1:]))
+        a, b = edges[0], edges[count]
+        index[: b - a] = origin[kinds[a:b] % step]
+        for u, v in pairwise(edges[: count + 1]):
+            law = above[int(kinds[u]) // step]
+            law = np.where(law > unmoved, law, 0.0)
+            np.take(law, index[u - a : v - a], out=raised[u - a : v - a], mode="clip")
         own = order[places[a] : places[b]]
-        near, far = int(ends[own].min()), int(ends[own].max()) + 1
-        parts = (chance[own], (ends[own] - near, kind[own] - a))
-        chances = scipy.sparse.coo_array(parts, shape=(far - near, b - a)).tocsr()
-        more = chances @ law[origin[roots, low:top]]
-        gained[near:far, low:top] += more
-        gained[near:far, :low] += more[:, :1]
+        parts = (chance[own], (ends[own], kind[own] - a))
+        chances = scipy.sparse.csr_array(parts, shape=(above.shape[0], b - a))
+        gained += chances @ raised[: b - a]
+        del edges[:count]
     above += gained
 
 
