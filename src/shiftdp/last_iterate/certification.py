@@ -88,7 +88,9 @@ def _tried(
     """Every theorem, or all but those that are hopeless against what was found before."""
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
-    for theorem in theorems:
+    # a search that takes long may be hopeless against what the others find
+    ordered = theorems if all_of_them else sorted(theorems, key=lambda item: item.costly(run))
+    for theorem in ordered:
         apply = theorem.for_every_length if endless else theorem.bound
         rival = min((bound.guess for bound in found if bound.guess is not None), default=math.inf)
         try:

@@ -172,7 +172,7 @@ def resolution_for(ages: Ages) -> Resolution:
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
         finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
-        return _with_classes(ages, finest, most=58)
+        return _with_classes(ages, finest, most=48)
     if needed > _MANY_LEVELS:
         levels = min(max(needed, 1800), _MOST_LEVELS)
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
@@ -180,8 +180,8 @@ def resolution_for(ages: Ages) -> Resolution:
     if many(ages) > _DENSE:
         finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
-    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1900)
-    return _with_classes(ages, finest, most=100)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1800)
+    return _with_classes(ages, finest, most=90)
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:

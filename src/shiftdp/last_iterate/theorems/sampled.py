@@ -45,6 +45,7 @@ from shiftdp.last_iterate.theorems.sampled_search import (
     best_groups,
     best_scheduled_groups,
     composed_guess,
+    rough_scheduled_epsilon,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     UP,
@@ -64,6 +65,9 @@ Found = tuple[Any, float]
 """Free parameters, and an estimate of epsilon with them."""
 
 ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it does not matter
+
+
+_HOPELESS = 1.5  # times the rival: what a rough estimate may be too large by, and more
 
 
 class OnSampled(Theorem):
@@ -257,6 +261,34 @@ class _Led(OnSampled):
             verify_constants(run, geometry, participation_up(run), charged, slice(end, end + n))
             end += n
 
+    def costly(self, run: Run) -> bool:
+        """Where steps differ: each trial is composed."""
+        run = cast(NoisySGD, run)
+        return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By an estimate for which nothing is composed, if steps differ."""
+        run = cast(NoisySGD, run)
+        self.require(run, geometry)
+        if not self.costly(run) or math.isinf(rival):
+            return False
+        cap, left = self.affordable(run, delta)
+        steps = unequal_steps(run, geometry, cap)
+        if steps is None:
+            return False
+        return rough_scheduled_epsilon(run, geometry, steps, left) > _HOPELESS * rival
+
+    def affordable(self, run: NoisySGD, delta: float) -> tuple[int | None, float]:
+        """The batch cap, and what it leaves of delta."""
+        if not run.has_random_sizes:
+            return None, delta
+        cap, failure = affordable_cap(run, participation_up(run), delta)
+        return cap, (delta - failure) / (1.0 - failure)
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        cap, left = self.affordable(run, delta)
+        return self.led(run, geometry, left, cap)
+
     def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
         """The best shifts at delta, and an estimate of epsilon with them."""
         steps = unequal_steps(run, geometry, cap)
@@ -288,9 +320,6 @@ class _TheoremB3(_Led):
 
     name = citation = "Theorem B3"
 
-    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        return self.led(run, geometry, delta)
-
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
     ) -> TradeoffFunction:
@@ -314,10 +343,6 @@ class _TheoremB3Poisson(_Led):
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
         given.require_convex(geometry)
-
-    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, failure = affordable_cap(run, participation_up(run), delta)
-        return self.led(run, geometry, (delta - failure) / (1.0 - failure), cap)
 
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float

@@ -86,6 +86,10 @@ class Theorem(ABC):
         expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
         require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
 
+    def costly(self, run: Run) -> bool:
+        """Whether the search takes so long that others are tried first, which may spare it."""
+        return False
+
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
         """Whether a quick look shows that its epsilon at delta is above `rival`.
 

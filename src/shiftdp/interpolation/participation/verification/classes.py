@@ -167,6 +167,11 @@ def _sum_of(
         places = np.ceil((low + np.arange(len(chances))) * step).astype(np.int64)
         more = np.asarray(np.bincount(places, chances), dtype=np.float64)
         law = more if len(law) == 1 else _convolved(law, more)
+        rest = np.add.accumulate(law[::-1])[::-1]
+        enough = int(np.argmax(np.append(rest, 0.0) <= _LEAST))  # larger sums are too rare to matter
+        if 0 < enough < len(law):
+            lost += float(rest[enough])
+            law = law[:enough]
     blocks = law
     if len(law) > 1:
         blocks = np.append(law[:1], np.add.reduceat(law[1:], np.arange(0, len(law) - 1, parts)))
