@@ -77,7 +77,7 @@ class _TheoremB7(OnSampled):
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = None, delta
         if run.has_random_sizes:
-            cap, failure = affordable_cap(run, participation_up(run), delta)
+            cap, failure = affordable_cap(run, geometry, participation_up(run), delta)
             left = (delta - failure) / (1.0 - failure)
         found = [
             (self._function(run, geometry, proof).epsilon(left), proof)

@@ -104,7 +104,7 @@ class _TheoremB6(OnSampled):
             )
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = _affordable(run, delta)
+        cap, left = _affordable(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
         last, rate, guess = _searched(_kind(run, geometry)[1], steps, left)
         prefix = prefix_law(steps, last, rate, left)
@@ -130,7 +130,7 @@ class _TheoremB6(OnSampled):
         self.require(run, geometry)
         if math.isinf(rival):
             return False
-        cap, left = _affordable(run, delta)
+        cap, left = _affordable(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
         if rough_epsilon(_kind(run, geometry)[1], steps, left) > _HOPELESS * rival:
             return True
@@ -210,11 +210,11 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     return PoissonZeroOut, "one_sided", "second"
 
 
-def _affordable(run: NoisySGD, delta: float) -> tuple[int | None, float]:
+def _affordable(run: NoisySGD, geometry: Geometry, delta: float) -> tuple[int | None, float]:
     """The batch cap, and what it leaves of delta."""
     if not run.has_random_sizes:
         return None, delta
-    cap, failure = affordable_cap(run, participation_up(run), delta)
+    cap, failure = affordable_cap(run, geometry, participation_up(run), delta)
     return cap, (delta - failure) / (1.0 - failure)
 
 

@@ -328,7 +328,7 @@ class _TheoremB3Poisson(_Led):
         given.require_convex(geometry)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, failure = affordable_cap(run, participation_up(run), delta)
+        cap, failure = affordable_cap(run, geometry, participation_up(run), delta)
         return self.led(run, geometry, (delta - failure) / (1.0 - failure), cap)
 
     def composed(
