@@ -121,6 +121,8 @@ class BudgetSearch:
         for theorem in THEOREMS:
             if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run):
                 try:
+                    if found and theorem.hopeless(run, geometry, delta, min(found)):
+                        continue
                     bound = theorem.bound(run, geometry, delta)
                 except UnmetHypothesis:
                     continue

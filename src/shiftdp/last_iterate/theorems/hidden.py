@@ -38,7 +38,7 @@ from shiftdp.last_iterate.schedules.participation import (
     participation_law,
     verify_participation,
 )
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
@@ -73,10 +73,7 @@ class _TheoremB7(OnSampled):
             given.require_convex(geometry)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = None, delta
-        if run.has_random_sizes:
-            cap, failure = affordable_cap(run, participation_up(run), delta)
-            left = (delta - failure) / (1.0 - failure)
+        cap, left = left_by_cap(run, geometry, delta)
         found = [
             (self._function(run, geometry, proof).epsilon(left), proof)
             for proof in _proofs(run, geometry, cap, left)

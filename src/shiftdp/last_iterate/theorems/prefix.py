@@ -43,7 +43,7 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
     prefix_steps,
 )
 from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import (
     require,
     verify_constants,
@@ -102,7 +102,7 @@ class _TheoremB6(OnSampled):
             )
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = _affordable(run, delta)
+        cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
         last, rate, guess = _searched(_kind(run, geometry)[1], steps, left)
         prefix = prefix_law(steps, last, rate, left)
@@ -128,7 +128,7 @@ class _TheoremB6(OnSampled):
         self.require(run, geometry)
         if math.isinf(rival):
             return False
-        cap, left = _affordable(run, delta)
+        cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
         if rough_epsilon(_kind(run, geometry)[1], steps, left) > _HOPELESS * rival:
             return True
@@ -206,14 +206,6 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     if geometry.adjacency == "replace_one":
         return PoissonReplaceOne, "two_sided", "told"
     return PoissonZeroOut, "one_sided", "second"
-
-
-def _affordable(run: NoisySGD, delta: float) -> tuple[int | None, float]:
-    """The batch cap, and what it leaves of delta."""
-    if not run.has_random_sizes:
-        return None, delta
-    cap, failure = affordable_cap(run, participation_up(run), delta)
-    return cap, (delta - failure) / (1.0 - failure)
 
 
 @lru_cache(maxsize=32)

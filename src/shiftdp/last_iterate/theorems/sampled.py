@@ -28,7 +28,7 @@ from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, Sampling
 from shiftdp.last_iterate.schedules.led_together import Groups
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import (
     require,
     verify_constants,
@@ -272,21 +272,14 @@ class _Led(OnSampled):
         self.require(run, geometry)
         if not self.costly(run) or math.isinf(rival):
             return False
-        cap, left = self.affordable(run, delta)
+        cap, left = left_by_cap(run, geometry, delta)
         steps = unequal_steps(run, geometry, cap)
         if steps is None:
             return False
         return rough_scheduled_epsilon(run, geometry, steps, left) > _HOPELESS * rival
 
-    def affordable(self, run: NoisySGD, delta: float) -> tuple[int | None, float]:
-        """The batch cap, and what it leaves of delta."""
-        if not run.has_random_sizes:
-            return None, delta
-        cap, failure = affordable_cap(run, participation_up(run), delta)
-        return cap, (delta - failure) / (1.0 - failure)
-
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = self.affordable(run, delta)
+        cap, left = left_by_cap(run, geometry, delta)
         return self.led(run, geometry, left, cap)
 
     def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
