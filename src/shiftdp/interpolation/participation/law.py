@@ -30,6 +30,7 @@ _DEVIATIONS = 6.5  # of the sum of rare jumps: more are very rare
 _LARGEST_JUMPS = 1.5  # one rare jump, the largest, and a half
 _DENSE = 0.75  # from here on many participations matter
 _FINEST = 1.04  # ratio of clocks
+_FOR_A_FACTOR = 7.0  # classes of unequal jumps for each factor of e between clocks
 _COARSER = 1.1  # steps in which the excess of the ratio over 1 grows
 _MANY_LEVELS = 600  # a lattice with more points costs as much as one for unequal jumps
 _MOST_LEVELS = 4000  # more would take several seconds
@@ -172,7 +173,8 @@ def resolution_for(ages: Ages) -> Resolution:
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
         finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
-        return _with_classes(ages, finest, most=48)
+        classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
+        return _with_classes(ages, finest, most=round(min(max(classes, 48), 58)))
     if needed > _MANY_LEVELS:
         levels = min(max(needed, 1800), _MOST_LEVELS)
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)

@@ -259,7 +259,7 @@ def _by_records(
     width, dropped = single.shape[2] + 1, 0.0
     several = np.zeros((*single.shape[:2], width))  # by u, 0 to width - 1
     u = np.arange(width)
-    furthest = _ends_of(passages.any(axis=2))
+    furthest = _ends_of(np.asarray(passages.any(axis=2)))
     for s in range(int(starts[0]) + 1, len(passages) - 1):
         end = int(furthest[s])
         if end <= s + 1:

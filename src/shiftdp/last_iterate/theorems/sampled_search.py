@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -125,9 +126,15 @@ def composed_guess(
     if guess is not None:
         return guess
     if len(charged) > 1:
-        return f.epsilon(delta)
+        return _composed_epsilon(f, delta)
     ((s, count),) = charged
     return _guess(_Costs(_pair(run, geometry), participation_up(run), s), ((0.0, count),), delta)
+
+
+@lru_cache(maxsize=32)
+def _composed_epsilon(f: TradeoffFunction, delta: float) -> float:
+    """Of a composition that takes a second: `certify` asks for it, and `epsilon` once more."""
+    return f.epsilon(delta)
 
 
 def best_split(

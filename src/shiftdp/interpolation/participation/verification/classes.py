@@ -168,7 +168,8 @@ def _sum_of(
         more = np.asarray(np.bincount(places, chances), dtype=np.float64)
         law = more if len(law) == 1 else _convolved(law, more)
         rest = np.add.accumulate(law[::-1])[::-1]
-        enough = int(np.argmax(np.append(rest, 0.0) <= _LEAST))  # larger sums are too rare to matter
+        # larger sums are too rare to matter
+        enough = int(np.argmax(np.append(rest, 0.0) <= _LEAST))
         if 0 < enough < len(law):
             lost += float(rest[enough])
             law = law[:enough]

@@ -80,8 +80,9 @@ def proved_tail(
                 for chances, energy in ((found.direct, chord), (found.through, tangents))
             ]
             lost += sum(missing for _, missing in listed)
-            columns = zip(*(moves for moves, _ in listed), strict=True)
-            _add(above, origin, *(np.concatenate(column) for column in columns), unmoved)
+            (one, _), (other, _) = listed
+            moves = _Moves(*(np.append(a, b) for a, b in zip(one, other, strict=True)))
+            _add(above, origin, moves, unmoved)
         above[above < _VANISHED] = 0.0
         lost += 3.0 * rare + (m + 1) * _VANISHED
         upper = lower
@@ -329,8 +330,13 @@ def _lowered(chances: Array, short: NDArray[np.bool_]) -> Array:
     return found
 
 
-_Moves = tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]
-"""Start, end, energy and probability of each."""
+class _Moves(NamedTuple):
+    """From a start to an end, adding an energy, with a probability."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    energy: Array
+    chance: Array
 
 
 def _listed(
@@ -344,7 +350,7 @@ def _listed(
     together = np.where(followed & (worth < small), chance, 0.0)
     some = np.nonzero(together.any(axis=2))
     largest = width - 1 - np.argmax(together[some][:, ::-1] > 0.0, axis=1)
-    listed = (
+    listed = _Moves(
         found.starts[np.append(alone[0], some[0])],
         found.ends[np.append(alone[1], some[1])],
         np.append(energy[alone], energy[(*some, largest)]),
@@ -356,16 +362,14 @@ def _listed(
 def _add(
     above: Array,
     origin: NDArray[np.int16],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    energy: Array,
-    chance: Array,
+    moves: _Moves,
     unmoved: float,
 ) -> None:
     """Move mass to the ends, mu^2 raised by the energies, mu rounded up to cells.
 
     All of it moves from where it was before; the tail of a start, up to `unmoved`, does not.
     """
+    starts, ends, energy, chance = moves
     if not starts.size:
         return
     cells = above.shape[1] - 2
