@@ -101,7 +101,7 @@ def long_sticks(
         each = spectra[1 : total + 1] * found[total - 1 :: -1]
         found[total] = each.sum(axis=0) / total
     law = np.maximum(np.fft.irfft(found[t], 2 * cells), 0.0)
-    return mesh * np.arange(2 * cells), law
+    return mesh * np.arange(2 * cells, dtype=np.float64), law
 
 
 def violation(law: ParticipationLaw, mu: Array, chance: Array) -> float:
