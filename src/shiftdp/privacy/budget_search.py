@@ -117,7 +117,7 @@ class BudgetSearch:
 
     def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
         delta = self._delta or 0.0
-        found = []
+        found: list[float] = []
         for theorem in THEOREMS:
             if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run):
                 try:

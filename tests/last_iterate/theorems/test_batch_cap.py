@@ -55,7 +55,13 @@ def test_probabilities_of_steps_that_depend_on_each_other_are_added_up() -> None
 
 # --- caps that cost nothing ---
 
-SHAPE = {"n": 2000, "batch_size": 100, "steps": 300, "noise": 0.1, "sampling": "poisson"}
+SHAPE: dict[str, Any] = {
+    "n": 2000,
+    "batch_size": 100,
+    "steps": 300,
+    "noise": 0.1,
+    "sampling": "poisson",
+}
 RIDGE = sdp.Geometry(strong_convexity=0.1, smoothness=1.1, sensitivity=1, adjacency="zero_out")
 
 

@@ -163,6 +163,10 @@ class Composite(TradeoffFunction):
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
         return self.epsilon_between(delta)[0]
 
+    def _delta_below(self, epsilon: Array) -> Array:
+        curve = self._enclosures.curve(0)
+        return np.zeros(epsilon.shape) if curve is None else curve.below.delta(epsilon)
+
     def _epsilon(self, delta: Array) -> Array:
         epsilon = np.full(delta.shape, math.inf)
         # where a loss can be infinite, no epsilon does for less than its probability
