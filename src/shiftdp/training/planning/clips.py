@@ -20,12 +20,12 @@ from shiftdp.training.planning.utility import Reference
 
 __all__ = ["Clip", "clipping_under", "clips"]
 
-_SHARES = {0.25: 0.1, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
+_OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.035, 1.0: 0.005, math.inf: 0.0}
 """Clips, in what a record pulls with at the start, and what they cost for good, as a share of what
 is learnt. Set so that the smallest is taken where little is learnt, none where nearly all is."""
 
-_OF_CLASSES = {0.25: 0.07}
-"""What differs for several classes: the largest score counts, by however little it is larger."""
+_OF_CLASSES = {0.25: 0.07, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
+"""The same for several classes: the largest score counts, by however little it is larger."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def clips(problem: Problem, chosen: Overrides) -> list[Clip]:
     ...     epsilon=1,
     ...     delta=0.1,
     ... )
-    >>> [(clip.norm, clip.reference.slope) for clip in clips(problem, Overrides())]
-    [(0.125, 0.109375), (0.25, 0.1875), (0.5, 0.25), (None, 0.25)]
+    >>> [(clip.norm, round(clip.reference.slope, 3)) for clip in clips(problem, Overrides())]
+    [(0.125, 0.109), (0.175, 0.144), (0.5, 0.25), (None, 0.25)]
     """
     loss, R = problem.loss, problem.norm_bound
     if chosen.clip is not None:
@@ -69,7 +69,7 @@ def clips(problem: Problem, chosen: Overrides) -> list[Clip]:
     if loss.initial_residual >= loss.slope:
         return [_clip(problem, None, 0.0)]
     found = []
-    costs = _SHARES | (_OF_CLASSES if loss.outputs > 1 else {})
+    costs = _OF_CLASSES if loss.outputs > 1 else _OF_ONE_SCORE
     for share, cost in costs.items():
         norm = share * loss.initial_residual * R
         found.append(_clip(problem, norm if norm < loss.slope * R else None, cost))

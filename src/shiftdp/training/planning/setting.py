@@ -105,12 +105,14 @@ class Setting:
         allowed = strides <= max(_SWING, strides[0])
         return np.asarray(self._per_stride(clip) * strides[allowed])
 
-    def falling_rates(self, clip: Clip, steps: int) -> Array | None:
-        """Rates that fall to 0 along a line, a row for each reach; None where rates are given, or
-        steps are too many."""
-        if self.chosen.learning_rate is not None or not 1 < steps <= _MOST_RATES:
+    def falling_rates(self, clip: Clip, steps: int, stages: int | None = None) -> Array | None:
+        """Rates that fall to 0 along a line, a row for each reach and a column for each of some
+        stages of equal length, or for each step; None where rates are given, or steps are one or
+        too many."""
+        parts = min(steps, stages or steps)
+        if self.chosen.learning_rate is not None or not 1 < parts <= _MOST_RATES:
             return None
-        shape = np.linspace(2.0, 2.0 / steps, steps) / (steps + 1.0)
+        shape = np.linspace(2.0, 2.0 / parts, parts) / (parts + 1.0) * (parts / steps)
         first = _REACHES * shape[0]
         reaches = _REACHES[first <= max(_LEAP * max(1.0, clip.reference.outputs / 3), first[0])]
         return np.asarray(self._per_stride(clip) * reaches[:, None] * shape)
