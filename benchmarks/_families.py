@@ -100,7 +100,7 @@ def poisson(
                     learning_rate=(rates * reach / (clip * task.norm_bound)).tolist(),
                 )  # fmt: skip
                 what = (
-                    f"Poisson b={size}, {passes} passes, {kind}, reach {reach:.0f}, clip {clip:.2g}"  # noqa: E501
+                    f"Poisson b={size}, {passes} passes, {kind}, reach {reach:.0f}, clip {clip:.2g}"
                 )
                 yield Try(what, of_plan(task, _composed(task, run, clip)))
 
