@@ -18,7 +18,7 @@ def test_none_and_those_below_what_records_begin_with_are_compared() -> None:
     norms = [clip.norm for clip in found]
     assert norms == [pytest.approx(share * start) for share in (0.25, 0.5, 1.0)] + [None]
     of_one = [clip.norm for clip in clips(CANCER, Overrides())]
-    shares = [pytest.approx(share * 0.5 * CANCER.norm_bound) for share in (0.25, 0.35, 1.0)]
+    shares = [pytest.approx(share * 0.5 * CANCER.norm_bound) for share in (0.25, 0.35, 0.5, 1.0)]
     assert of_one == [*shares, None]
     costs = [clip.reference.clipping for clip in found]
     assert costs == sorted(costs, reverse=True)

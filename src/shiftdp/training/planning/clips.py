@@ -20,7 +20,7 @@ from shiftdp.training.planning.utility import Reference
 
 __all__ = ["Clip", "clipping_under", "clips"]
 
-_OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.035, 1.0: 0.005, math.inf: 0.0}
+_OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.04, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
 """Clips, in what a record pulls with at the start, and what they cost for good, as a share of what
 is learnt. Set so that the smallest is taken where little is learnt, none where nearly all is."""
 
@@ -58,8 +58,11 @@ def clips(problem: Problem, chosen: Overrides) -> list[Clip]:
     ...     epsilon=1,
     ...     delta=0.1,
     ... )
-    >>> [(clip.norm, round(clip.reference.slope, 3)) for clip in clips(problem, Overrides())]
-    [(0.125, 0.109), (0.175, 0.144), (0.5, 0.25), (None, 0.25)]
+    >>> found = clips(problem, Overrides())
+    >>> [clip.norm for clip in found]
+    [0.125, 0.175, 0.25, 0.5, None]
+    >>> [round(clip.reference.slope, 3) for clip in found]
+    [0.109, 0.144, 0.188, 0.25, 0.25]
     """
     loss, R = problem.loss, problem.norm_bound
     if chosen.clip is not None:
