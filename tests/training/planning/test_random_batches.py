@@ -55,9 +55,12 @@ def test_rates_are_equal_or_fall_in_stages_to_nearly_0_with_the_same_noise_and_r
 
 
 def test_rates_are_equal_if_given_with_other_theorems_and_in_many_passes() -> None:
-    for more in ({"learning_rate": 0.1}, {"bounds": "best"}, {"epochs": 21}):
-        given = {"algorithm": "sgd", "batch_size": 90, "epochs": 20, "clip": 1.0}
-        chosen = Overrides(**{**given, **more})
+    usual = Overrides(algorithm="sgd", batch_size=90, epochs=20, clip=1.0)
+    for chosen in (
+        replace(usual, learning_rate=0.1),
+        replace(usual, bounds="best"),
+        replace(usual, epochs=21),
+    ):
         (listed,) = random_batches(Setting(DIGITS, chosen, 6.625), clips(DIGITS, chosen)[0])
         assert listed is not None
         assert isinstance(listed.run(0).learning_rate, float)
