@@ -27,6 +27,10 @@ def test_rates_that_fall_end_at_nearly_0_and_add_up_to_every_reach() -> None:
     assert falling[:, -1] == pytest.approx(falling[:, 0] / 100)
     common = min(len(falling), len(equal))
     assert falling.sum(axis=1)[:common] == pytest.approx(100 * equal[:common])
+    staged = SETTING.falling_rates(clip, 100, stages=20)
+    assert staged is not None
+    assert staged.shape[1] == 20
+    assert 5 * staged.sum(axis=1)[:common] == pytest.approx(100 * equal[:common])
 
 
 def test_steps_that_never_settle_are_not_listed() -> None:

@@ -9,7 +9,8 @@ P1 the noise that is left costs what that of full batches of the same reach does
 of the batches [docs/theory.md]. So few passes are as private as full batches. Otherwise every step
 has the same noise, and the last iterate is cheap.
 
-*Random batches* have equal steps, whose noise composition asks for.
+*Random batches* have rates that are equal, or fall in stages, and the noise that composition asks
+for: it allows any rates.
 
 Each kind is a generator of `Listed`; None stands for runs that are too long.
 """
@@ -17,7 +18,7 @@ Each kind is a generator of `Listed`; None stands for runs that are too long.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Geometry, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.last_iterate.runs import LastBatch, Order
-from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.planning.setting import MOST_STEPS, Clip, Listed, Setting
 from shiftdp.training.planning.utility import Segments
 
@@ -43,6 +43,8 @@ _LONG = 4_000  # steps of these, unless the epochs are given
 _RIDGES = (0.0, 1e-4, 1e-3, 1e-2)  # of the smoothness
 _RATES = (1.0, 0.3, 0.1, 0.03)  # of the largest that a theorem allows
 
+_DRAWN_STAGES = 32  # of equal rates, where those of random batches fall
+_FEW = 20  # passes; where there may be more, rates fall in full batches, which share noise better
 _LEAST = 0.3  # noise over sensitivity; below, the central limit theorem says nothing
 
 
@@ -94,29 +96,12 @@ def _full_and_equal(setting: Setting, clip: Clip, steps: int) -> Listed | None:
     noise = setting.noise(math.sqrt(steps) * clip.sensitivity / (n * setting.mu))
     if noise is None:
         return None
-    return _equal(
-        setting, clip, steps, noise, 0.0, steps,
-        lambda eta: NoisyGD(n=n, steps=steps, learning_rate=eta, noise=noise),
-    )  # fmt: skip
-
-
-def _equal(
-    setting: Setting,
-    clip: Clip,
-    steps: int,
-    noise: float,
-    drawn: float,
-    passes: float,
-    run: Callable[[float], TrainingRun],
-) -> Listed:
-    """Runs of equal steps, one for each rate; `drawn` is the variance that batches bring."""
     rates = setting.equal_rates(clip, steps)[:, None]
-    none = np.zeros(len(rates))
-    l2 = none + (setting.chosen.l2 or 0.0)
+    l2 = np.full(len(rates), setting.chosen.l2 or 0.0)
     return Listed(
-        Segments(rates, steps, np.full_like(rates, noise), 0.0 * rates, l2, none + drawn),
-        passes,
-        lambda k: run(float(rates[k, 0])),
+        Segments(rates, steps, np.full_like(rates, noise), 0.0 * rates, l2, 0.0 * l2),
+        steps,
+        lambda k: NoisyGD(n=n, steps=steps, learning_rate=float(rates[k, 0]), noise=noise),
     )
 
 
@@ -282,7 +267,8 @@ def _size(n: int, batches: int, last_batch: LastBatch) -> int:
 
 
 def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
-    """Some batch sizes; noise by the central limit theorem until it is calibrated."""
+    """Some batch sizes, with equal rates and with rates that fall to 0; noise by the central limit
+    theorem until it is calibrated."""
     n, given = setting.problem.n, setting.chosen.batch_size
     sampling = setting.chosen.sampling or "poisson"
     if sampling == "without_replacement" and setting.problem.adjacency == "zero_out":
@@ -296,16 +282,47 @@ def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
         # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
         z = 1.0 / math.sqrt(math.log1p((setting.mu / p) ** 2 / steps))
         noise = setting.noise(max(z, _LEAST) * clip.sensitivity / size)
-        if noise is not None:
-            yield None if steps > MOST_STEPS else _drawn(setting, clip, size, steps, noise)
+        if noise is None:
+            continue
+        if steps > MOST_STEPS:
+            yield None
+            continue
+        yield _drawn(setting, setting.equal_rates(clip, steps)[:, None], size, steps, noise)
+        falling = _falling_stages(setting, clip, steps)
+        if falling is not None:
+            yield _drawn(setting, falling, size, steps, noise)
 
 
-def _drawn(setting: Setting, clip: Clip, size: int, steps: int, noise: float) -> Listed:
-    n, sampling = setting.problem.n, setting.chosen.sampling or "poisson"
+def _falling_stages(setting: Setting, clip: Clip, steps: int) -> Array | None:
+    """Rates of stages in few passes; none where theorems other than composition may be used, which
+    ask for equal steps or take their time."""
+    if setting.epochs > _FEW or setting.chosen.bounds not in (None, "composition"):
+        return None
+    return setting.falling_rates(clip, steps, _DRAWN_STAGES)
+
+
+def _drawn(setting: Setting, rates: Array, size: int, steps: int, noise: float) -> Listed:
+    """Runs of stages with these rates, a row each; one stage is a run of equal steps."""
+    n, stages = setting.problem.n, rates.shape[1]
+    l2 = np.full(len(rates), setting.chosen.l2 or 0.0)
     drawn = (1.0 - min(1.0, size / n)) / size  # of the mean of a batch, for records of variance 1
-    return _equal(
-        setting, clip, steps, noise, drawn, steps * size / n,
-        lambda eta: NoisySGD(
-            n=n, batch_size=size, steps=steps, learning_rate=eta, noise=noise, sampling=sampling
+    stage = np.arange(steps) * stages // steps
+    return Listed(
+        Segments(
+            rates,
+            max(1, round(steps / stages)),
+            np.full_like(rates, noise),
+            0.0 * rates,
+            l2,
+            0.0 * l2 + drawn,
         ),
-    )  # fmt: skip
+        steps * size / n,
+        lambda k: NoisySGD(
+            n=n,
+            batch_size=size,
+            steps=steps,
+            learning_rate=float(rates[k, 0]) if stages == 1 else rates[k][stage].tolist(),
+            noise=noise,
+            sampling=setting.chosen.sampling or "poisson",
+        ),
+    )

@@ -38,12 +38,12 @@ _SWING = 2.0  # how far equal steps may move a score, in the same; beyond, they 
 _LEAP = 6.0  # how far the first of falling steps may; three classes and more share the leap
 _MOST_RATES = 20_000  # steps of a run whose rates fall: each candidate holds one rate a step
 
-_SHARES = {0.25: 0.1, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
+_OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.04, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
 """Clips, in what a record pulls with at the start, and what they cost for good, as a share of what
 is learnt. Set so that the smallest is taken where little is learnt, none where nearly all is."""
 
-_OF_CLASSES = {0.25: 0.07}
-"""What differs for several classes: the largest score counts, by however little it is larger."""
+_OF_CLASSES = {0.25: 0.07, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
+"""The same for several classes: the largest score counts, by however little it is larger."""
 
 
 class Listed(NamedTuple):
@@ -135,12 +135,14 @@ class Setting:
         allowed = strides <= max(_SWING, strides[0])
         return np.asarray(self._per_stride(clip) * strides[allowed])
 
-    def falling_rates(self, clip: Clip, steps: int) -> Array | None:
-        """Rates that fall to 0 along a line, a row for each reach; None where rates are given, or
-        steps are too many."""
-        if self.chosen.learning_rate is not None or not 1 < steps <= _MOST_RATES:
+    def falling_rates(self, clip: Clip, steps: int, stages: int | None = None) -> Array | None:
+        """Rates that fall to 0 along a line, a row for each reach and a column for each of some
+        stages of equal length, or for each step; None where rates are given, or steps are one or
+        too many."""
+        parts = min(steps, stages or steps)
+        if self.chosen.learning_rate is not None or not 1 < parts <= _MOST_RATES:
             return None
-        shape = np.linspace(2.0, 2.0 / steps, steps) / (steps + 1.0)
+        shape = np.linspace(2.0, 2.0 / parts, parts) / (parts + 1.0) * (parts / steps)
         first = _REACHES * shape[0]
         reaches = _REACHES[first <= max(_LEAP * max(1.0, clip.reference.outputs / 3), first[0])]
         return np.asarray(self._per_stride(clip) * reaches[:, None] * shape)
@@ -167,8 +169,11 @@ def clips(problem: Problem, chosen: Overrides) -> list[Clip]:
     ...     epsilon=1,
     ...     delta=0.1,
     ... )
-    >>> [(clip.norm, clip.reference.slope) for clip in clips(problem, Overrides())]
-    [(0.125, 0.109375), (0.25, 0.1875), (0.5, 0.25), (None, 0.25)]
+    >>> found = clips(problem, Overrides())
+    >>> [clip.norm for clip in found]
+    [0.125, 0.175, 0.25, 0.5, None]
+    >>> [round(clip.reference.slope, 3) for clip in found]
+    [0.109, 0.144, 0.188, 0.25, 0.25]
     """
     loss, R = problem.loss, problem.norm_bound
     if chosen.clip is not None:
@@ -178,7 +183,7 @@ def clips(problem: Problem, chosen: Overrides) -> list[Clip]:
     if loss.initial_residual >= loss.slope:
         return [_clip(problem, None, 0.0)]
     found = []
-    costs = _SHARES | (_OF_CLASSES if loss.outputs > 1 else {})
+    costs = _OF_CLASSES if loss.outputs > 1 else _OF_ONE_SCORE
     for share, cost in costs.items():
         norm = share * loss.initial_residual * R
         found.append(_clip(problem, norm if norm < loss.slope * R else None, cost))
