@@ -34,8 +34,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import GENEROUS, INVERTIBLE_EXPONENT
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["epsilon_from_below"]
-
 _NEAR, _FAR = 2400, 400  # points of eps up to four times the upper bound, and beyond it
 _REACH = 4.0  # times the upper bound: parts that are rare are asked for larger eps
 _LEVELS = 800  # of q, or of x
