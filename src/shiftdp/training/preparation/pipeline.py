@@ -25,6 +25,7 @@ from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.budget import aims, encoder_share
 from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.layout import layout_of
+from shiftdp.training.preparation.reading import RawTable
 
 from sklearn.base import clone, is_classifier  # isort: skip
 from sklearn.pipeline import Pipeline, _name_estimators  # isort: skip
@@ -146,6 +147,29 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
         return self
 
     # --- public numbers ---
+
+    def plan(self, names: Sequence[str], n: int, outputs: int = 1) -> Any:
+        """What `fit` would run on such a table, and what all of it would cost, without any data.
+
+        Args:
+            names: of the columns of the table, which a schema says more about.
+            n: how many records.
+            outputs: scores a record has: the number of classes where it is above 2, else 1.
+
+        Returns:
+            The plan of the model, and the certificate of the pipeline.
+        """
+        self._check_budget()
+        model, encoder = self._model(), self._encoder()
+        if encoder is None or encoder.schema is None:
+            raise InvalidInput(
+                "steps", [name for name, _ in self.steps], "has no encoder with a schema",
+                "give PrivateTableEncoder(schema)",
+            )  # fmt: skip
+        layout = layout_of(encoder.schema, RawTable(tuple(names), (), n))
+        known = _Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
+        aimed, certificate = self._certified(known, model, outputs)
+        return aimed.plan(n, layout.width, outputs), certificate
 
     def _check_budget(self) -> None:
         finite("epsilon", self.epsilon, 0.0, open_low=True)
