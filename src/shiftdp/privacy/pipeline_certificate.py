@@ -151,13 +151,17 @@ class PipelineCertificate:
             return "public: it learnt nothing from the records and costs nothing"
         base, failure = self.preparation.split_failure()
         fails = f", failing with probability {up(failure, 2)}" if failure else ""
-        return f"mu = {up(base.gdp_mu, 5)}{fails} (Theorems S1 and S2), by {len(self.sums)} sums"
+        return f"mu = {up(base.gdp_mu, 5)}{fails} (Theorems S1 and S2), by {_sums(len(self.sums))}"
 
     def __str__(self) -> str:
         return self.statement(delta=_STATED_DELTA)
 
 
 _STATED_DELTA = 1e-5  # of a statement unless another is given, as for certificates
+
+
+def _sums(count: int) -> str:
+    return "one sum" if count == 1 else f"{count} sums"
 
 
 def _sum_in_words(one: NoisySum) -> str:

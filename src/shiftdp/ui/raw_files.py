@@ -104,9 +104,7 @@ def _entries(values: list[Any]) -> NDArray[Any]:
 def _names(path: str, first: Sequence[str]) -> list[str]:
     names = [name.strip() for name in first]
     if not names or "" in names or len(set(names)) < len(names):
-        raise InvalidInput(
-            "data", path, "does not begin with a line of different names", "add one"
-        )
+        raise InvalidInput("data", path, "does not begin with a line of different names", "add one")
     return names
 
 

@@ -23,9 +23,9 @@ __all__ = ["command"]
 def command(model: str, json: bool) -> None:
     """Show what a model file holds: coefficients and their noise, plan, certificate, statement.
 
-    The noise is the deviation of all noise that went into a coefficient, as if the loss had damped
-    none of it: what is smaller may be noise. Nothing in the file is executed, and the certificate
-    is checked, as by `shiftdp verify`.
+    The noise is the deviation of all noise that went into a coefficient, as if the loss had left it
+    as it was: what is smaller may be noise. Nothing in the file is executed, and the certificate is
+    checked, as by `shiftdp verify`.
     """
     found = read_model_file(model)
     last = found.model.steps[-1][1] if hasattr(found.model, "steps") else found.model
@@ -65,7 +65,7 @@ def command(model: str, json: bool) -> None:
     ]
     rows.append(("(intercept)", *(f"{value:.4g}" for value in intercepts)))
     print_table(("coefficient", *outputs), rows, right=tuple(range(1, len(outputs) + 1)))
-    print_text(f"noise in each of them: a deviation of at most {noise:.4g}")
+    print_text(f"noise in each of them: a deviation of about {noise:.3g}, less where it is damped")
     print_text()
     print_text(str(found.planned))
     print_text()
@@ -78,7 +78,8 @@ def _whole(found: Any) -> Any:
 
 def _names(model: Any, last: Any) -> list[str]:
     """The names of the features, as far as they are known."""
-    before = model.steps[-2][1] if hasattr(model, "steps") and len(model.steps) > 1 else None
+    steps = getattr(model, "steps", ())
+    before: Any = steps[-2][1] if len(steps) > 1 else None
     if hasattr(before, "get_feature_names_out"):
         try:
             return [str(name) for name in before.get_feature_names_out()]
@@ -109,10 +110,16 @@ def _columns(model: Any) -> dict[str, Any]:
 
 
 def noise_of(plan: Any) -> float:
-    """The deviation of the noise in one coefficient, if the loss damps none of it.
+    """The deviation of the noise in one coefficient, if the loss leaves the noise as it is.
 
-    A step turns w into (1 - eta l2) w less the gradient, less eta sigma Z; a convex loss can only
-    bring two runs closer, so that this is the most that noise does along any direction.
+    A step turns w into (1 - eta l2) w, less eta times the gradient, less eta sigma Z. With rates of
+    at most 2/smoothness a convex loss brings two runs closer, and the noise is less.
+
+    >>> from shiftdp import NoisyGD
+    >>> from shiftdp.training import Logistic, Plan
+    >>> run = NoisyGD(n=100, steps=4, learning_rate=0.5, noise=2.0)
+    >>> noise_of(Plan(run=run, loss=Logistic(), feature_bound=1.0))
+    2.0
     """
     run = plan.run
     steps = 1 if math.isinf(run.steps) else int(run.steps)

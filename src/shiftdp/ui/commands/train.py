@@ -32,6 +32,7 @@ _MODELS = {
     "svc": "PrivateLinearSVC",
     "huber": "PrivateHuberRegressor",
 }
+_CUT = 0.9  # a row that is scaled by less has lost a part of its length that matters
 _ENDINGS = ("shiftdp", "skops")  # the latter of old: what is written is the same
 _PLAN: dict[str, dict[str, Any]] = {
     "algorithm": {
@@ -159,8 +160,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     DATA is a CSV file with a line of names, a Parquet file, an npz file with one matrix and the
     target, or an svmlight file. With --schema, a CSV or Parquet file may have categories, true and
-    false, and missing entries; the certificate is of preparation and model. The planner chooses the run by the shape of the table and the
-    budget alone; every choice can be overridden. Nothing but the model leaves the run.
+    false, and missing entries; the certificate is of preparation and model. The planner chooses the
+    run by the shape of the table and the budget alone; every choice can be overridden. Nothing but
+    the model leaves the run.
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
@@ -297,8 +299,10 @@ def _require_bound(X: Any, options: dict[str, Any]) -> None:
     from shiftdp._errors import InvalidInput
     from shiftdp.training.descent.records import bounded_rows
 
+    if options["oversized"] != "scale" or 0 in X.shape:
+        return
     scales = bounded_rows(X, options["feature_bound"]).scales
-    if options["oversized"] == "scale" and scales is not None and (scales < 1.0).mean() > 0.5:
+    if scales is not None and (scales < _CUT).mean() > 0.5:
         raise InvalidInput(
             "feature_bound",
             options["feature_bound"],
@@ -336,9 +340,7 @@ def _with_schema(ctx: click.Context, options: dict[str, Any]) -> None:
         whole = dry(pipeline, options["data"], schema, rules)
         ending, leaks = "Nothing was trained: of the data only its shape was read.", []
     else:
-        account = _fit(
-            ctx, pipeline, lambda: read_table(options["data"], schema, rules), options
-        )
+        account = _fit(ctx, pipeline, lambda: read_table(options["data"], schema, rules), options)
         _write(pipeline, options["output"], account)
         whole = PlannedPipeline(pipeline.plan_, pipeline.certificate_)
         ending = f"The model is in {options['output']}."
@@ -355,9 +357,7 @@ class _CompletedLater:
         self.ledger = ledger
         self.entries: list[Entry] = []
 
-    def reserve(
-        self, certificate: Certificate | PipelineCertificate, *, label: str = ""
-    ) -> Entry:
+    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
         return self.ledger.reserve(certificate, label=label)
 
     def complete(self, entry: Entry) -> None:
