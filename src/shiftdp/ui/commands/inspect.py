@@ -78,7 +78,7 @@ def _whole(found: Any) -> Any:
 
 def _names(model: Any, last: Any) -> list[str]:
     """The names of the features, as far as they are known."""
-    steps = getattr(model, "steps", ())
+    steps: Any = getattr(model, "steps", ())
     before: Any = steps[-2][1] if len(steps) > 1 else None
     if hasattr(before, "get_feature_names_out"):
         try:
