@@ -50,7 +50,9 @@ WHOLE = np.abs(X.round())
 
 
 def logistic(**parameters: Any) -> PrivateLogisticRegression:
-    return PrivateLogisticRegression(**{"classes": [0, 1], "epochs": 2, **parameters})
+    return PrivateLogisticRegression(
+        **{"classes": [0, 1], "algorithm": "gd", "epochs": 2, **parameters}
+    )
 
 
 class Own(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # not typed

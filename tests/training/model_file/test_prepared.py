@@ -29,7 +29,7 @@ FRAME, LABELS = raw_frame(400, 0)
 
 
 def logistic() -> PrivateLogisticRegression:
-    return PrivateLogisticRegression(classes=["no", "yes"], epochs=3)
+    return PrivateLogisticRegression(classes=["no", "yes"], algorithm="gd", epochs=3)
 
 
 def fitted(schema: Any = None, **parameters: Any) -> PrivatePipeline:

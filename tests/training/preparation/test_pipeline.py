@@ -32,7 +32,9 @@ FRAME, LABELS = raw_frame(600, 0)
 
 
 def logistic(**parameters: Any) -> PrivateLogisticRegression:
-    return PrivateLogisticRegression(**{"classes": ["no", "yes"], "epochs": 5, **parameters})
+    return PrivateLogisticRegression(
+        **{"classes": ["no", "yes"], "algorithm": "gd", "epochs": 5, **parameters}
+    )
 
 
 def pipeline(schema: Any = None, **parameters: Any) -> PrivatePipeline:
