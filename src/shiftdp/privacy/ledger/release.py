@@ -21,8 +21,9 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
-Source = Literal["certified", "declared"]
+Source = Literal["certified", "pipeline", "declared"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Release:
     adjacency: Adjacency
     document: str
     # its arrays do not compare, and the document says the same
-    certificate: Certificate | None = field(default=None, compare=False)
+    certificate: Certificate | PipelineCertificate | None = field(default=None, compare=False)
 
     def charged(self, adjacency: Adjacency, convert: bool = False) -> TradeoffFunction:
         """What it costs in a ledger with this adjacency.
@@ -60,16 +61,17 @@ class Release:
         )
 
 
-def certified(certificate: Certificate) -> Release:
+def certified(certificate: Certificate | PipelineCertificate) -> Release:
     """The release of a certificate, which is verified in the form in which it will be stored."""
-    if not isinstance(certificate, Certificate):
+    if not isinstance(certificate, (Certificate, PipelineCertificate)):
         raise InvalidInput(
             "certificate",
             certificate,
             "is not a Certificate",
             "give what certify returns; a release by other software is entered with declare",
         )
-    document = f'{{"source": "certified", "certificate": {certificate.to_json()}}}'
+    source = "certified" if isinstance(certificate, Certificate) else "pipeline"
+    document = f'{{"source": "{source}", "certificate": {certificate.to_json()}}}'
     _verify(document)
     return read_release(document)
 
@@ -106,6 +108,9 @@ def read_release(document: str) -> Release:
             proof = Certificate.from_json(json.dumps(data["certificate"]))
             title = f"{type(proof.run).__name__}, {proof.bound}"
             return Release("certified", title, proof.f, proof.geometry.adjacency, document, proof)
+        if source == "pipeline":
+            whole = PipelineCertificate.from_json(json.dumps(data["certificate"]))
+            return Release("pipeline", _title(whole), whole.f, whole.adjacency, document, whole)
         return Release(
             "declared",
             str(data["description"]),
@@ -119,6 +124,12 @@ def read_release(document: str) -> Release:
         raise InvalidInput(
             "release", "<JSON text>", f"lacks or misplaces {error}", "restore the ledger"
         ) from error
+
+
+def _title(whole: PipelineCertificate) -> str:
+    model = whole.model
+    after = "" if model is None else f" and {type(model.run).__name__}, {model.bound}"
+    return f"preparation by {len(whole.sums)} noisy sums{after}"
 
 
 @lru_cache(maxsize=64)

@@ -32,6 +32,7 @@ from shiftdp.training.estimators.inputs import (
     require_numbers,
     table_type,
 )
+from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
@@ -45,11 +46,16 @@ except ImportError as error:
         "the estimators need scikit-learn 1.6 or newer: pip install 'shiftdp[sklearn]'"
     ) from error
 
+__all__ = [
+    "PrivacyLeakWarning",
+    "PrivateLinearModel",
+    "entropy_of",
+    "given_classes",
+    "learnt_classes",
+    "warn_of_learnt_classes",
+]
+
 _CHOICES = tuple(Overrides.__dataclass_fields__)
-
-
-class PrivacyLeakWarning(UserWarning):
-    """Something that is released was read off the data, and is not covered by the certificate."""
 
 
 class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
@@ -88,6 +94,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     plan_ : what was chosen, and why.
     certificate_ : the proved guarantee.
     classes_learnt_ : of a classifier, whether the classes were read off the labels.
+    not_covered_ : what around the fit learnt from the records too and is not covered; only if
+        there was something.
     """
 
     epsilon: float
@@ -132,6 +140,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _run(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
         """Plan, certify, check the data, charge the ledger, train: in this order."""
+        leaks = uncovered(charged=self.ledger is not None)
+        warn_of(leaks)
         planned = self._planned(X.shape[0], X.shape[1], outputs)
         certificate = self._signed(planned.plan.certificate)
         records = certified_records(planned.plan, X, targets)
@@ -144,6 +154,9 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             ledger.complete(entry)
         self.plan_ = planned
         self.certificate_ = certificate
+        self.__dict__.pop("not_covered_", None)
+        if leaks:
+            self.not_covered_ = leaks
         return released
 
     def _signed(self, certificate: Certificate) -> Certificate:
@@ -179,18 +192,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return self._planned(n, features, outputs)
 
     def _entropy(self) -> Entropy:
-        if self.random_state is None:
-            return System()
-        try:
-            generator = check_random_state(self.random_state)
-        except ValueError:
-            raise InvalidInput(
-                "random_state",
-                self.random_state,
-                "is no seed",
-                "give a whole number from 0 to 4294967295, or none",
-            ) from None
-        return Seeded(int(generator.randint(2**31 - 1)))
+        return entropy_of(self.random_state)
 
     def _ledger(self, planned: Planned) -> Account | None:
         if self.ledger is None:
@@ -249,9 +251,10 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return "\n".join(lines)
 
     def _caveats(self) -> list[str]:
-        if self.plan_.plan.entropy.private:
-            return []
-        return ["NOT PRIVATE: random_state made this run reproducible."]
+        lines = [f"Not covered: {leak}." for leak in getattr(self, "not_covered_", ())]
+        if not self.plan_.plan.entropy.private:
+            lines.append("NOT PRIVATE: random_state made this run reproducible.")
+        return lines
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -265,6 +268,22 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Self:
         """Release a model of these records."""
+
+
+def entropy_of(random_state: Any) -> Entropy:
+    """The operating system's randomness, or what a seed makes, which is not private."""
+    if random_state is None:
+        return System()
+    try:
+        generator = check_random_state(random_state)
+    except ValueError:
+        raise InvalidInput(
+            "random_state",
+            random_state,
+            "is no seed",
+            "give a whole number from 0 to 4294967295, or none",
+        ) from None
+    return Seeded(int(generator.randint(2**31 - 1)))
 
 
 def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
