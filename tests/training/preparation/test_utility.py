@@ -36,7 +36,8 @@ def area(n: int, seed: int, schema: Any) -> tuple[float, float]:
 def test_a_raw_table_gives_a_model_that_is_worth_having(
     schema: Any, n: int, runs: int, loss: float
 ) -> None:
-    found = np.array([area(n, seed, schema) for seed in range(runs)])
+    # the defaults were chosen on the first seeds: these played no part in it
+    found = np.array([area(n, seed, schema) for seed in range(500, 500 + runs)])
     private, plain = found.mean(axis=0)
     assert plain > 0.78
     assert private > plain - loss
