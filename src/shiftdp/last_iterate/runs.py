@@ -2,7 +2,9 @@
 
 One step is `X <- Proj(X - eta (mean gradient over the batch + Z))` with `Z ~ N(0, noise^2 I)`: the
 noise is on the *mean* gradient. (A noise multiplier in the sense of Opacus is
-`noise * batch_size / G`.) Only the last iterate is released.
+`noise * batch_size / G`.) Only the last iterate is released, unless `releases` names others: every
+iterate (`"all"`), that at the end of each epoch (`"epochs"`), or those after the steps of a list.
+The last one is always among them, and a certificate is about all of them together.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from shiftdp.last_iterate.schedules.lengths import (
     steps_in,
     whole_epochs,
 )
+from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
 __all__ = [
     "ExponentialMechanism",
@@ -32,15 +35,21 @@ __all__ = [
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
+    "NoisyStream",
     "Order",
     "PerStep",
+    "Releases",
     "Run",
     "Sampling",
+    "StreamOrder",
     "has_epochs",
+    "has_releases",
     "is_endless",
 ]
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
+
+StreamOrder = Literal["fixed", "shuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
@@ -64,6 +73,7 @@ class NoisyGD:
     steps: int
     learning_rate: PerStep
     noise: PerStep
+    releases: Releases = None
 
     def __init__(
         self,
@@ -72,6 +82,7 @@ class NoisyGD:
         steps: float,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         t = length("steps", steps)
         _set(
@@ -80,6 +91,7 @@ class NoisyGD:
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
             noise=per_step("noise", noise, t, zero=True),
+            releases=releases_in(releases, t, 1),
         )
 
     @property
@@ -120,6 +132,7 @@ class NoisyCGD:
             `drop`: they are not used in this epoch. In a fixed order the same records are never
             used; in a random one it may be any.
         noise: as a sequence it may have zeros in it, steps without noise; the last step needs some.
+        releases: which iterates are released beside the last one.
 
     >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
     >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
@@ -138,6 +151,7 @@ class NoisyCGD:
     noise: PerStep
     order: Order = "fixed"
     last_batch: LastBatch = "own_size"
+    releases: Releases = None
 
     def __init__(
         self,
@@ -150,6 +164,7 @@ class NoisyCGD:
         noise: float | Sequence[float],
         order: Order = "fixed",
         last_batch: LastBatch = "own_size",
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         records = countable("n", n)
         size = count("batch_size", batch_size, 1)
@@ -158,7 +173,8 @@ class NoisyCGD:
                 "batch_size", size, f"exceeds n={records}", f"give at most {records}"
             )
         kept = choice("last_batch", last_batch, get_args(LastBatch))
-        t = steps_in(epochs, steps, batches_of(records, size, kept))
+        batches = batches_of(records, size, kept)
+        t = steps_in(epochs, steps, batches)
         _set(
             self,
             n=records,
@@ -168,6 +184,7 @@ class NoisyCGD:
             noise=per_step("noise", noise, t, zero=True),
             order=choice("order", order, get_args(Order)),
             last_batch=kept,
+            releases=releases_in(releases, t, batches),
         )
 
     @property
@@ -217,6 +234,7 @@ class NoisySGD:
         batch_cap: B, where batches have random sizes. What contraction proves is for batches of at
             most B records; the probability of a larger one is added to delta. Chosen by `certify`
             if not given.
+        releases: which iterates are released beside the last one.
 
     >>> NoisySGD(n=1000, batch_size=10, steps=500, learning_rate=0.1, noise=1.0).participation
     0.01
@@ -238,6 +256,7 @@ class NoisySGD:
     noise: PerStep
     sampling: Sampling = "without_replacement"
     batch_cap: int | None = None
+    releases: Releases = None
 
     def __init__(
         self,
@@ -250,6 +269,7 @@ class NoisySGD:
         noise: float | Sequence[float],
         sampling: Sampling = "without_replacement",
         batch_cap: int | None = None,
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         records, b = countable("n", n), countable("batch_size", batch_size)
         if b > records:
@@ -278,6 +298,9 @@ class NoisySGD:
             noise=per_step("noise", noise, t),
             sampling=sampling,
             batch_cap=cap,
+            releases=releases_in(
+                releases, t, batches_of(records, b) if sampling == "random_allocation" else None
+            ),
         )
 
     @property
@@ -303,6 +326,68 @@ class NoisySGD:
     def has_random_sizes(self) -> bool:
         """Whether there is no largest batch, so that contraction needs a batch cap."""
         return self.sampling in _OF_RANDOM_SIZE
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyStream:
+    """New records arrive for ever, each is used in one step, and iterates are released all along.
+
+    A *window* is `batches_per_release` steps, each on a batch of records that were never used
+    before; after it the iterate is released, and the next window goes on from there. What is
+    certified holds for each record, however long the stream is. Theorem V2.
+
+    Args:
+        batch_size: b; each gradient is the mean over the b new records of its batch.
+        batches_per_release: k, the number of steps of a window.
+        learning_rate: one number for all steps, or one for each step of a window.
+        noise: likewise; as a sequence it may have zeros in it, but the last step needs some.
+        order: how the k b records of a window come into its batches. `fixed`: in any way that does
+            not depend on the data, such as by their arrival. `shuffled`: by a permutation that is
+            drawn uniformly for each window, independently of the data, and chosen by nobody.
+
+    >>> stream = NoisyStream(batch_size=100, batches_per_release=20, learning_rate=0.1, noise=1.0)
+    >>> stream.window.n, stream.window.steps
+    (2000, 20)
+    """
+
+    batch_size: int
+    batches_per_release: int
+    learning_rate: PerStep
+    noise: PerStep
+    order: StreamOrder = "fixed"
+
+    def __init__(
+        self,
+        *,
+        batch_size: int,
+        batches_per_release: int,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+        order: StreamOrder = "fixed",
+    ) -> None:
+        size = countable("batch_size", batch_size)
+        k = countable("batches_per_release", batches_per_release)
+        countable("batch_size * batches_per_release", size * k)
+        _set(
+            self,
+            batch_size=size,
+            batches_per_release=k,
+            learning_rate=per_step("learning_rate", learning_rate, k),
+            noise=per_step("noise", noise, k, zero=True),
+            order=choice("order", order, get_args(StreamOrder)),
+        )
+
+    @property
+    def window(self) -> NoisyCGD:
+        """One window: an epoch over the records that arrive in it."""
+        return NoisyCGD(
+            n=self.batch_size * self.batches_per_release,
+            batch_size=self.batch_size,
+            steps=self.batches_per_release,
+            learning_rate=self.learning_rate,
+            noise=self.noise,
+            order="fixed" if self.order == "fixed" else "shuffled_once",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +425,7 @@ class ExponentialMechanism:
     """One draw from the density proportional to exp(-F) on the constraint set."""
 
 
-Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
+Run = NoisyGD | NoisyCGD | NoisySGD | NoisyStream | LangevinMC | ExponentialMechanism
 
 
 def has_epochs(run: Run) -> bool:
@@ -356,6 +441,19 @@ def has_epochs(run: Run) -> bool:
 def is_endless(run: Run) -> bool:
     """Whether the run has no last step and needs a stand-in; Langevin has theorems for it."""
     return isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and run.steps == math.inf
+
+
+def has_releases(run: Any) -> bool:
+    """Whether other iterates than the last one are released.
+
+    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
+    >>> has_releases(run), run.releases
+    (True, (5, 10))
+    """
+    releases = getattr(run, "releases", None)
+    if releases == "epochs":
+        return bool(run.steps > run.batches)
+    return releases is not None and bool(run.steps > 1)
 
 
 def _set(target: Any, **fields: object) -> None:
