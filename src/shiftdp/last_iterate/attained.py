@@ -112,12 +112,14 @@ def _attained(schedule: StepSchedule, floor: Array, segments: Sequence[Segment])
                     return None
                 known[part] = bound.mu
             mu = known[part]
-        else:
+        elif isinstance(part, Schedule):
             own = floor if floor.ndim == 0 else floor[segment.begin : segment.end]
             bound = lower_mu(part, np.minimum(own, part.contraction))
             if bound is None:
                 return None
             mu = bound.mu
+        else:
+            return None
         if len(segments) == 1 and segment.count == 1:
             return mu
         squares.append(mu * mu * segment.count)

@@ -79,7 +79,7 @@ def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
         raise Refused(
             f"--cooldown {block}: the run has {steps}; give a part of a number of steps", ctx
         )
-    noise = rooms.cooldown(length, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr, arg-type]
+    noise = rooms.cooldown(length, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr]
     return type(run)(**{**vars(run), "noise": noise})
 
 

@@ -162,11 +162,11 @@ def tables_of(run: BatchRun, geometry: Geometry) -> list[StepTable]:
     found = []
     for segment in segments:
         part, ahead = slice(segment.begin, segment.end), segment.begin % batches
-        rows = (
+        own_c, own_s, own_sd = (
             np.pad(x[part], (ahead, 0), constant_values=idle)
             for x, idle in ((c, 1.0), (s, 0.0), (sd, 0.0))
         )
-        found.append(step_table(*rows, batches, geometry.diameter))
+        found.append(step_table(own_c, own_s, own_sd, batches, geometry.diameter))
     return found
 
 

@@ -90,13 +90,16 @@ class OnDescent(Theorem):
         losses = (given.batch_losses(geometry, descent),) if self.contracts else ()
         projected = geometry.bounded and self.projects
         constraint = (given.constraint(geometry),) if projected else ()
-        stream = isinstance(run, NoisyStream)
+        if isinstance(run, NoisyStream):
+            batches = given.stream_batches(run)
+        else:
+            batches = given.batches_used(descent)
         return (
             *losses,
             *constraint,
             given.sensitivity(geometry),
             given.adjacency(geometry),
-            *(given.stream_batches(run) if stream else given.batches_used(descent)),
+            *batches,
             given.gaussian_noise(),
             given.hidden_iterates(run),
         )

@@ -37,7 +37,8 @@ def linear_laws(slopes: Array, s: Array, sd: Array, releases: Sequence[int]) -> 
 def joint_mu_of(slopes: Array, s: Array, sd: Array, releases: Sequence[int]) -> Array:
     """sqrt(d' C^-1 d): T(N(d, C), N(0, C)) = G of it. One number for each row of slopes."""
     d, C = linear_laws(slopes, s, sd, releases)
-    return np.sqrt(np.einsum("ri,ri->r", d, np.linalg.solve(C, d[..., None])[..., 0]))
+    squares = np.einsum("ri,ri->r", d, np.linalg.solve(C, d[..., None])[..., 0])
+    return np.asarray(np.sqrt(squares))
 
 
 def segments_mu(

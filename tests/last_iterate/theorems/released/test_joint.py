@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -26,7 +26,9 @@ from shiftdp import (
     certify,
     compare,
 )
+from shiftdp.last_iterate.runs import Order
 from shiftdp.last_iterate.schedules.releases import release_steps
+from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.released import joint as module
 from tests.last_iterate.brute_force import gaussian_delta, positions, steps_of
 from tests.last_iterate.schedules.test_segments import with_releases
@@ -122,8 +124,10 @@ def random_setting(rng: np.random.Generator) -> tuple[NoisyCGD, Geometry]:
         batch_size=3,
         steps=steps,
         learning_rate=rng.uniform(0.1, 1.9) / M,
-        noise=rng.uniform(0.3, 2.0) if rng.random() < 0.5 else rng.uniform(0.3, 2.0, steps),
-        releases=rng.integers(1, steps + 1, int(rng.integers(1, 5))),
+        noise=rng.uniform(0.3, 2.0)
+        if rng.random() < 0.5
+        else rng.uniform(0.3, 2.0, steps).tolist(),
+        releases=rng.integers(1, steps + 1, int(rng.integers(1, 5))).tolist(),
     )
     return run, geometry
 
@@ -150,7 +154,13 @@ def test_no_joint_law_of_thousands_is_below_its_certificate() -> None:
 def test_what_is_attained_is_the_joint_law_of_the_best_slopes() -> None:
     """Theorem B5 in each segment: the slopes are clipped so that the fit is flat."""
     geometry = Geometry(strong_convexity=0.1, smoothness=2.0, sensitivity=3.0)
-    shape = {"n": 12, "batch_size": 4, "steps": 14, "learning_rate": 0.9, "noise": 1.0}
+    shape: dict[str, Any] = {
+        "n": 12,
+        "batch_size": 4,
+        "steps": 14,
+        "learning_rate": 0.9,
+        "noise": 1.0,
+    }
     run = NoisyCGD(**shape, releases=[5, 9])
     certificate = certify(run, geometry)
     assert certificate.lower_mu == pytest.approx(certificate.mu, rel=1e-9)
@@ -166,7 +176,7 @@ def test_what_is_attained_is_the_joint_law_of_the_best_slopes() -> None:
 
 def test_full_batches_by_any_name() -> None:
     geometry = Geometry(strong_convexity=0.3, smoothness=2.0, sensitivity=3.0)
-    steps = {"steps": 20, "learning_rate": 0.3, "noise": 0.5, "releases": [5, 11]}
+    steps: dict[str, Any] = {"steps": 20, "learning_rate": 0.3, "noise": 0.5, "releases": [5, 11]}
     found = [
         certify(run, geometry)
         for run in (
@@ -226,9 +236,13 @@ def test_positions_are_told_apart() -> None:
 
 
 def test_long_runs_are_cut_as_fast_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    solved = module.solve
-    monkeypatch.setattr(module, "solve", lambda x: calls.append(x) or solved(x))
+    calls: list[Any] = []
+
+    def counted(schedule: Any) -> Any:
+        calls.append(schedule)
+        return solve(schedule)
+
+    monkeypatch.setattr(module, "solve", counted)
     million = 10**6
     run = NoisyCGD(**SHAPE, steps=million, releases=[million * i // 50 for i in range(1, 51)])
     certify(run, MNIST)
@@ -309,8 +323,8 @@ def test_the_table_of_others_knows_of_releases() -> None:
 
 
 def test_a_mixture_has_no_mu_and_its_order_matters() -> None:
-    costs = {}
-    for order, number in itertools.product(("fixed", "shuffled_once", "reshuffled"), (2, 10)):
+    costs, orders = {}, get_args(Order)
+    for order, number in itertools.product(orders, (2, 10)):
         run = NoisyCGD(**SHAPE, epochs=50, order=order, releases=equally_spaced(number))
         costs[order, number] = certify(run, MNIST).epsilon(1e-5)
     assert costs["reshuffled", 2] < costs["shuffled_once", 2] < costs["fixed", 2]

@@ -146,7 +146,13 @@ def poisson_delta(run: NoisySGD, geometry: Geometry, epsilon: float) -> float:
 @pytest.mark.parametrize("noise", [0.8, 2.0])
 def test_an_exact_joint_law_under_poisson_sampling_is_not_above(noise: float) -> None:
     geometry = Geometry(strong_convexity=0.5, smoothness=1.0, sensitivity=5, adjacency="zero_out")
-    shape = {"n": 12, "batch_size": 4, "steps": 6, "learning_rate": 0.5, "noise": noise}
+    shape: dict[str, Any] = {
+        "n": 12,
+        "batch_size": 4,
+        "steps": 6,
+        "learning_rate": 0.5,
+        "noise": noise,
+    }
     run = NoisySGD(**shape, sampling="poisson", releases=[3])
     found = certify(run, geometry)
     for epsilon in (0.1, 0.5, 1.5):
@@ -169,7 +175,13 @@ def test_segments_are_runs_of_their_own_steps() -> None:
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    shape = {"n": 2000, "batch_size": 100, "steps": 40, "learning_rate": 0.1, "noise": 0.1}
+    shape: dict[str, Any] = {
+        "n": 2000,
+        "batch_size": 100,
+        "steps": 40,
+        "learning_rate": 0.1,
+        "noise": 0.1,
+    }
     geometry = Geometry(strong_convexity=1.0, smoothness=10.0, sensitivity=10.0)
     run = NoisySGD(**shape, releases=[10])
     found: dict[str, Any] = json.loads(certify(run, geometry).to_json())

@@ -109,7 +109,12 @@ def test_a_million_windows_have_one_and_the_same_certificate() -> None:
     stream = certify(NoisyStream(**{**SHAPE, "batches_per_release": k}), RIDGE)
     for windows in (1, 10, 50):
         steps = k * windows
-        shape = {"n": 10 * steps, "batch_size": 10, "learning_rate": 0.2, "noise": 0.4}
+        shape: dict[str, Any] = {
+            "n": 10 * steps,
+            "batch_size": 10,
+            "learning_rate": 0.2,
+            "noise": 0.4,
+        }
         run = NoisyCGD(**shape, epochs=1, releases=[k * i for i in range(1, windows + 1)])
         assert certify(run, RIDGE).mu == pytest.approx(stream.mu, rel=1e-12)
         shuffled = NoisyCGD(**{**shape, "n": 10 * k}, epochs=1, order="shuffled_once")
