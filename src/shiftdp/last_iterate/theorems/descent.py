@@ -209,8 +209,12 @@ def _worst_precision(run: BatchRun) -> Decimal:
         return worst / Decimal(run.noise) ** 2
     if 0.0 in run.noise:
         return Decimal("Infinity")
+    # long runs have few different noises
+    squares = {sigma: Decimal(sigma) ** 2 for sigma in set(run.noise)}
+    inside = {sigma: full / square for sigma, square in squares.items()}
+    at_end = {sigma: last / square for sigma, square in squares.items()}
     each = [
-        (last if k % batches == 0 else full) / Decimal(sigma) ** 2
+        at_end[sigma] if k % batches == 0 else inside[sigma]
         for k, sigma in enumerate(run.noise, start=1)
     ]
     if reshuffled:

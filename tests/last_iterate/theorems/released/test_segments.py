@@ -117,8 +117,8 @@ def test_a_batch_cap_may_fail_in_each_segment() -> None:
     assert found.bound == NAME
 
 
-def poisson_delta(run: NoisySGD, geometry: Geometry, epsilon: float) -> float:
-    """Two releases of a linear recursion under Poisson sampling, zero-out, by a grid in the plane.
+def joint_delta(run: NoisySGD, geometry: Geometry, epsilon: float) -> float:
+    """Two releases of a linear recursion with random participation, by a grid in the plane.
 
     The record pushes by s whenever it is drawn; all patterns are enumerated.
     """
@@ -144,8 +144,11 @@ def poisson_delta(run: NoisySGD, geometry: Geometry, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("noise", [0.8, 2.0])
-def test_an_exact_joint_law_under_poisson_sampling_is_not_above(noise: float) -> None:
-    geometry = Geometry(strong_convexity=0.5, smoothness=1.0, sensitivity=5, adjacency="zero_out")
+@pytest.mark.parametrize("sampling", ["poisson", "without_replacement"])
+def test_an_exact_joint_law_of_random_batches_is_not_above(sampling: Any, noise: float) -> None:
+    """Without replacement, one version of the record is like all others, and pushes nowhere."""
+    adjacency: Any = "zero_out" if sampling == "poisson" else "replace_one"
+    geometry = Geometry(strong_convexity=0.5, smoothness=1.0, sensitivity=5, adjacency=adjacency)
     shape: dict[str, Any] = {
         "n": 12,
         "batch_size": 4,
@@ -153,10 +156,10 @@ def test_an_exact_joint_law_under_poisson_sampling_is_not_above(noise: float) ->
         "learning_rate": 0.5,
         "noise": noise,
     }
-    run = NoisySGD(**shape, sampling="poisson", releases=[3])
+    run = NoisySGD(**shape, sampling=sampling, releases=[3])
     found = certify(run, geometry)
     for epsilon in (0.1, 0.5, 1.5):
-        exact = poisson_delta(run, geometry, epsilon)
+        exact = joint_delta(run, geometry, epsilon)
         assert exact > 0.0
         assert found.delta(epsilon) >= exact * (1 - 1e-3)
 
