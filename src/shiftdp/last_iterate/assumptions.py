@@ -17,7 +17,7 @@ from shiftdp.last_iterate.runs import (
     PerStep,
     has_releases,
 )
-from shiftdp.last_iterate.schedules.releases import release_steps
+from shiftdp.last_iterate.schedules.releases import number_of_releases, release_steps
 from shiftdp.last_iterate.schedules.visits import BatchRun
 
 __all__ = [
@@ -119,13 +119,14 @@ def hidden_iterates(run: Any = None) -> Assumption:
 
 
 def _released(run: Any) -> str:
-    steps = release_steps(run)
     if run.releases == "all":
         return "all steps"
-    if len(steps) <= _MOST_NAMED:
+    number = number_of_releases(run)
+    if run.releases == "epochs" and number > _MOST_NAMED:
+        return f"each epoch, {number} of them,"
+    steps = release_steps(run)
+    if number <= _MOST_NAMED:
         return f"the steps {', '.join(map(str, steps[:-1]))} and {steps[-1]}"
-    if run.releases == "epochs":
-        return f"each epoch, {len(steps)} of them,"
     return f"{len(steps)} of the steps, from {steps[0]} to {steps[-1]},"
 
 

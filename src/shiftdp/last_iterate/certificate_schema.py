@@ -187,7 +187,6 @@ _VISITS: Schema = {
 _PROOFS = (
     _object({**_VISITS, "shifts": _SHIFTS}, optional=("first",)),
     _object({**_VISITS, "segments": _list(_SHIFTS, 1)}, optional=("first",)),
-    _object({"theorem": _WORD, "proofs": _list(_PROOF)}),
     _object(
         {
             "tau": _INDEX,
@@ -236,6 +235,9 @@ _PROOFS = (
     ),
 )
 
+# a segment is proved as a run by itself, and not by segments of its own
+_SEGMENT = _object({"theorem": _WORD, "proofs": _list(_PROOF)})
+
 _NAMED_NUMBERS: Schema = {
     "type": "object",
     "additionalProperties": _either(_NUMBER, _INFINITE),
@@ -280,7 +282,7 @@ SCHEMA: Schema = {
             "geometry": _GEOMETRY,
             "tradeoff": _TRADEOFF,
             "assumptions": _list(_object({"name": _WORD, "statement": _TEXT})),
-            "proofs": _list(_PROOF),
+            "proofs": _list(_either(_PROOF, _SEGMENT)),
             "training": _either(_TRAINING, _NULL),
         }
     ),

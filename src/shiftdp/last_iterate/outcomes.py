@@ -24,6 +24,7 @@ the *cuts* over which no group reaches, and the last before a cut is a candidate
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -108,7 +109,7 @@ def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visit
         group = visits.group
         if place > seen or not group or group.start != place or group[-1] > seen:
             break
-        if any(group.start <= cut < group[-1] for cut in cuts):
+        if bisect_left(cuts, group.start) < bisect_left(cuts, group[-1]):
             break
         share = Fraction(_records(run, group), run.n) if random else Fraction(1)
         own = Visits(pattern, group[-1], group[0] if len(group) > 1 else 0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
+from shiftdp import Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis, certify
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules import releases as module
 from shiftdp.last_iterate.schedules.releases import (
@@ -21,6 +21,7 @@ from shiftdp.last_iterate.schedules.releases import (
     releases_in,
     residues,
     segments_of,
+    within_epochs,
 )
 
 SHAPE: dict[str, Any] = {"n": 12, "batch_size": 3, "learning_rate": 0.1, "noise": 1.0}
@@ -113,6 +114,26 @@ def test_more_releases_than_can_be_listed_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "_MOST_LISTED", 3)
     with pytest.raises(UnmetHypothesis, match="too many"):
         segments_of(cyclic(30, [3, 7, 11, 13]))
+
+
+def test_runs_beyond_counting_are_refused_or_cut_at_once() -> None:
+    """A certificate may say anything: what checks it must end."""
+    cut = cyclic(4 * 2**50 + 1, "epochs")
+    assert number_of_releases(cut) == 2**50 + 1
+    assert segments_of(cut)[0].count == 2**50
+    with pytest.raises(UnmetHypothesis, match="too many"):
+        release_steps(cut)
+    wide = NoisyCGD(
+        n=2**50, batch_size=1, steps=2**52, learning_rate=0.1, noise=1.0, releases="all"
+    )
+    for question in (segments_of, residues):
+        with pytest.raises(UnmetHypothesis, match="too many"):
+            question(wide)
+    assert within_epochs(wide)
+    assert not within_epochs(cut)
+    geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    assert certify(wide, geometry).bound == "Thm mgd (composition)"
+    certify(cut, geometry).verify()
 
 
 def test_the_first_releases_are_a_shorter_run() -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "residues",
     "segments_of",
     "too_many",
+    "within_epochs",
 ]
 
 Releases = Literal["all", "epochs"] | tuple[int, ...] | None
@@ -90,20 +91,33 @@ def release_steps(run: Any) -> range | tuple[int, ...]:
     >>> release_steps(NoisyGD(n=1, steps=9, learning_rate=0.1, noise=1.0, releases=[3]))
     (3, 9)
     """
-    t, releases = run.steps, getattr(run, "releases", None)
+    t, releases = getattr(run, "steps", 1), getattr(run, "releases", None)
     if releases is None:
         return (t,)
     if releases == "all":
         return range(1, t + 1)
     if releases == "epochs":
         ends = range(run.batches, t + 1, run.batches)
-        return ends if t % run.batches == 0 else (*ends, t)
+        if t % run.batches == 0:
+            return ends
+        if len(ends) >= _MOST_LISTED:
+            raise too_many(len(ends))
+        return (*ends, t)
     return tuple(releases)
 
 
 def number_of_releases(run: Any) -> int:
     """How many iterates are released."""
+    if getattr(run, "releases", None) == "epochs":
+        return int(-(-run.steps // run.batches))
     return len(release_steps(run))
+
+
+def within_epochs(run: Any) -> bool:
+    """Whether something is released before the end of an epoch, other than the last iterate."""
+    if isinstance(run.releases, tuple):
+        return any(step % run.batches for step in run.releases[:-1])
+    return run.releases == "all" and run.batches > 1 and run.steps > 1
 
 
 def first_releases(run: Any, number: int) -> Any:
@@ -163,6 +177,8 @@ def segments_of(run: Any) -> tuple[Segment, ...]:
         return (Segment(0, run.batches, whole), *last)
     if equal and releases == "all":
         places = range(min(batches, t))
+        if len(places) > _MOST_LISTED:
+            raise too_many(len(places))
         return tuple(Segment(place, 1, -(-(t - place) // batches)) for place in places)
     steps = release_steps(run)
     if len(steps) > _MOST_LISTED:
@@ -187,6 +203,8 @@ def residues(run: Any) -> tuple[int, ...]:
     if releases is None or releases == "epochs":
         found = {t % batches}
     elif releases == "all":
+        if batches > _MOST_LISTED:
+            raise too_many(batches)
         found = set(range(min(batches, t + 1)))
     else:
         found = set((np.array(releases, dtype=np.int64) % batches).tolist())

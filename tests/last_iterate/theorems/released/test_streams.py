@@ -15,6 +15,7 @@ from shiftdp import (
     Certificate,
     Geometry,
     InvalidInput,
+    LangevinMC,
     NoisyCGD,
     NoisyStream,
     VerificationFailed,
@@ -159,6 +160,15 @@ def test_calibration_then_account() -> None:
     assert certify(smaller, RIDGE).epsilon(1e-5) > 1.0
     with pytest.raises(InvalidInput, match="not run in steps"):
         calibrate_epochs(stream, RIDGE, epsilon=1.0, delta=1e-5)
+
+
+def test_after_any_number_of_releases_it_is_the_same() -> None:
+    certificate = certify(NoisyStream(**SHAPE), RIDGE)
+    assert certificate.after(10**9) is certificate
+    langevin = certify(LangevinMC(steps=5, learning_rate=0.1), RIDGE)
+    assert langevin.after(1) is langevin
+    with pytest.raises(InvalidInput, match="i=2"):
+        langevin.after(2)
 
 
 def test_the_statement_says_what_a_stream_is() -> None:

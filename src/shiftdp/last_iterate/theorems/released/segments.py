@@ -19,7 +19,13 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, has_releases
-from shiftdp.last_iterate.schedules.releases import Segment, release_steps, segments_of, too_many
+from shiftdp.last_iterate.schedules.releases import (
+    Segment,
+    number_of_releases,
+    segments_of,
+    too_many,
+    within_epochs,
+)
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs, SegmentProof
 from shiftdp.last_iterate.theorems.released.joint import positions_apart
@@ -126,11 +132,11 @@ def _required(run: Run, geometry: Geometry) -> tuple[Segment, ...]:
     if isinstance(run, NoisySGD):
         refuse_adjacency(run, geometry)
     in_epochs = isinstance(run, NoisyCGD) or run.sampling == "random_allocation"  # type: ignore[union-attr]
-    if in_epochs and any(step % run.batches for step in release_steps(run)[:-1]):  # type: ignore[union-attr]
+    if in_epochs and within_epochs(run):
         where = "order" if isinstance(run, NoisyCGD) else "sampling"
         raise UnmetHypothesis(
             "releases",
-            f"<{len(release_steps(run))} steps>",
+            f"<{number_of_releases(run)} steps>",
             f"come within epochs, in each of which a record has one place "
             f'({where}="{getattr(run, where)}"): what is before and after a release is not '
             "independent",
