@@ -117,7 +117,7 @@ def within_epochs(run: Any) -> bool:
     """Whether something is released before the end of an epoch, other than the last iterate."""
     if isinstance(run.releases, tuple):
         return any(step % run.batches for step in run.releases[:-1])
-    return run.releases == "all" and run.batches > 1 and run.steps > 1
+    return bool(run.releases == "all" and run.batches > 1 and run.steps > 1)
 
 
 def first_releases(run: Any, number: int) -> Any:

@@ -235,6 +235,31 @@ def test_positions_are_told_apart() -> None:
     assert max(each, key=lambda j: each[j]) in (10, 5, 40)
 
 
+@pytest.mark.parametrize("equal", [True, False])
+def test_many_positions_are_grouped_between_releases(equal: bool) -> None:
+    """One of a group stands for all, at little cost, and no group reaches over a release."""
+    batches, steps = 300, 1_000
+    rates = 0.5 if equal else [0.5 / (1 + k / steps) for k in range(steps)]
+    geometry = Geometry(strong_convexity=0.01, smoothness=2.0, sensitivity=4.0)
+    run = NoisyCGD(
+        n=2 * batches,
+        batch_size=2,
+        steps=steps,
+        learning_rate=rates,
+        noise=2.0,
+        order="shuffled_once",
+        releases=[130, 555],
+    )
+    found = certify(run, geometry)
+    assert found.bound == "Theorem V1"
+    assert len(found.proofs) < batches
+    cases = [(1 / batches, mu) for mu in found.by_position().values()]
+    for epsilon in (0.1, 0.5, 1.5):
+        exact = math.fsum(w * gaussian_delta(mu, epsilon) for w, mu in cases)
+        assert exact * (1 - 1e-9) <= found.delta(epsilon) <= exact * 1.2
+    found.verify()
+
+
 def test_long_runs_are_cut_as_fast_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
 
