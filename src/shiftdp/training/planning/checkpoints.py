@@ -46,6 +46,7 @@ def with_checkpoints(run: AnyRun, checkpoints: Any, average: int | None) -> AnyR
     >>> with_checkpoints(run, None, 2).releases
     (20, 24)
     """
+    checkpoints = checked_checkpoints(checkpoints)
     steps = {*_steps(run, checkpoints), *(averaged_steps(run, average) if average else ())}
     if not steps:
         return run
