@@ -26,7 +26,7 @@ from tests.ui.shell import prose, said
 pytestmark = pytest.mark.filterwarnings("ignore::shiftdp.last_iterate.last_batch.SmallLastBatch")
 
 ROUGH = {"strong_convexity": -math.inf, "smoothness": math.inf, "sensitivity": 2.0}
-LONG = {"learning_rate": 1.4, "noise": 0.7}  # above 2/smoothness
+LONG: dict[str, Any] = {"learning_rate": 1.4, "noise": 0.7}  # above 2/smoothness
 BATCHES: dict[str, Any] = {"n": 11, "batch_size": 3, "steps": 8, **LONG}
 RUNS: dict[str, Any] = {
     "gd": NoisyGD(n=9, steps=12, **LONG),

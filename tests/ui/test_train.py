@@ -50,6 +50,13 @@ def test_all_formats_make_the_same_model(folder: Path, ending: str) -> None:
     assert first.classes_.tolist() == [0, 1]
 
 
+def test_an_average_pays_for_each_of_its_models(folder: Path) -> None:
+    prose("train", "data.csv", *TRAIN, "--average", "3", "-o", "model.shiftdp")
+    model = load_model("model.shiftdp")
+    assert model.certificate_.epsilon(1e-5) <= 1.0
+    assert "3 released iterates together" in model.certificate_.statement()
+
+
 def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
     document = said(
         "train", "data.csv", *TRAIN, "-o", "model.shiftdp", "--save", "c.json", "--json"

@@ -11,6 +11,7 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
 )
 from shiftdp.last_iterate.schedules.cooldown import cooldown
 from shiftdp.last_iterate.theorems.registry import THEOREMS
@@ -27,6 +28,7 @@ __all__ = [
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
+    "NoisyStream",
     "SmallLastBatch",
     "Theorem",
     "certify",

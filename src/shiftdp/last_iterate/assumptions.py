@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep
+from shiftdp.last_iterate.runs import (
+    NoisyCGD,
+    NoisySGD,
+    NoisyStream,
+    Order,
+    PerStep,
+    has_releases,
+)
+from shiftdp.last_iterate.schedules.releases import number_of_releases, release_steps
 from shiftdp.last_iterate.schedules.visits import BatchRun
 
 
@@ -26,6 +35,7 @@ class Assumption:
 Assumptions = tuple[Assumption, ...]
 
 _TRUST = "theorem of a user"
+_MOST_NAMED = 8  # released steps that are named one by one
 
 
 LOOP_ASSUMPTIONS: dict[str, Assumption] = {
@@ -56,12 +66,40 @@ conditions, and `verify` checks the rest of it.
 """
 
 
-def hidden_iterates() -> Assumption:
+def hidden_iterates(run: Any = None) -> Assumption:
+    """What is released of a run: its last iterate, unless it has `releases`."""
+    if isinstance(run, NoisyStream):
+        k = run.batches_per_release
+        each = "each batch" if k == 1 else f"each window of {k} batches"
+        return Assumption(
+            "hidden iterates",
+            f"the iterate after {each} is released, and no other one leaves the process; records "
+            "that come later may depend on what was released, and none of the parameters were "
+            "chosen by looking at the data in any other way",
+        )
+    if not has_releases(run):
+        return Assumption(
+            "hidden iterates",
+            "only the last iterate is released; no earlier one leaves the process, and none of the "
+            "parameters were chosen by looking at the data",
+        )
     return Assumption(
         "hidden iterates",
-        "only the last iterate is released; no earlier one leaves the process, and none of the "
-        "parameters were chosen by looking at the data",
+        f"the iterates after {_released(run)} are released; no other one leaves the process, and "
+        "none of the parameters, these steps among them, were chosen by looking at the data",
     )
+
+
+def _released(run: Any) -> str:
+    if run.releases == "all":
+        return "all steps"
+    number = number_of_releases(run)
+    if run.releases == "epochs" and number > _MOST_NAMED:
+        return f"each epoch, {number} of them,"
+    steps = release_steps(run)
+    if number <= _MOST_NAMED:
+        return f"the steps {', '.join(map(str, steps[:-1]))} and {steps[-1]}"
+    return f"{len(steps)} of the steps, from {steps[0]} to {steps[-1]},"
 
 
 def seeded_noise() -> Assumption:
@@ -164,6 +202,21 @@ def batch_order(order: Order, batches: int) -> Assumption:
     if batches == 1:
         return Assumption("batches", "every step uses all records")
     return Assumption("batches", statements[order])
+
+
+def stream_batches(run: NoisyStream) -> tuple[Assumption, ...]:
+    """Each record of a stream is used once."""
+    once = f"each record is in one batch of {run.batch_size}, and is never used again"
+    if run.order == "fixed" or run.batches_per_release == 1:
+        return (Assumption("batches", f"{once}; into which batch it comes is not chosen by it"),)
+    return (
+        Assumption(
+            "batches",
+            f"{once}; the records of a window are dealt into its batches by a uniform permutation, "
+            "drawn afresh for each window, independent of the data, chosen by nobody and not "
+            "published",
+        ),
+    )
 
 
 def batches_used(run: BatchRun) -> tuple[Assumption, ...]:

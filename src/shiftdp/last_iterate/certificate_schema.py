@@ -30,6 +30,7 @@ _NULL: Schema = {"type": "null"}
 _WORD: Schema = {"type": "string", "maxLength": 200}
 _TEXT: Schema = {"type": "string", "maxLength": 2000}
 _TRADEOFF: Schema = {"$ref": "#/$defs/tradeoff"}
+_PROOF: Schema = {"$ref": "#/$defs/proof"}
 
 
 def _either(*choices: Schema) -> Schema:
@@ -64,6 +65,7 @@ def _object(fields: Schema, kind: str | None = None, optional: tuple[str, ...] =
 _PER_STEP = _either(_POSITIVE, _list(_POSITIVE, 1))
 _NOISE = _either(_POSITIVE, _list(_NOT_NEGATIVE, 1))  # steps may be without
 _LENGTH = _either(_COUNT, _INFINITE)
+_RELEASES = _either({"enum": ["all", "epochs"]}, _list(_COUNT, 2))
 _BATCHES: Schema = {
     "n": _COUNT,
     "batch_size": _COUNT,
@@ -72,7 +74,15 @@ _BATCHES: Schema = {
 
 _RUNS = (
     _object(
-        {"n": _COUNT, "steps": _LENGTH, "learning_rate": _PER_STEP, "noise": _NOISE}, "NoisyGD"
+        {
+            "n": _COUNT,
+            "steps": _LENGTH,
+            "learning_rate": _PER_STEP,
+            "noise": _NOISE,
+            "releases": _RELEASES,
+        },
+        "NoisyGD",
+        optional=("releases",),
     ),
     _object(
         {
@@ -81,8 +91,10 @@ _RUNS = (
             "noise": _NOISE,
             "order": {"enum": ["fixed", "shuffled_once", "reshuffled"]},
             "last_batch": {"enum": ["own_size", "divide_by_b", "drop"]},
+            "releases": _RELEASES,
         },
         "NoisyCGD",
+        optional=("releases",),
     ),
     _object(
         {
@@ -91,8 +103,20 @@ _RUNS = (
             "noise": _PER_STEP,
             "sampling": {"enum": ["without_replacement", "poisson", "random_allocation"]},
             "batch_cap": _either(_COUNT, _NULL),
+            "releases": _RELEASES,
         },
         "NoisySGD",
+        optional=("releases",),
+    ),
+    _object(
+        {
+            "batch_size": _COUNT,
+            "batches_per_release": _COUNT,
+            "learning_rate": _PER_STEP,
+            "noise": _NOISE,
+            "order": {"enum": ["fixed", "shuffled"]},
+        },
+        "NoisyStream",
     ),
     _object({"steps": _LENGTH, "learning_rate": _POSITIVE}, "LangevinMC"),
     _object({}, "ExponentialMechanism"),
@@ -140,27 +164,27 @@ _TRADEOFFS = (
     ),
 )
 
+_SHIFTS = _object(
+    {
+        "tau": _INDEX,
+        "start": _NOT_NEGATIVE,
+        "first": _list(_COUNT, 1),
+        "last": _list(_COUNT, 1),
+        "peak": _list(_COUNT, 1),
+        "amount": _list(_NOT_NEGATIVE, 1),
+        "mu": _MU,
+    }
+)
+_VISITS: Schema = {
+    "pattern": {"enum": ["every", "final"]},
+    "position": _INDEX,
+    "first": _COUNT,
+    "weight": _SHARE,
+}
+
 _PROOFS = (
-    _object(
-        {
-            "pattern": {"enum": ["every", "final"]},
-            "position": _INDEX,
-            "first": _COUNT,
-            "weight": _SHARE,
-            "shifts": _object(
-                {
-                    "tau": _INDEX,
-                    "start": _NOT_NEGATIVE,
-                    "first": _list(_COUNT, 1),
-                    "last": _list(_COUNT, 1),
-                    "peak": _list(_COUNT, 1),
-                    "amount": _list(_NOT_NEGATIVE, 1),
-                    "mu": _MU,
-                }
-            ),
-        },
-        optional=("first",),
-    ),
+    _object({**_VISITS, "shifts": _SHIFTS}, optional=("first",)),
+    _object({**_VISITS, "segments": _list(_SHIFTS, 1)}, optional=("first",)),
     _object(
         {
             "tau": _INDEX,
@@ -209,6 +233,9 @@ _PROOFS = (
     ),
 )
 
+# a segment is proved as a run by itself, and not by segments of its own
+_SEGMENT = _object({"theorem": _WORD, "proofs": _list(_PROOF)})
+
 _NAMED_NUMBERS: Schema = {
     "type": "object",
     "additionalProperties": _either(_NUMBER, _INFINITE),
@@ -253,11 +280,11 @@ SCHEMA: Schema = {
             "geometry": _GEOMETRY,
             "tradeoff": _TRADEOFF,
             "assumptions": _list(_object({"name": _WORD, "statement": _TEXT})),
-            "proofs": _list(_either(*_PROOFS)),
+            "proofs": _list(_either(_PROOF, _SEGMENT)),
             "training": _either(_TRAINING, _NULL),
         }
     ),
-    "$defs": {"tradeoff": _either(*_TRADEOFFS)},
+    "$defs": {"tradeoff": _either(*_TRADEOFFS), "proof": _either(*_PROOFS)},
 }
 
 

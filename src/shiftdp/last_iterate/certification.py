@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, number_in
+from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
@@ -18,11 +18,16 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Run,
+    has_releases,
 )
+from shiftdp.last_iterate.schedules.releases import first_releases, segments_of
+from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.released.joint import joint_mu
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
 
@@ -111,7 +116,7 @@ def certify(
     accuracy: float | None = None,
     theorems: Iterable[Theorem] = (),
 ) -> Certificate:
-    """The tightest proved bound on what the last iterate of a run reveals.
+    """The tightest proved bound on what a run reveals: its last iterate, or all that it releases.
 
     Args:
         run: what is run. One without end (`steps` or `epochs` infinite) gets a bound that holds
@@ -176,6 +181,8 @@ def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
 
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     """Theorem B1 for a record in each batch of the epoch, the order of batches being fixed."""
+    if isinstance(run, NoisyStream):
+        run = run.window
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise InvalidInput("run", type(run).__name__, "has no batches", "give NoisyGD or NoisyCGD")
     if run.order == "reshuffled":
@@ -185,8 +192,36 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     positions = range(1, run.batches + 1)
-    schedules = schedules_of(run, geometry, [Visits("every", j) for j in positions])
-    return {j: solve(schedule).mu for j, schedule in zip(positions, schedules, strict=True)}
+    cases = [Visits("every", j) for j in positions]
+    if not has_releases(run):
+        schedules = schedules_of(run, geometry, cases)
+        return {j: solve(schedule).mu for j, schedule in zip(positions, schedules, strict=True)}
+    segments, found = segments_of(run), segment_schedules(run, geometry, cases)
+    return {
+        j: joint_mu(segments, [solve(schedule).mu for schedule in schedules])
+        for j, schedules in zip(positions, found, strict=True)
+    }
+
+
+def first_releases_of(certificate: Certificate, number: int) -> Certificate:
+    """The certificate of the first so many releases of a run, by theorems of the same families.
+
+    What is assumed of a training loop, and its record, are those of the whole run.
+    """
+    number = count("i", number, 1)
+    if isinstance(certificate.run, NoisyStream):
+        return certificate  # which is that of all releases, and of each
+    if not has_releases(certificate.run) and number == 1:
+        return certificate
+    run = first_releases(certificate.run, number)
+    if run is certificate.run:
+        return certificate
+    theorem = {item.name: item for item in THEOREMS}.get(certificate.bound)
+    bounds: Bounds = "composition" if theorem and theorem.family == "composition" else "best"
+    found = certify(run, certificate.geometry, bounds=bounds)
+    about_loop = (*given.LOOP_ASSUMPTIONS.values(), given.seeded_noise())
+    kept = tuple(item for item in certificate.assumptions if item in about_loop)
+    return replace(found, assumptions=found.assumptions + kept, training=certificate.training)
 
 
 def tightest(

@@ -20,6 +20,7 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Run,
 )
 from shiftdp.last_iterate.theorems.proofs import proof_from_dict
@@ -28,7 +29,8 @@ from shiftdp.last_iterate.training_record import TrainingRecord
 __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
 
 _RUNS: dict[str, type] = {
-    kind.__name__: kind for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism)
+    kind.__name__: kind
+    for kind in (NoisyGD, NoisyCGD, NoisySGD, NoisyStream, LangevinMC, ExponentialMechanism)
 }
 
 
@@ -45,7 +47,7 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
         "kind": certificate.kind,
         "bound": certificate.bound,
         "mu": certificate.mu,
-        "run": {"type": type(certificate.run).__name__, **vars(certificate.run)},
+        "run": _run_out(certificate.run),
         "geometry": vars(certificate.geometry),
         "tradeoff": certificate.f.to_dict(),
         "assumptions": [vars(item) for item in certificate.assumptions],
@@ -146,6 +148,12 @@ def _training_in(data: Mapping[str, Any]) -> TrainingRecord:
 
 
 _NAMED = ("loss_parameters", "projection_parameters")
+
+
+def _run_out(run: Run) -> dict[str, Any]:
+    """The fields of a run; releases only where there are some beside the last iterate."""
+    fields = {name: value for name, value in vars(run).items() if name != "releases" or value}
+    return {"type": type(run).__name__, **fields}
 
 
 def _run_in(data: Mapping[str, Any]) -> Run:

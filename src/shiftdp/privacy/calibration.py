@@ -45,6 +45,7 @@ from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
     NoisySGD,
+    NoisyStream,
     PerStep,
     Run,
 )
@@ -157,7 +158,8 @@ def calibrate_epochs(
         return with_parameter(run, geometry, name, x if math.isinf(x) else int(x))
 
     search = _search(name, of_length, **asked)
-    if search.met(math.inf):
+    # releases without end cost without end
+    if getattr(run, "releases", None) is None and search.met(math.inf):
         return of_length(math.inf)[0]
     most = float(LARGEST_WHOLE // (run.batches if run.in_epochs else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
@@ -225,12 +227,17 @@ def calibrate_batch_size(
     20
     """
     _own(run, "batch_size", "has no batches to size", "calibrate the noise")
-    refuse_schedules(run, "batch_size")
+    if not isinstance(run, NoisyStream):
+        refuse_schedules(run, "batch_size")
 
     def of_size(x: float) -> tuple[AnyRun, Geometry]:
         return with_parameter(run, geometry, "batch_size", int(x))
 
     search = _search("batch_size", of_size, **asked)
+    if isinstance(run, NoisyStream):  # nothing but the sensitivity depends on it
+        most = float(LARGEST_WHOLE // run.batches_per_release)
+        least = search.boundary(float(run.batch_size), 1.0, most, slope=-1.0, whole=True)
+        return of_size(least)[0]
     return of_size(search.first_met(_sizes(run), whole=True))[0]
 
 

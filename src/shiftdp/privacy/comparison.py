@@ -25,7 +25,15 @@ from shiftdp.last_iterate.certification import (
 )
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
-from shiftdp.last_iterate.runs import ExponentialMechanism, NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    Run,
+    has_releases,
+)
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 
@@ -250,6 +258,13 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
     """rho of [YS22], with (alpha, rho alpha)-RDP for every alpha > 1."""
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise UnmetHypothesis("run", type(run).__name__, "is not covered by [YS22]", "use the rest")
+    if has_releases(run):
+        raise UnmetHypothesis(
+            "releases",
+            f"<{number_of_releases(run)} steps>",
+            "are several, and [YS22] is about the last iterate",
+            "use Theorem V1",
+        )
     if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
         raise UnmetHypothesis("learning_rate", "<many>", "is not constant", "use Theorem B1")
     eta, sd = run.learning_rate, run.learning_rate * run.noise

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.runs import NoisyStream, Run
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-_WORDS = ("order", "sampling", "last_batch", "adjacency")
+_WORDS = ("order", "sampling", "last_batch", "adjacency", "releases")
 
 
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def with_parameter(
         changes: dict[str, Any] = {name: value}
         return run, replace(geometry, **changes)
     given: dict[str, Any] = dict(vars(run))
-    if name in ("steps", "epochs", "n", "batch_size"):
+    if name in ("steps", "epochs", "n", "batch_size") and not isinstance(run, NoisyStream):
         refuse_schedules(run, name)
     if run.in_epochs and name in ("epochs", "n", "batch_size"):
         del given["steps"]
@@ -56,9 +56,17 @@ def with_parameter(
 
 
 def refuse_schedules(run: Run, name: str) -> None:
-    """Refuse to change the number of steps of a run with one learning rate, or noise, a step."""
-    for field in ("learning_rate", "noise"):
+    """Refuse to change the number of steps of a run with one learning rate, or noise, a step, or
+    with releases after certain steps."""
+    for field in ("learning_rate", "noise", "releases"):
         value = getattr(run, field, None)
+        if isinstance(value, tuple) and field == "releases":
+            raise InvalidInput(
+                field,
+                f"<{len(value)} entries>",
+                f"are steps of a run of this length: {name} cannot change",
+                'give releases="epochs", or "all"',
+            )
         if isinstance(value, tuple):
             raise InvalidInput(
                 field,

@@ -57,7 +57,8 @@ def described(run: Run) -> dict[str, Any]:
     """A run by its parameters; of one in epochs their number too."""
 
     epochs = {"epochs": run.epochs} if run.in_epochs else {}  # type: ignore[union-attr]
-    return {"type": type(run).__name__, **vars(run), **epochs}
+    fields = {name: value for name, value in vars(run).items() if name != "releases" or value}
+    return {"type": type(run).__name__, **fields, **epochs}
 
 
 def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
@@ -102,9 +103,15 @@ def print_document(
         ("losses", _described(geometry)),
         *document.get("training", {}).items(),
     ]
-    print_pairs(f"{run['type']}: what its last iterate reveals, at most", pairs)
+    print_pairs(f"{run['type']}: what {_released(run)} reveals, at most", pairs)
     if "assumptions" in document:
         _print_explanation(document)
+
+
+def _released(run: Mapping[str, Any]) -> str:
+    if run["type"] == "NoisyStream":
+        return "all that it releases, however long it is,"
+    return "all that it releases" if run.get("releases") else "its last iterate"
 
 
 def _described(values: Mapping[str, Any], without: Sequence[str] = ()) -> str:

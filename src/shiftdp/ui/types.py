@@ -81,6 +81,27 @@ class _Numbers(ParamType):
             _fail(ctx, param, value, "is not a number, or several with commas between them")
 
 
+class _Releases(ParamType):
+    """`all`, `epochs`, or steps with commas between them; a list in a file."""
+
+    name = "releases"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | tuple[int, ...]:
+        if value in ("all", "epochs"):
+            return str(value)
+        parts = value.split(",") if isinstance(value, str) else value
+        parts = parts if isinstance(parts, (list, tuple)) else [parts]
+        try:
+            steps = [_number(part.strip() if isinstance(part, str) else part) for part in parts]
+            if not all(isinstance(step, int) for step in steps):
+                raise ValueError
+        except (ValueError, TypeError):
+            _fail(ctx, param, value, "is not all, epochs, or steps with commas between them")
+        return tuple(int(step) for step in steps)
+
+
 class Values(NamedTuple):
     """Numbers, in the order in which they were given."""
 
@@ -251,4 +272,5 @@ NUMBER = _Number()
 NUMBERS = _Numbers()
 VALUES = _Values()
 COOLDOWN = _CoolDown()
+RELEASES = _Releases()
 IMAGE = OutFile(FORMATS)

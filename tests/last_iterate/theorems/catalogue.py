@@ -15,6 +15,7 @@ from shiftdp.last_iterate import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     cooldown,
 )
 from shiftdp.last_iterate.certification import bound_by, certificate_of
@@ -31,6 +32,11 @@ RANDOM: dict[str, Any] = {
     "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
 }  # fmt: skip
 SGD, POISSON = NoisySGD(**RANDOM), NoisySGD(**RANDOM, sampling="poisson")
+RELEASED = NoisyCGD(**CYCLIC, epochs=6, releases=[4, 9])
+EPOCHS = NoisyCGD(**CYCLIC, epochs=6, order="reshuffled", releases="epochs")
+STREAM = NoisyStream(
+    batch_size=10, batches_per_release=3, learning_rate=0.2, noise=0.4, order="shuffled"
+)
 ALLOCATED = NoisySGD(**RANDOM, sampling="random_allocation")
 
 RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
@@ -60,6 +66,9 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Theorem B6": (SGD, LOSSES),
     "Theorem B1": (CGD, RIDGE),
     "Theorem B4": (SHUFFLED, RIDGE),
+    "Theorem V1": (RELEASED, RIDGE),
+    "Theorem V1 (independent segments)": (EPOCHS, RIDGE),
+    "Theorem V2": (STREAM, RIDGE),
     "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), RIDGE),
     "Cor expmechsc": (LangevinMC(steps=math.inf, learning_rate=0.1), RIDGE),
     "Cor expmechconvex": (ExponentialMechanism(), BALL),

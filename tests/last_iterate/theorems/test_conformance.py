@@ -146,6 +146,13 @@ def test_a_proof_that_is_changed_or_missing_is_refused(certificate: Certificate)
     if "shifts" in spare:
         refused(document, shrunk, "proofs", 0, "shifts", "amount")
         refused(document, lambda mu: 0.99 * mu, "proofs", 0, "shifts", "mu")
+    elif "segments" in spare:
+        refused(document, shrunk, "proofs", 0, "segments", 0, "amount")
+        refused(document, lambda known: known[1:], "proofs", 0, "segments")
+    elif "theorem" in spare:
+        refused(document, lambda _: "Theorem B1", "proofs", 0, "theorem")
+        refused(document, lambda known: known[1:], "proofs", 0, "proofs")
+        refused(document, shrunk, "proofs", 0, "proofs", 0, "shifts", "amount")
     elif "revealed" in spare:
         refused(document, shrunk, "proofs", 0, "mu")
         refused(document, lambda _: 3, "proofs", 0, "cap")

@@ -2,16 +2,22 @@
 
 One step is `X <- Proj(X - eta (mean gradient over the batch + Z))` with `Z ~ N(0, noise^2 I)`: the
 noise is on the *mean* gradient. (A noise multiplier in the sense of Opacus is
-`noise * batch_size / G`.) Only the last iterate is released.
+`noise * batch_size / G`.) Only the last iterate is released, unless `releases` names others: every
+iterate (`"all"`), that at the end of each epoch (`"epochs"`), or those after the steps of a list.
+The last one is always among them, and a certificate is about all of them together.
 
 Every run says whether it is `endless` (it has no last step, so a long run stands in for it) and
 whether it is made `in_epochs`, in each of which a record is used at most once.
 """
 
+from typing import Any
+
 from shiftdp._checks import PerStep
 from shiftdp.last_iterate.runs.descent import LastBatch, NoisyCGD, NoisyGD, Order
 from shiftdp.last_iterate.runs.langevin import ExponentialMechanism, LangevinMC
 from shiftdp.last_iterate.runs.sampled import NoisySGD, Sampling
+from shiftdp.last_iterate.runs.stream import NoisyStream, StreamOrder
+from shiftdp.last_iterate.schedules.releases import Releases
 
 __all__ = [
     "ExponentialMechanism",
@@ -20,10 +26,27 @@ __all__ = [
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
+    "NoisyStream",
     "Order",
     "PerStep",
+    "Releases",
     "Run",
     "Sampling",
+    "StreamOrder",
+    "has_releases",
 ]
 
-Run = NoisyGD | NoisyCGD | NoisySGD | LangevinMC | ExponentialMechanism
+Run = NoisyGD | NoisyCGD | NoisySGD | NoisyStream | LangevinMC | ExponentialMechanism
+
+
+def has_releases(run: Any) -> bool:
+    """Whether other iterates than the last one are released.
+
+    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
+    >>> has_releases(run), run.releases
+    (True, (5, 10))
+    """
+    releases = getattr(run, "releases", None)
+    if releases == "epochs":
+        return bool(run.steps > run.batches)
+    return releases is not None and bool(run.steps > 1)

@@ -12,6 +12,7 @@ import numpy as np
 from shiftdp._checks import PerStep, choice, count, countable, finite, length, per_step
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
+from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
@@ -33,6 +34,7 @@ class NoisyGD:
     steps: int
     learning_rate: PerStep
     noise: PerStep
+    releases: Releases = None
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class NoisyGD:
         steps: float,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         t = length("steps", steps)
         vars(self).update(
@@ -48,6 +51,7 @@ class NoisyGD:
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
             noise=per_step("noise", noise, t, zero=True),
+            releases=releases_in(releases, t, 1),
         )
 
     in_epochs: ClassVar[bool] = False
@@ -94,6 +98,7 @@ class NoisyCGD:
             `drop`: they are not used in this epoch. In a fixed order the same records are never
             used; in a random one it may be any.
         noise: as a sequence it may have zeros in it, steps without noise; the last step needs some.
+        releases: which iterates are released beside the last one.
 
     >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
     >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
@@ -112,6 +117,7 @@ class NoisyCGD:
     noise: PerStep
     order: Order = "fixed"
     last_batch: LastBatch = "own_size"
+    releases: Releases = None
 
     def __init__(
         self,
@@ -124,6 +130,7 @@ class NoisyCGD:
         noise: float | Sequence[float],
         order: Order = "fixed",
         last_batch: LastBatch = "own_size",
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         records = countable("n", n)
         size = count("batch_size", batch_size, 1)
@@ -132,7 +139,8 @@ class NoisyCGD:
                 "batch_size", size, f"exceeds n={records}", f"give at most {records}"
             )
         kept = choice("last_batch", last_batch, get_args(LastBatch))
-        t = steps_in(epochs, steps, batches_of(records, size, kept))
+        batches = batches_of(records, size, kept)
+        t = steps_in(epochs, steps, batches)
         vars(self).update(
             n=records,
             batch_size=size,
@@ -141,6 +149,7 @@ class NoisyCGD:
             noise=per_step("noise", noise, t, zero=True),
             order=choice("order", order, get_args(Order)),
             last_batch=kept,
+            releases=releases_in(releases, t, batches),
         )
 
     in_epochs: ClassVar[bool] = True

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from shiftdp._checks import PerStep, choice, count, countable, length, per_step
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs.descent import batches_of, steps_in
+from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
 Sampling = Literal["without_replacement", "poisson", "random_allocation"]
 
@@ -36,6 +37,7 @@ class NoisySGD:
         batch_cap: B, where batches have random sizes. What contraction proves is for batches of at
             most B records; the probability of a larger one is added to delta. Chosen by `certify`
             if not given.
+        releases: which iterates are released beside the last one.
 
     >>> NoisySGD(n=1000, batch_size=10, steps=500, learning_rate=0.1, noise=1.0).participation
     0.01
@@ -57,6 +59,7 @@ class NoisySGD:
     noise: PerStep
     sampling: Sampling = "without_replacement"
     batch_cap: int | None = None
+    releases: Releases = None
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class NoisySGD:
         noise: float | Sequence[float],
         sampling: Sampling = "without_replacement",
         batch_cap: int | None = None,
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
     ) -> None:
         records, b = countable("n", n), countable("batch_size", batch_size)
         if b > records:
@@ -96,6 +100,9 @@ class NoisySGD:
             noise=per_step("noise", noise, t),
             sampling=sampling,
             batch_cap=cap,
+            releases=releases_in(
+                releases, t, batches_of(records, b) if sampling == "random_allocation" else None
+            ),
         )
 
     @property

@@ -25,15 +25,52 @@ class Proof:
     shifts: Shifts
 
     def to_dict(self) -> dict[str, Any]:
-        visits = {name: value for name, value in vars(self.visits).items() if name != "first"}
-        group = {"first": self.visits.first} if self.visits.first else {}
-        return {**visits, **group, "weight": self.weight, "shifts": self.shifts.to_dict()}
+        visits = _written(self.visits)
+        return {**visits, "weight": self.weight, "shifts": self.shifts.to_dict()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Proof:
-        first = count("first", data.get("first", 0))
-        visits = Visits(data["pattern"], count("position", data["position"]), first)
-        return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
+        return Proof(_visits(data), float(data["weight"]), Shifts.from_dict(data["shifts"]))
+
+
+@dataclass(frozen=True)
+class ReleasesProof:
+    """Shifts that prove a bound for one outcome of a run with several releases. Theorem V1.
+
+    `segments` has shifts for each of `segments_of(run)`, in their order.
+    """
+
+    visits: Visits
+    weight: float
+    segments: tuple[Shifts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        shifts = [part.to_dict() for part in self.segments]
+        return {**_written(self.visits), "weight": self.weight, "segments": shifts}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> ReleasesProof:
+        parts = tuple(Shifts.from_dict(part) for part in data["segments"])
+        return ReleasesProof(_visits(data), float(data["weight"]), parts)
+
+
+@dataclass(frozen=True)
+class SegmentProof:
+    """What proves a bound on a segment that is a run by itself: a theorem, by name, and its proofs.
+
+    Theorem V1 for batches that are drawn afresh in each segment; one for each of
+    `segments_of(run)`, in their order.
+    """
+
+    theorem: str
+    proofs: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"theorem": self.theorem, "proofs": [proof.to_dict() for proof in self.proofs]}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> SegmentProof:
+        return SegmentProof(str(data["theorem"]), tuple(map(proof_from_dict, data["proofs"])))
 
 
 @dataclass(frozen=True)
@@ -153,6 +190,15 @@ class PrefixProof:
         )
 
 
+def _written(visits: Visits) -> dict[str, Any]:
+    return {name: value for name, value in vars(visits).items() if name != "first" or value}
+
+
+def _visits(data: Mapping[str, Any]) -> Visits:
+    first = count("first", data.get("first", 0))
+    return Visits(data["pattern"], count("position", data["position"]), first)
+
+
 def _grid(data: Mapping[str, Any]) -> Grid:
     return Grid(
         starts=tuple(count("starts", item) for item in data["starts"]),
@@ -166,7 +212,7 @@ def _grid(data: Mapping[str, Any]) -> Grid:
     )
 
 
-AnyProof = Proof | StochasticProof | HiddenProof | PrefixProof
+AnyProof = Proof | StochasticProof | HiddenProof | PrefixProof | ReleasesProof | SegmentProof
 Proofs = tuple[AnyProof, ...]
 
 
@@ -176,4 +222,8 @@ def proof_from_dict(data: Mapping[str, Any]) -> AnyProof:
         return HiddenProof.from_dict(data)
     if "rate" in data:
         return PrefixProof.from_dict(data)
+    if "theorem" in data:
+        return SegmentProof.from_dict(data)
+    if "segments" in data:
+        return ReleasesProof.from_dict(data)
     return StochasticProof.from_dict(data) if "groups" in data else Proof.from_dict(data)

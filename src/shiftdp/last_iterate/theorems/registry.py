@@ -13,6 +13,9 @@ from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_S
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
 from shiftdp.last_iterate.theorems.prefix import PREFIX
+from shiftdp.last_iterate.theorems.released.joint import JOINT
+from shiftdp.last_iterate.theorems.released.segments import SEGMENTS
+from shiftdp.last_iterate.theorems.released.streams import STREAMS
 from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.theorem import Theorem
@@ -28,6 +31,9 @@ THEOREMS: tuple[Theorem, ...] = (
     *HIDDEN,
     *PREFIX,
     *DESCENT_SHIFTED,
+    *JOINT,
+    *SEGMENTS,
+    *STREAMS,
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,
 )

@@ -118,7 +118,7 @@ class OnSampled(Theorem):
         found += [moved(geometry), given.adjacency(geometry), given.random_batches(run)]
         caps = [proof.cap for proof in proofs if isinstance(proof, self.proof)]
         found += [given.batch_cap(cap) for cap in caps if cap is not None]
-        return (*found, given.gaussian_noise(), given.hidden_iterates())
+        return (*found, given.gaussian_noise(), given.hidden_iterates(run))
 
     def check(self, claim: Claim) -> None:
         """The parameters are checked in exact arithmetic, and f must be what they give."""
@@ -145,6 +145,7 @@ class _Composed(OnSampled):
 
     anchor = "composition"
     family = "composition"
+    released = True
     contracts = False
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:

@@ -15,7 +15,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import never_forgotten
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.runs import Run, has_releases
 from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.proofs import Proofs
 
@@ -34,6 +34,8 @@ class Theorem(ABC):
         runs: the classes of runs that it is about.
         anchor: the heading of docs/theory.md under which it is stated; None if it is not ours.
         family: `composition`, the `paper`, `ours`, or that of a `user`.
+        released: whether it lets other iterates than the last one be released (see
+            `docs/releases.md`); where it does not, it is not about runs that release some.
         contracts: whether it asks that a step is Lipschitz, so that losses must be convex as
             they are clipped; composition does not.
         contained: whether another theorem here applies wherever this one does and is nowhere worse,
@@ -47,13 +49,15 @@ class Theorem(ABC):
     runs: tuple[type[Run], ...]
     anchor: str | None = None
     family: Family = "user"
+    released: bool = False
     contracts: bool = True
     contained: bool = False
     unbeaten: bool = False
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""
-        return isinstance(run, self.runs) and self.speaks_of(run)
+        hidden = self.released or not has_releases(run)
+        return isinstance(run, self.runs) and hidden and self.speaks_of(run)
 
     def speaks_of(self, run: Run) -> bool:
         """Which of its `runs` it is about; all, unless a subclass knows better."""

@@ -19,6 +19,8 @@ from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.tradeoff import tradeoff
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import NoisyStream, has_releases
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
@@ -106,7 +108,7 @@ def read_release(document: str) -> Release:
         source = choice("source", data["source"], get_args(Source))
         if source == "certified":
             proof = Certificate.from_json(json.dumps(data["certificate"]))
-            title = f"{type(proof.run).__name__}, {proof.bound}"
+            title = f"{type(proof.run).__name__}{_released(proof)}, {proof.bound}"
             return Release("certified", title, proof.f, proof.geometry.adjacency, document, proof)
         if source == "pipeline":
             whole = PipelineCertificate.from_json(json.dumps(data["certificate"]))
@@ -130,6 +132,15 @@ def _title(whole: PipelineCertificate) -> str:
     model = whole.model
     after = "" if model is None else f" and {type(model.run).__name__}, {model.bound}"
     return f"preparation by {len(whole.sums)} noisy sums{after}"
+
+
+def _released(certificate: Certificate) -> str:
+    """What an entry is for, where it is more than the last iterate."""
+    if isinstance(certificate.run, NoisyStream):
+        return " (for ever)"
+    if has_releases(certificate.run):
+        return f" ({number_of_releases(certificate.run)} releases)"
+    return ""
 
 
 @lru_cache(maxsize=64)

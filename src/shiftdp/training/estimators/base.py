@@ -11,7 +11,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
@@ -32,8 +33,15 @@ from shiftdp.training.estimators.inputs import (
     require_numbers,
     table_type,
 )
+from shiftdp.training.estimators.streams import (
+    StreamState,
+    first_window,
+    next_window,
+    stream_certificate,
+)
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import Loss, described
+from shiftdp.training.planning.checkpoints import averaged_steps
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
@@ -47,6 +55,7 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "Checkpoint",
     "PrivacyLeakWarning",
     "PrivateLinearModel",
     "entropy_of",
@@ -56,6 +65,14 @@ __all__ = [
 ]
 
 _CHOICES = tuple(Overrides.__dataclass_fields__)
+
+
+class Checkpoint(NamedTuple):
+    """A model that was released after some step, in the shapes of `coef_` and `intercept_`."""
+
+    step: int
+    coef: NDArray[Any]
+    intercept: Any
 
 
 class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
@@ -78,6 +95,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     algorithm, order, last_batch, sampling, batch_size, epochs
     learning_rate, l2, clip, noise, bounds
         Each is chosen by the planner unless it is given; see `shiftdp.training.planning.Overrides`.
+    checkpoints : "epochs", int or list of epochs, default=None
+        Which models are released beside the last one, in `releases_`: after each pass over the
+        data, so many at equal distances, or after these passes. The noise is enough for all of
+        them together (Theorem V1).
+    average : int, default=None
+        `coef_` is the mean of the models after so many last passes. It costs what releasing each
+        of them does, and they are in `releases_` too.
     compute : float, default=1e11
         How many multiplications a fit may take.
     oversized : {"scale", "refuse"}, default="scale"
@@ -93,14 +117,20 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     coef_, intercept_ : the released parameters.
     plan_ : what was chosen, and why.
     certificate_ : the proved guarantee.
+    releases_ : with checkpoints or an average, all models that were released, as (step, coef,
+        intercept).
+    stream_ : after `partial_fit`, the stream and how many windows it had.
     classes_learnt_ : of a classifier, whether the classes were read off the labels.
     not_covered_ : what around the fit learnt from the records too and is not covered; only if
         there was something.
     """
 
+    _single = False  # whether it has one vector of weights, and not one for each score
+
     epsilon: float
     delta: float
     feature_bound: float
+    average: int | None
     adjacency: Any
     fit_intercept: bool
     oversized: Any
@@ -149,15 +179,61 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         entry = None
         if ledger is not None:
             entry = ledger.reserve(certificate, label=type(self).__name__)
-        released = descend_on(planned.plan, records)
+        shown: list[tuple[int, NDArray[Any]]] = []
+        released = descend_on(
+            planned.plan, records, checkpoints=lambda step, model: shown.append((step, model))
+        )
         if ledger is not None and entry is not None:
             ledger.complete(entry)
         self.plan_ = planned
         self.certificate_ = certificate
-        self.__dict__.pop("not_covered_", None)
+        for name in ("not_covered_", "releases_", "stream_"):
+            self.__dict__.pop(name, None)
         if leaks:
             self.not_covered_ = leaks
+        if has_releases(planned.plan.run):
+            self.releases_ = tuple(Checkpoint(step, *self._parts(one)) for step, one in shown)
+        if self.average is not None:
+            wanted = averaged_steps(planned.plan.run, self.average)
+            return np.asarray(np.mean([one for step, one in shown if step in wanted], axis=0))
         return released
+
+    def _run_window(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
+        """One window of a stream, from what the last one released: planned by the first call."""
+        state: StreamState | None = getattr(self, "stream_", None)
+        fitted = hasattr(self, "coef_")
+        if state is None:
+            problem = self._problem(X.shape[0], X.shape[1], outputs)
+            before = self.certificate_ if fitted else None
+            state = first_window(problem, self._overrides(), self.oversized, before)
+            if fitted and self.plan_.plan.intercept != problem.intercept:
+                raise InvalidInput(
+                    "fit_intercept",
+                    self.fit_intercept,
+                    "is not that of the model to go on from",
+                    "leave it as it was, or begin with a new model",
+                )
+        plan = next_window(state, X.shape[0], self._entropy())
+        certificate = self._signed(stream_certificate(state, plan))
+        records = certified_records(plan, X, targets)
+        planned = replace(state.planned, plan=plan)
+        ledger = self._ledger(planned) if state.windows == 0 else None
+        entry = None
+        if ledger is not None:  # once, for all windows to come
+            entry = ledger.reserve(certificate, label=type(self).__name__)
+        released = descend_on(plan, records, start=self._weights() if fitted else None)
+        if ledger is not None and entry is not None:
+            ledger.complete(entry)
+        self.plan_, self.certificate_ = planned, certificate
+        self.stream_ = replace(state, windows=state.windows + 1)
+        return released
+
+    def _weights(self) -> NDArray[Any]:
+        """The released parameters as the loop has them."""
+        weights = np.atleast_2d(self.coef_)
+        if not self.plan_.plan.intercept:
+            return weights
+        return np.concatenate([weights, np.reshape(self.intercept_, (-1, 1))], axis=1)
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""
@@ -167,7 +243,14 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return replace(certificate, training=replace(training, estimator=type(self).__name__))
 
     def _planned(self, n: int, features: int, outputs: int) -> Planned:
-        problem = Problem(
+        problem, chosen = self._problem(n, features, outputs), self._overrides()
+        return plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
+
+    def _overrides(self) -> Overrides:
+        return Overrides(**{name: getattr(self, name) for name in _CHOICES})
+
+    def _problem(self, n: int, features: int, outputs: int) -> Problem:
+        return Problem(
             n=n,
             features=features,
             loss=self._loss(outputs),
@@ -178,8 +261,6 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             intercept=bool(self.fit_intercept),
             compute=self.compute,
         )
-        chosen = Overrides(**{name: getattr(self, name) for name in _CHOICES})
-        return plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
 
     def plan(self, n: int, features: int, outputs: int = 1) -> Planned:
         """What `fit` would run on so many records, without any data.
@@ -206,15 +287,20 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             )
         return self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
 
-    def _keep(self, released: NDArray[Any], *, single: bool = False) -> None:
+    def _keep(self, released: NDArray[Any]) -> None:
         """The released parameters as `coef_` and `intercept_`, in scikit-learn's shapes."""
+        self.coef_, self.intercept_ = self._parts(released)
+
+    def _parts(self, released: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        """Weights and constants."""
         weights = np.atleast_2d(released)
         if self.fit_intercept:
             weights, constants = weights[:, :-1], weights[:, -1]
         else:
             constants = np.zeros(len(weights))
-        self.coef_ = weights[0].copy() if single else weights.copy()
-        self.intercept_ = float(constants[0]) if single else constants.copy()
+        if self._single:
+            return weights[0].copy(), float(constants[0])
+        return weights.copy(), constants.copy()
 
     # --- what was fitted: by what `fit` kept, as parameters may have been set since ---
 
@@ -252,6 +338,10 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _caveats(self) -> list[str]:
         lines = [f"Not covered: {leak}." for leak in getattr(self, "not_covered_", ())]
+        if hasattr(self, "stream_") and self.stream_.before is not None:
+            lines.append(
+                "It began from a model of other records, whose own certificate is stream_.before."
+            )
         if not self.plan_.plan.entropy.private:
             lines.append("NOT PRIVATE: random_state made this run reproducible.")
         return lines

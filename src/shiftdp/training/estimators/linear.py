@@ -22,6 +22,7 @@ from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Oversized
+from shiftdp.training.planning.checkpoints import Checkpoints
 from shiftdp.training.planning.problem import COMPUTE, Algorithm
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
@@ -57,6 +58,42 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             released = self._run(X, places, outputs)
             self.classes_ = known
             self.classes_learnt_ = learnt
+            self._keep(released)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on with new records, each of which is used once, and release the model. Theorem V2.
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        A model that `fit` has made goes on from there; its records keep the certificate that they
+        had, `stream_.before`.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: labels.
+            classes: all labels there will ever be; needed in the first call unless the model was
+                made with them.
+        """
+        first = not hasattr(self, "coef_")
+        names = classes if self.classes is None else self.classes
+        if first and names is None:
+            raise InvalidInput(
+                "classes",
+                None,
+                "are missing: later records may have labels that these have not",
+                "give classes=... to the model, or to the first partial_fit",
+            )
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, reset=first)
+            quietly(lambda: check_classification_targets(y), X, y)
+            known, places = given_classes(names if first else self.classes_, y)
+            self._require_classes(y, known.size)
+            released = self._run_window(X, places, 1 if known.size == 2 else known.size)
+            self.classes_ = known
+            if first:
+                self.classes_learnt_ = False
             self._keep(released)
         return self
 
@@ -117,6 +154,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -139,6 +178,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -200,6 +241,8 @@ class PrivateLinearSVC(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -223,6 +266,8 @@ class PrivateLinearSVC(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -264,6 +309,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     True
     """
 
+    _single = True
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -284,6 +331,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         compute: float = COMPUTE,
         oversized: Oversized = "scale",
         ledger: Any = None,
@@ -306,6 +355,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.compute = compute
         self.oversized = oversized
         self.ledger = ledger
@@ -325,7 +376,25 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         """
         with self._all_or_nothing():
             X, y = self._checked(X, y, y_numeric=True)
-            self._keep(self._run(X, y, 1), single=True)
+            self._keep(self._run(X, y, 1))
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on with new records, each of which is used once, and release the model. Theorem V2.
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        A model that `fit` has made goes on from there; its records keep the certificate that they
+        had, `stream_.before`.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: numbers.
+        """
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, y_numeric=True, reset=not hasattr(self, "coef_"))
+            self._keep(self._run_window(X, y, 1))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -43,7 +43,15 @@ def is_ours(model: Any) -> bool:
 def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     """A fitted estimator without its certificate."""
     parameters = {**model.get_params(deep=False), "ledger": ledger_name(model.ledger)}
+    if hasattr(model, "stream_"):
+        raise InvalidInput(
+            where,
+            f"<{type(model).__name__}>",
+            "is fitted by partial_fit: its stream goes on, and a model file holds a finished run",
+            "publish coef_ and intercept_ with certificate_.to_json()",
+        )
     attributes = {key: item for key, item in vars(model).items() if key not in parameters}
+    attributes.pop("releases_", None)  # other models than the one that is written
     plan = attributes.pop("plan_")
     attributes.pop("certificate_")
     expected = _attributes(type(model), attributes)

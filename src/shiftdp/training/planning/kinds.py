@@ -112,7 +112,7 @@ def placed_batches(setting: Setting, clip: Clip) -> Iterator[Listed]:
     """Some numbers of passes and sizes of batches; none where the user's choices leave no room."""
     chosen, n = setting.chosen, setting.problem.n
     given = (chosen.l2, chosen.noise, chosen.learning_rate)
-    if any(given) or chosen.bounds == "composition" or chosen.order == "fixed":
+    if any(given) or chosen.bounds == "composition" or chosen.order == "fixed" or chosen.releases:
         return
     most = max(1, round(setting.epochs))
     for passes in [most] if chosen.epochs is not None else [e for e in _PASSES if e <= most]:

@@ -27,6 +27,7 @@ PARAMETERS = (
     "steps",
     "n",
     "batch_size",
+    "batches_per_release",
     "noise",
     "learning_rate",
     "batch_cap",
@@ -36,7 +37,7 @@ PARAMETERS = (
     "gradient_bound",
     "diameter",
 )
-_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
+_WHOLE = ("epochs", "steps", "n", "batch_size", "batches_per_release", "batch_cap")
 CURVES = {
     "composition": "composition",
     "prior_renyi": "prior Renyi",
@@ -78,9 +79,9 @@ CURVES = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Epsilon against one parameter, as a table, a CSV file or a plot.
 
-    PARAMETER is what changes along the values: epochs, steps, n, batch_size, noise,
-    learning_rate, batch_cap, strong_convexity, smoothness, sensitivity, gradient_bound or diameter.
-    All else stays.
+    PARAMETER is what changes along the values: epochs, steps, n, batch_size,
+    batches_per_release, noise, learning_rate, batch_cap, strong_convexity, smoothness, sensitivity,
+    gradient_bound or diameter. All else stays.
     """
     require_plot(options["plot"])
     parameter = require_parameter(ctx, options, PARAMETERS)

@@ -58,6 +58,10 @@ _PLAN: dict[str, dict[str, Any]] = {
         "type": NUMBER,
         "help": "On the mean gradient; refused if it costs more than --epsilon.",
     },
+    "average": {
+        "type": NUMBER,
+        "help": "The model is the mean of those after so many last passes, and pays for each.",
+    },
 }
 
 
