@@ -35,7 +35,7 @@ def test_a_stream_has_no_length_of_its_own() -> None:
         ({"batches_per_release": 2.5}, "batches_per_release"),
         ({"batch_size": 2**40, "batches_per_release": 2**40}, "batch_size"),
         ({"learning_rate": [0.1, 0.1]}, "learning_rate"),
-        ({"noise": [1.0, 1.0, 0.0]}, "noise"),
+        ({"noise": [1.0, 1.0, -1.0]}, "noise"),
         ({"order": "reshuffled"}, "order"),
     ],
     ids=str,
