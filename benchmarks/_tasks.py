@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.training import Logistic, Plan, Seeded, Softmax, descend
 from shiftdp.training.descent.loop import descend_stacked
 from shiftdp.training.planning.problem import Problem
@@ -46,6 +47,12 @@ class Task(NamedTuple):
     bound: float
     classes: int
     draws: tuple[Data, ...]
+    adjacency: Adjacency = "zero_out"
+
+    @property
+    def changes(self) -> float:
+        """By how many times the clip one record can change a sum of clipped gradients."""
+        return 1.0 if self.adjacency == "zero_out" else 2.0
 
     @property
     def n(self) -> int:
@@ -63,7 +70,7 @@ class Task(NamedTuple):
         n, d = self.draws[0].X.shape
         return Problem(
             n=n, features=d, loss=self.loss, feature_bound=self.bound, epsilon=epsilon,
-            delta=DELTA, adjacency="zero_out",
+            delta=DELTA, adjacency=self.adjacency,
         )  # fmt: skip
 
     def accuracies(self, plan: Plan, seeds: range) -> list[float]:

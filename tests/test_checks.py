@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
-from shiftdp._checks import array_in, choice, count, finite, number_in
+from shiftdp._checks import array_in, choice, count, finite, length, number_in, per_step
 
 
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False), st.floats(allow_nan=False))
@@ -116,3 +116,16 @@ def test_what_is_no_array(values: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
         array_in("x", values, 0, 1)
     assert refusal.value.name == "x"
+
+
+def test_one_number_serves_all_steps_and_many_serve_one_each() -> None:
+    assert per_step("noise", 2, 5) == 2.0
+    assert per_step("noise", (1, 2.5), 2) == (1.0, 2.5)
+    with pytest.raises(InvalidInput, match=r"one entry a step \(3\)"):
+        per_step("noise", (1, 2.5), 3)
+
+
+def test_a_run_without_end_has_equal_steps() -> None:
+    assert per_step("noise", 2.0, length("steps", math.inf)) == 2.0
+    with pytest.raises(InvalidInput, match="a run without end has equal steps; give one number"):
+        per_step("noise", (1.0, 2.0), length("steps", math.inf))

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shiftdp._errors import InvalidInput, OutOfRange
 
-__all__ = [
-    "DATA_GREATEST",
-    "DATA_LEAST",
-    "GREATEST",
-    "GREATEST_ORDER",
-    "LEAST",
-    "LEAST_ACCURACY",
-    "LEAST_DELTA",
-    "RIDGE_GREATEST",
-    "Array",
-    "array_in",
-    "choice",
-    "count",
-    "delta_in",
-    "finite",
-    "magnitude",
-    "magnitudes",
-    "number_in",
-    "probability",
-]
-
 Array = NDArray[np.float64]
+
+PerStep = float | tuple[float, ...]
+"""One number for all steps, or one a step."""
 
 LEAST, GREATEST = 1e-40, 1e40
 """The range of every quantity with a unit that describes a run or its losses.
@@ -51,6 +33,7 @@ smoothness (R^2 / h) are made: they then lie between 1e-36 and 1e36.
 """
 
 _LEAST_SHARE = 1e-300  # its reciprocal is a float
+_MOST = 2**53  # up to here every whole number is a float
 
 LEAST_DELTA = 1e-300
 """Of a delta that is asked for: the products of the formulas with it are normal floats."""
@@ -181,6 +164,50 @@ def count(name: str, value: Any, low: int = 0) -> int:
     if whole < low:
         raise InvalidInput(name, value, f"is below {low}", remedy)
     return whole
+
+
+def length(name: str, value: object) -> int:
+    """A whole number >= 1, or infinity, which `certify` treats before it counts anything."""
+    if np.ndim(cast(Any, value)) == 0 and value == math.inf:
+        return cast(int, math.inf)
+    return countable(name, value)
+
+
+def countable(name: str, value: object) -> int:
+    """A whole number >= 1 that floats and 64-bit integers hold exactly."""
+    whole = count(name, value, 1)
+    if whole > _MOST:
+        raise InvalidInput(name, value, "is beyond counting", f"give at most {_MOST:g}")
+    return whole
+
+
+def per_step(
+    name: str, value: float | Sequence[float], steps: int, *, zero: bool = False
+) -> PerStep:
+    """A number for all steps, or a tuple with one for each, where allowed with zeros in it.
+
+    >>> per_step("noise", [1, 2], 2), per_step("noise", 3, 2)
+    ((1.0, 2.0), 3.0)
+    """
+    # anything with entries but text and a NumPy scalar is meant as one number a step
+    if not isinstance(value, (list, tuple)) and np.ndim(cast(Any, value)) == 0:
+        return magnitude(name, value)
+    values = magnitudes(name, value, zero=zero)
+    if steps == math.inf:
+        raise InvalidInput(
+            name,
+            f"<{values.size} entries>",
+            "has one entry a step, and a run without end has equal steps",
+            "give one number, or a number of steps",
+        )
+    if values.shape != (steps,):
+        raise InvalidInput(
+            name,
+            f"<{values.size} entries>",
+            f"does not have one entry a step ({steps})",
+            f"give a number, or {steps} of them",
+        )
+    return tuple(values.tolist())
 
 
 def choice(name: str, value: Any, options: Iterable[str]) -> str:

@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "InvalidInput",
-    "NoClosedForm",
-    "OutOfRange",
-    "ShiftdpError",
-    "UnmetHypothesis",
-    "VerificationFailed",
-]
-
 
 class ShiftdpError(Exception):
     """Anything that shiftdp refuses to do."""

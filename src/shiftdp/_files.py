@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from shiftdp._errors import ShiftdpError
 
-__all__ = ["FileNotWritten", "write_file"]
-
 
 class FileNotWritten(ShiftdpError, OSError):
     """A file could not be written. Whatever was there before is still there, unchanged.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-__all__ = ["CERTIFIED", "CONDITIONAL", "Kind", "Uncertified"]
-
 Kind = Literal["certified", "conditional", "estimate", "approximation"]
 CERTIFIED: Kind = "certified"
 CONDITIONAL: Kind = "conditional"

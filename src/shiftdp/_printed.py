@@ -6,8 +6,6 @@ import math
 from collections.abc import Container, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-__all__ = ["aligned", "column", "down", "percent", "trimmed", "up"]
-
 _LONG = 1e9  # from here on a column is written with exponents
 
 

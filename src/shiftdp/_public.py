@@ -26,6 +26,7 @@ from shiftdp.last_iterate import LangevinMC as LangevinMC
 from shiftdp.last_iterate import NoisyCGD as NoisyCGD
 from shiftdp.last_iterate import NoisyGD as NoisyGD
 from shiftdp.last_iterate import NoisySGD as NoisySGD
+from shiftdp.last_iterate import NoisyStream as NoisyStream
 from shiftdp.last_iterate import SmallLastBatch as SmallLastBatch
 from shiftdp.last_iterate import Unlearning as Unlearning
 from shiftdp.last_iterate import certify as certify

@@ -28,16 +28,6 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp._rounding import HUGE
 
-__all__ = [
-    "SignChange",
-    "bracket_up",
-    "least",
-    "least_whole",
-    "most",
-    "regula_falsi",
-    "sign_change",
-]
-
 Condition = Callable[[Array], NDArray[np.bool_]]
 
 _HALVINGS = 200  # from any bracket of floats to neighbours, but for brackets that reach to 0

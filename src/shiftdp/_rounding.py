@@ -19,37 +19,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = [
-    "AMPLE",
-    "EIGHTEEN_ROUNDINGS",
-    "EIGHT_ROUNDINGS",
-    "FAR_TAIL",
-    "FOUR_ROUNDINGS",
-    "GENEROUS",
-    "HUGE",
-    "INVERTIBLE_EXPONENT",
-    "LARGEST_EXPONENT",
-    "LARGEST_WHOLE",
-    "LEAST_FLOAT",
-    "NINE_ROUNDINGS",
-    "NORMAL_EXPONENT",
-    "NOT_ZERO",
-    "PROVED",
-    "ROOMY_EXPONENT",
-    "SEVEN_ROUNDINGS",
-    "SPLITTER",
-    "STATED",
-    "THIRTY_SIX_ROUNDINGS",
-    "THREE_ROUNDINGS",
-    "ULP",
-    "UNIT",
-    "complement_down",
-    "round_down",
-    "round_up",
-    "scaled_up",
-    "stated_mu",
-]
-
 # --- roundings ---------------------------------------------------------------------------------
 
 UNIT = 2.0**-53
@@ -122,47 +91,18 @@ FAR_TAIL = 40.0
 #
 # A closed form of `interpolation` takes a few dozen roundings on well-conditioned terms, so its
 # relative error stays under 2^-47, which is 64 of them.
-#
-# A mu that is stated together with shifts has to be at least what a verifier proves with them,
-# which rounds every step upwards and computes powers and logarithms by another library. Three
-# errors count.
-#
-# - The amounts. They are quotients of geometric sums and powers `exp(N log c)`. The exponent is at
-#   most 745 in size (beyond, the power is 0), and is off by a part 2^-52, which moves the power by
-#   a part of at most 745 * 2^-52 < 2^-42; everything else errs by under 2^-47. The energy of a
-#   block is a minimum over feasible shifts, so wrong amounts raise it in proportion to their error
-#   only.
-# - The distances. The verifier adds a part of at most 2^-50 to the distance in every step that it
-#   follows without a shift (`interpolation.verification`), which is what `tail` counts.
-# - The sum, its root, and the verifier's own last factors: a part of under 2^-46.
 
-_CLOSED_FORM = 2.0**-47  # see above
+_CLOSED_FORM = 2.0**-47  # as said above
 
 STATED = 1e-12
-"""A mu is stated above its float evaluation by this part: five times the first and third error."""
+"""A mu found together with shifts is stated above its float evaluation by this part, so that what a
+verifier proves is below it (`interpolation.equal_steps` counts)."""
 
 PROVED = 2.0**-40
 """A mu that a verifier proved is stated above it by this part: a verifier elsewhere may have
 logarithms that round differently, in exponents of up to 745, and has to come out below."""
 
-_FOLLOWED_STEP = 2.0**-50  # what the verifier adds in a step that it follows without a shift
-_MOST_FOLLOWED = 2**30  # more steps than this no verifier follows one by one
-_UNDERFLOWN_POWER = 2.0**-500  # pays for powers of c that underflow, and for their square roots
 _TERM = 2.0**-51  # four roundings for each term of a product or of a sum
-
-
-def stated_mu(mu: float, tail: int = 0) -> float:
-    """The mu to state for a closed form whose float evaluation is `mu`.
-
-    Args:
-        mu: the value in floats. 0 may be a power that underflowed, and does not stay 0.
-        tail: steps through which a verifier may have to carry the distance without a shift.
-
-    >>> 0.0 < stated_mu(0.0) < 1e-150, 1.0 < stated_mu(1.0) <= 1.0 + 2e-12
-    (True, True)
-    """
-    followed = min(tail, _MOST_FOLLOWED) * _FOLLOWED_STEP
-    return mu * (1.0 + STATED + followed) + _UNDERFLOWN_POWER
 
 
 def round_up(value: float) -> float:

@@ -13,8 +13,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["Malformed", "mismatch", "parse"]
-
 _DEPTH = 64
 _LONGEST_INTEGER = 20  # characters; every count here is at most 2^53
 

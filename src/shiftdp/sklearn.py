@@ -7,12 +7,23 @@ from shiftdp.training.estimators.linear import (
     PrivateLogisticRegression,
 )
 from shiftdp.training.model_file import load_model, save_model
+from shiftdp.training.preparation.columns import Boolean, Categorical, Numeric
+from shiftdp.training.preparation.encoder import PrivateTableEncoder
+from shiftdp.training.preparation.pipeline import PrivatePipeline
+from shiftdp.training.preparation.schema import Schema, read_schema
 
 __all__ = [
+    "Boolean",
+    "Categorical",
+    "Numeric",
     "PrivacyLeakWarning",
     "PrivateHuberRegressor",
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
+    "PrivatePipeline",
+    "PrivateTableEncoder",
+    "Schema",
     "load_model",
+    "read_schema",
     "save_model",
 ]

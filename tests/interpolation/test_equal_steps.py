@@ -14,6 +14,7 @@ from shiftdp.interpolation.equal_steps import (
     geometric_sum,
     lowest,
     minorant,
+    stated_mu,
 )
 from tests.interpolation.brute_force import hull_energy
 
@@ -56,6 +57,15 @@ def test_the_lowest_of_a_valley_is_found(most: int, bottom: float) -> None:
     assert lowest(plan, most).energy == min(abs(i - bottom) for i in range(1, most + 1))
 
 
+@given(st.floats(1e-130, 1e300), st.integers(0, 10**6))
+def test_mu_is_stated_a_little_above(value: float, tail: int) -> None:
+    assert value < stated_mu(value) <= stated_mu(value, tail) <= value * (1.0 + 1e-8)
+
+
+def test_a_power_that_underflowed_is_not_stated_as_0() -> None:
+    assert stated_mu(0.0) > 0.0
+
+
 @given(st.floats(0.01, 1.0), st.integers(0, 50))
 def test_geometric_sums(q: float, n: int) -> None:
     assert geometric_sum(math.log(q), n) == pytest.approx(math.fsum(q**k for k in range(n)))
@@ -63,8 +73,8 @@ def test_geometric_sums(q: float, n: int) -> None:
 
 def test_a_plan_becomes_shifts_in_the_units_of_the_noise() -> None:
     plan = Plan(1.0, 3, 5.0, [Piece(4, 6, 6, 2.0, 4.0), Piece(7, 7, 7, 1.0, 1.0)])
-    shifts = as_shifts(plan, 10.0, 1.5)
-    assert (shifts.tau, shifts.start, shifts.mu) == (3, 5.0, 1.5)
+    shifts = as_shifts(plan, 10.0, 2)
+    assert (shifts.tau, shifts.start, shifts.mu) == (3, 5.0, stated_mu(1.0, 2))
     assert shifts.amount.tolist() == [5.0, 10.0]
     assert [x.tolist() for x in (shifts.first, shifts.last, shifts.peak)] == [
         [4, 7],

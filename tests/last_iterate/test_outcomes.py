@@ -17,7 +17,7 @@ from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.outcomes import outcomes
 from shiftdp.last_iterate.runs import Order
 from shiftdp.last_iterate.schedules.position_groups import position_groups
-from shiftdp.last_iterate.schedules.visits import Visits, schedule_of, schedules_of, table_of
+from shiftdp.last_iterate.schedules.visits import Visits, schedule_of, schedules_of, tables_of
 from shiftdp.last_iterate.theorems.descent import proofs_of, solve
 from tests.last_iterate.brute_force import (
     gaussian_delta,
@@ -215,9 +215,9 @@ def test_a_group_stands_for_each_of_its_positions(
     run, geometry = setting
     if isinstance(run.learning_rate, float) and isinstance(run.noise, float):
         return
-    pattern, seen, cut = module._positions(run)
+    pattern, seen, cuts = module._positions(run)
     groups = position_groups(
-        table_of(run, geometry), seen, cut, last_only=pattern == "final", most=most + bool(cut)
+        tables_of(run, geometry), seen, cuts, last_only=pattern == "final", most=most + len(cuts)
     )
     cases = [Visits(pattern, group[-1], group[0] if len(group) > 1 else 0) for group in groups]
     merged = [solve(schedule).mu for schedule in schedules_of(run, geometry, cases)]

@@ -103,12 +103,20 @@ def test_a_delta_that_floats_hardly_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("sampling", ["poisson", "random_allocation"])
 def test_no_answer_is_above_composition(sampling: Any) -> None:
-    """The cap on batches is chosen for one delta; far below it Theorem B7 alone says nothing."""
+    """A cap on batches may be passed; far below the probability of that Theorem B7 says nothing."""
     geometry = Geometry(
         strong_convexity=1.0, smoothness=1.0, sensitivity=20.0, adjacency="zero_out"
     )
     length: dict[str, Any] = {"epochs": 1} if sampling == "random_allocation" else {"steps": 20}
-    run = NoisySGD(n=200, batch_size=10, learning_rate=0.2, noise=1.0, sampling=sampling, **length)
+    run = NoisySGD(
+        n=200,
+        batch_size=10,
+        learning_rate=0.2,
+        noise=1.0,
+        sampling=sampling,
+        batch_cap=35,
+        **length,
+    )
     last = certificate_by("Theorem B7", run, geometry)
     all_steps = certify(run, geometry, bounds="composition")
     assert last.f.epsilon(1e-11) == math.inf

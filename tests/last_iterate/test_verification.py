@@ -18,7 +18,7 @@ from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate import Certificate, Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
 from shiftdp.last_iterate.certification import Bounds, evaluate
 from shiftdp.last_iterate.endless import stand_in
-from shiftdp.last_iterate.runs import Order, is_endless
+from shiftdp.last_iterate.runs import Order
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from tests.last_iterate.every_kind import CERTIFICATES, CGD, STRONG, proofs_in
 from tests.last_iterate.random_runs import BOUNDS, ORDERS, Setting, settings_of
@@ -143,7 +143,7 @@ def test_shifts_may_not_state_less_than_they_prove_however_little(cert: Certific
 def _as_descent(cert: Certificate) -> Any:
     assert isinstance(cert.run, LangevinMC)
     descent = cert.run.as_descent(cert.run.steps)
-    return stand_in(descent, cert.geometry) if is_endless(descent) else descent
+    return stand_in(descent, cert.geometry) if descent.endless else descent
 
 
 def test_weights_may_not_favour_private_positions_by_their_last_digit() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shiftdp import InvalidInput, LangevinMC, NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.last_iterate.runs import Run, has_epochs
+from shiftdp.last_iterate.runs import Run
 from shiftdp.privacy import calibrate_epochs
 from shiftdp.privacy.parameters import parameters_of, with_parameter
 from tests.privacy.spending import STRONG
@@ -44,7 +44,7 @@ def test_one_number_is_replaced_and_nothing_else(run: Run) -> None:
         of_run = hasattr(run, name)
         assert getattr(changed if of_run else geometry, name) == OTHERS[name]
         given, found = ({**vars(a), **vars(b)} for a, b in ((run, STRONG), (changed, geometry)))
-        follows = {name, "steps"} if has_epochs(run) else {name}
+        follows = {name, "steps"} if run.in_epochs else {name}
         assert {field for field in given if given[field] != found[field]} <= follows
         before = getattr(run if of_run else STRONG, name)
         assert with_parameter(changed, geometry, name, before) == (run, STRONG)

@@ -53,6 +53,19 @@ def test_no_name_that_a_room_exports_hides_a_module(folder: Path) -> None:
     assert not hidden
 
 
+@pytest.mark.parametrize("module", MODULES, ids=named)
+def test_what_modules_take_from_each_other_has_no_underscore(module: Path) -> None:
+    """So the names without one are the list of what a module offers, and it needs no other."""
+    taken = [
+        alias.name
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("shiftdp.")
+        for alias in node.names
+        if alias.name.startswith("_")
+    ]
+    assert not taken
+
+
 def only_passes_names_on(module: Path) -> bool:
     """Whether a module defines nothing: it stands where documentation said that names are."""
     body = ast.parse(module.read_text(encoding="utf-8")).body

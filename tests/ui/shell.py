@@ -16,6 +16,8 @@ from shiftdp.ui.main import program
 __all__ = [
     "CONFIG",
     "MNIST",
+    "PEOPLE",
+    "people",
     "process",
     "prose",
     "put_files",
@@ -90,6 +92,35 @@ def table(n: int = 200) -> str:
     return "\n".join(lines) + "\n"
 
 
+PEOPLE = """\
+target = "bought"
+
+[columns.age]
+kind = "number"
+low = 18
+high = 100
+
+[columns.city]
+kind = "category"
+
+[columns.member]
+kind = "true_false"
+"""
+
+
+def people(n: int = 300) -> str:
+    """A CSV file with a number, a category, true and false, missing entries, and a label."""
+    rng = random.Random(0)
+    lines = ["age,city,member,bought"]
+    for _ in range(n):
+        age, city = rng.randint(18, 90), rng.choice(["Berlin", '"Cairo, old"', "Delhi"])
+        member = rng.random() < 0.4
+        bought = "yes" if age + 20 * member + rng.gauss(0, 5) > 60 else "no"
+        shown = "" if rng.random() < 0.1 else str(age)
+        lines.append(f"{shown},{city},{member},{bought}")
+    return "\n".join(lines) + "\n"
+
+
 def put_files(folder: Path) -> None:
     """The files that the examples in the help speak of."""
     (folder / "run.toml").write_text(CONFIG)
@@ -98,6 +129,11 @@ def put_files(folder: Path) -> None:
     words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
     output = ("--epochs", "5", "-o", str(folder / "model.shiftdp"))
     prose("train", str(folder / "data.csv"), *words, *output)
+    (folder / "people.csv").write_text(people())
+    (folder / "people.toml").write_text(PEOPLE)
+    schema = ("--schema", str(folder / "people.toml"), "--classes", "no,yes", "--epsilon", "1")
+    output = ("--epochs", "5", "-o", str(folder / "people.shiftdp"))
+    prose("train", str(folder / "people.csv"), *schema, *output)
     study = str(folder / "study.db")
     prose("ledger", "create", study, "--epsilon", "20", "--delta", "1e-5")
     prose("ledger", "charge", study, "--certificate", str(folder / "run.json"))

@@ -22,8 +22,34 @@ def test_the_promised_keys() -> None:
 
 
 @pytest.mark.parametrize(
+    ("releases", "epsilon"), [("1000", 5.3687), ("epochs", 30.5063), ("2000", 4.3392)]
+)
+def test_releases_are_charged_together(releases: str, epsilon: float) -> None:
+    found = said(f"account {MNIST} --releases {releases} --json")
+    assert found["epsilon"] == pytest.approx(epsilon, abs=5.1e-5)
+
+
+def test_releases_that_are_no_steps_are_refused_by_name() -> None:
+    line = refused(f"account {MNIST} --releases weekly")
+    assert line.startswith("--releases weekly: is not all, epochs, or steps")
+    assert "beyond the last step" in refused(f"account {MNIST} --releases 400,5000")
+    assert "is no option of stream" in refused(f"account stream --releases all {LOSSES}")
+
+
+@pytest.mark.parametrize(
     ("line", "run"),
     [
+        (
+            "gd --n 50 --steps 20 --learning-rate 0.1 --noise 0.3 --releases 5,10",
+            sdp.NoisyGD(n=50, steps=20, learning_rate=0.1, noise=0.3, releases=[5, 10]),
+        ),
+        (
+            "stream --batch-size 50 --batches-per-release 4 --learning-rate 0.1 --noise 0.3 "
+            "--order shuffled",
+            sdp.NoisyStream(
+                batch_size=50, batches_per_release=4, learning_rate=0.1, noise=0.3, order="shuffled"
+            ),
+        ),
         (
             "gd --n 50 --steps 20 --learning-rate 0.1 --noise 0.3",
             sdp.NoisyGD(n=50, steps=20, learning_rate=0.1, noise=0.3),
@@ -140,9 +166,12 @@ def test_explain_names_hypotheses_theorem_and_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["account", "compare", "risk", "frontier noise", "calibrate epochs"]
+    "command",
+    ["account", "account --explain", "compare", "risk", "frontier noise", "calibrate epochs"],
 )
+@pytest.mark.filterwarnings("error::shiftdp.last_iterate.last_batch.SmallLastBatch")
 def test_a_last_batch_that_costs_too_much_is_told_with_the_cure(command: str) -> None:
+    """Once, as a line of the command: Python's own warnings stay inside."""
     line = f"{command} cgd --n 1000 --batch-size 333 --epochs 10 --learning-rate 0.05 --noise 0.05"
     line += " --epsilon 1000" if command.startswith("calibrate") else ""
     done = shiftdp(f"{line} {LOSSES} --json")

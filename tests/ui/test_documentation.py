@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.shell import CONFIG, shiftdp
+from tests.ui.shell import CONFIG, PEOPLE, people, shiftdp
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 
@@ -30,6 +30,8 @@ def sessions() -> Iterator[tuple[int, str, str]]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "run.toml").write_text(CONFIG)
+    (tmp_path / "people.csv").write_text(people())
+    (tmp_path / "people.toml").write_text(PEOPLE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -13,7 +13,7 @@ import shiftdp.privacy
 from shiftdp.last_iterate import Geometry
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order, Run, Sampling
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Order, Run, Sampling, StreamOrder
 from shiftdp.privacy import calibration
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.budget import BudgetKeywords, Measure
@@ -81,7 +81,9 @@ def test_options_are_spelled_like_names() -> None:
 
 
 def test_choices_are_those_of_the_library() -> None:
-    assert words(account.command, "order") == get_args(Order)
+    assert words(account.command, "order") == tuple(
+        dict.fromkeys((*get_args(Order), *get_args(StreamOrder)))
+    )
     assert words(account.command, "sampling") == get_args(Sampling)
     assert words(account.command, "adjacency") == get_args(Adjacency)
     assert words(account.command, "bounds") == BOUNDS == get_args(Bounds)
@@ -105,6 +107,7 @@ def test_frontier_has_the_parameters_and_curves_of_the_library() -> None:
         NoisyGD(n=2, steps=2, learning_rate=0.1, noise=1),
         NoisyCGD(n=2, batch_size=1, epochs=2, learning_rate=0.1, noise=1),
         shiftdp.NoisySGD(n=2, batch_size=1, steps=2, learning_rate=0.1, noise=1),
+        shiftdp.NoisyStream(batch_size=1, batches_per_release=2, learning_rate=0.1, noise=1),
     )
     known = {name for run in runs for name in parameters_of(run, geometry)}
     assert set(frontier.PARAMETERS) == known

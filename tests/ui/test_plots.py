@@ -65,7 +65,7 @@ def test_what_is_equal_is_drawn_once() -> None:
     assert labels == ["composition: Thm mgd", "paper = best: Thm mgd-sc, Theorem B1"]
     # the paper has nothing but composition for this one
     labels = [one.label for one in beside(sampled("poisson"), 1e-5)]
-    assert labels == ["composition: Poisson", "best: Theorem B7"]
+    assert labels == ["composition: Poisson", "best: Theorem B6"]
 
 
 def test_a_run_without_end_has_no_composition() -> None:

@@ -42,7 +42,10 @@ from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
         ),
         ("account cgd --config no.toml", "--config no.toml: there is no such file"),
         ("account cgd --certificate no.json", "--certificate no.json: there is no such file"),
-        ("account cdg", "KIND cdg: is not one of gd, cgd, sgd, langevin, exponential (did you"),
+        (
+            "account cdg",
+            "KIND cdg: is not one of gd, cgd, sgd, stream, langevin, exponential (did you",
+        ),
         ("account cgd --bounds renyi", "--bounds renyi: is not one of best, paper, composition"),
         ("calibrate noise cgd --epsilon -1", "--epsilon -1: lies outside [0, inf)"),
         ("calibrate noise cgd", "--epsilon, --mu, --renyi, --advantage, --tpr: none is given"),

@@ -50,6 +50,13 @@ def test_all_formats_make_the_same_model(folder: Path, ending: str) -> None:
     assert first.classes_.tolist() == [0, 1]
 
 
+def test_an_average_pays_for_each_of_its_models(folder: Path) -> None:
+    prose("train", "data.csv", *TRAIN, "--average", "3", "-o", "model.shiftdp")
+    model = load_model("model.shiftdp")
+    assert model.certificate_.epsilon(1e-5) <= 1.0
+    assert "3 released iterates together" in model.certificate_.statement()
+
+
 def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
     document = said(
         "train", "data.csv", *TRAIN, "-o", "model.shiftdp", "--save", "c.json", "--json"
@@ -61,7 +68,9 @@ def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
     assert document["kind"] == "certified"
     assert json.loads((folder / "c.json").read_text())
     prose("verify", "c.json")
-    assert model.score(features(folder), np.load("data.npz")["y"]) > 0.5
+    assert model.feature_names_in_.tolist() == ["height", "weight"]
+    frame = pd.read_csv("data.csv")
+    assert model.score(frame[["height", "weight"]], frame["y"]) > 0.5
 
 
 def test_the_file_is_no_pickle(folder: Path) -> None:
@@ -208,7 +217,7 @@ main()
 def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Path) -> None:
     """Its 60,000 weights are too long a file, though the ledger is not."""
     rng = np.random.default_rng(0)
-    np.savez("wide.npz", X=rng.normal(size=(20, 60_000)), y=np.arange(20) % 2)
+    np.savez("wide.npz", X=rng.normal(size=(20, 60_000)) / 300, y=np.arange(20) % 2)
     ledger = Ledger.create("study.db", epsilon=5.0, delta=1e-5)
     (folder / "m.shiftdp").write_bytes(b"a good model")
     before = set(folder.iterdir())

@@ -9,8 +9,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = ["legendre", "on_panels"]
-
 _ORDER = 32  # nodes on a panel
 _DIGITS = 50  # of the decimal arithmetic; a float has 17
 _NEWTON_STEPS = 3  # each doubles the digits, and NumPy's nodes start with at least 12

@@ -8,8 +8,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = ["exp_excess"]
-
 # up to 1/18!, the first term below a rounding error of 1/2! at |y| = 1; highest power first
 _FACTORIALS = [1.0 / math.factorial(k) for k in range(18, 1, -1)]
 

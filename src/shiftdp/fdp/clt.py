@@ -8,8 +8,6 @@ from shiftdp._checks import count, finite, number_in
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 
-__all__ = ["subsampled_clt"]
-
 _SMALL_MU = 0.03  # below, terms that are linear in mu would cancel; the series is right to 1e-15
 _SERIES = (0.5, 3 / 16, 13 / 256, 205 / 18432)  # its coefficients, in powers of -mu^2
 

@@ -11,8 +11,6 @@ from shiftdp._checks import Array, number_in
 from shiftdp._rounding import LARGEST_EXPONENT, NOT_ZERO
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
-__all__ = ["Comparison", "dominates"]
-
 _ROUNDING = 1e-12  # more than any value of f is rounded down by
 _START = 128  # points of the first grid towards each end
 _ROUNDS = 40  # halvings of cells: 2^-40 is below the tolerance

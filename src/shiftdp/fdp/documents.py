@@ -22,8 +22,6 @@ from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["TYPES", "tradeoff_from_dict"]
-
 TYPES: dict[str, type[TradeoffFunction]] = {
     kind.type_name: kind
     for kind in (

@@ -30,8 +30,6 @@ from shiftdp._rounding import (
 if TYPE_CHECKING:
     from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["smooth_tradeoff", "tradeoff_from_profile", "tradeoff_from_smooth_profile"]
-
 Profile = Callable[[Array], Array]
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0

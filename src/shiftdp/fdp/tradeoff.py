@@ -24,8 +24,10 @@ from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, p
 from shiftdp._errors import InvalidInput, NoClosedForm
 from shiftdp._roots import bracket_up, least
 from shiftdp._rounding import (
+    GENEROUS,
     LEAST_FLOAT,
     NINE_ROUNDINGS,
+    NOT_ZERO,
     THREE_ROUNDINGS,
     complement_down,
 )
@@ -33,8 +35,6 @@ from shiftdp.fdp.duality import tradeoff_from_profile
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
-
-__all__ = ["DEFAULT_ACCURACY", "TradeoffFunction", "several", "shaped", "tradeoff"]
 
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
@@ -351,6 +351,10 @@ class TradeoffFunction(ABC):
         """
         above = self._deflated(1.0 - inflation).epsilon(delta)
         return max(0.0, above * (1.0 - _RELATIVE) - _ABSOLUTE)
+
+    def _delta_below(self, epsilon: Array) -> Array:
+        """Numbers not above the delta that exact arithmetic would give."""
+        return np.maximum(self._delta(epsilon) * (1.0 - GENEROUS) - NOT_ZERO, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """f in dictionaries, lists, numbers and strings; `from_dict` reads it.

@@ -8,8 +8,6 @@ With f = 0 the cone is that of the isotonic regression of Theorem B1.
 
 from __future__ import annotations
 
-__all__ = ["unconstrained_ends", "walk_back"]
-
 # One kink of a piecewise linear function: its place and the change of slope there, in the frame of
 # the side that it is kept on.
 _Kinks = list[tuple[float, float]]

@@ -15,15 +15,6 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp.interpolation.verification_equal_steps import Claim
 
-__all__ = [
-    "WINDOW",
-    "ClaimedShifts",
-    "Steps",
-    "carried",
-    "distances_backwards",
-    "distances_forwards",
-]
-
 # Steps handled at once: enough to hide the cost of NumPy calls, few enough to stay in cache.
 WINDOW = 1 << 14
 # A shift below this fraction of the distance drowns in the rounding of the distance.

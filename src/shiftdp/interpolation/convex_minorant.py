@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["Minorant", "blocks_of", "units_of"]
-
 # Half the range of one unit, as an exponent of two. Products of a p and a v, the square of it, and
 # of what they are compared with, stay far inside the range of floats.
 _UNIT = 100.0

@@ -8,6 +8,19 @@ peak: that is its last step if c <= 1, its first one if c > 1.
 
 `minorant` pools neighbouring pieces while their slopes do not increase, which leaves the greatest
 convex minorant. A *plan* is a start with the pieces that follow it; the plan of least energy wins.
+
+**Rounding.** A mu that is stated together with shifts has to be at least what a verifier proves
+with them, which rounds every step upwards and computes powers and logarithms by another library.
+Three errors count; `STATED` is five times the first and third.
+
+- The amounts. They are quotients of geometric sums and powers `exp(N log c)`. The exponent is at
+  most 745 in size (beyond, the power is 0), and is off by a part 2^-52, which moves the power by
+  a part of at most 745 * 2^-52 < 2^-42; everything else errs by under 2^-47. The energy of a
+  block is a minimum over feasible shifts, so wrong amounts raise it in proportion to their error
+  only.
+- The distances. The verifier adds a part of at most 2^-50 to the distance in every step that it
+  follows without a shift (`interpolation.verification`), which is what `tail` counts.
+- The sum, its root, and the verifier's own last factors: a part of under 2^-46.
 """
 
 from __future__ import annotations
@@ -16,9 +29,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
+from shiftdp._rounding import STATED
 from shiftdp.interpolation.schedule import Shifts, frozen_shifts
 
-__all__ = ["Piece", "Plan", "as_shifts", "geometric_sum", "least_energy", "lowest", "minorant"]
+_FOLLOWED_STEP = 2.0**-50  # what the verifier adds in a step that it follows without a shift
+_MOST_FOLLOWED = 2**30  # more steps than this no verifier follows one by one
+_UNDERFLOWN_POWER = 2.0**-500  # pays for powers of c that underflow, and for their square roots
 
 
 class Piece(NamedTuple):
@@ -133,8 +149,27 @@ def lowest(plan: Callable[[int], C], most: int) -> C:
     return least_energy([best, *(plan(i) for i in range(low, high + 1))])
 
 
-def as_shifts(plan: Plan, noise: float, mu: float) -> Shifts:
-    """The shifts of a plan for steps with this noise, with the mu to state for them."""
+def stated_mu(mu: float, tail: int = 0) -> float:
+    """The mu to state for a closed form whose float evaluation is `mu`.
+
+    Args:
+        mu: the value in floats. 0 may be a power that underflowed, and does not stay 0.
+        tail: steps through which a verifier may have to carry the distance without a shift.
+
+    >>> 0.0 < stated_mu(0.0) < 1e-150, 1.0 < stated_mu(1.0) <= 1.0 + 2e-12
+    (True, True)
+    """
+    followed = min(tail, _MOST_FOLLOWED) * _FOLLOWED_STEP
+    return mu * (1.0 + STATED + followed) + _UNDERFLOWN_POWER
+
+
+def as_shifts(plan: Plan, noise: float, tail: int = 0) -> Shifts:
+    """The shifts of a plan for steps with this noise, with the mu to state for them.
+
+    `tail`: steps through which a verifier may have to carry the distance without a shift.
+    """
     first, last, peak = ([piece[i] for piece in plan.pieces] for i in range(3))
     amounts = [piece.slope * noise for piece in plan.pieces]
-    return frozen_shifts(plan.tau, plan.start, (first, last, peak), amounts, mu)
+    return frozen_shifts(
+        plan.tau, plan.start, (first, last, peak), amounts, stated_mu(math.sqrt(plan.energy), tail)
+    )

@@ -36,7 +36,6 @@ import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import least_whole
-from shiftdp._rounding import stated_mu
 from shiftdp.interpolation.equal_steps import (
     Piece,
     Plan,
@@ -45,10 +44,9 @@ from shiftdp.interpolation.equal_steps import (
     least_energy,
     lowest,
     minorant,
+    stated_mu,
 )
 from shiftdp.interpolation.schedule import Shifts, frozen_shifts
-
-__all__ = ["MOST_BLOCKS", "Chain", "expanding_shifts"]
 
 MOST_BLOCKS = 1 << 16
 """From the start every visit is a block of its own; so many are listed at most."""
@@ -115,8 +113,7 @@ def expanding_shifts(
     if finite:
         best = least_energy(finite)
         if from_diameter or best.energy < energy or between > MOST_BLOCKS:
-            mu = stated_mu(math.sqrt(best.energy))
-            return as_shifts(best._replace(start=start), noise, mu)
+            return as_shifts(best._replace(start=start), noise)
     if between > MOST_BLOCKS:
         raise UnmetHypothesis(
             "steps",

@@ -25,8 +25,6 @@ from shiftdp.interpolation.bounded_slopes import unconstrained_ends, walk_back
 from shiftdp.interpolation.closed_forms._shared import one_minus_power, per_step
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 
-__all__ = ["LowerBound", "lower_mu", "lower_mu_periodic", "no_lower_bound", "slope_floor"]
-
 # Longest stretch on which the isotonic slopes are sought; what lies before keeps the slopes c.
 _LONGEST = 200_000
 # Longest stretch on which slopes are optimised against active floors, which costs more.

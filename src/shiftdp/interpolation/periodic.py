@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import math
 
-from shiftdp._rounding import stated_mu
 from shiftdp.interpolation.equal_steps import (
     Piece,
     Plan,
@@ -47,8 +46,6 @@ from shiftdp.interpolation.equal_steps import (
 )
 from shiftdp.interpolation.expanding import Chain, expanding_shifts
 from shiftdp.interpolation.schedule import PeriodicSchedule, Shifts, frozen_shifts
-
-__all__ = ["optimal_shifts_periodic"]
 
 
 def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool = False) -> Shifts:
@@ -74,7 +71,7 @@ def optimal_shifts_periodic(schedule: PeriodicSchedule, *, from_diameter: bool =
         pieces = [_idle(t - 1)] if t > 1 else []
         ratio = s / float(schedule.noise)
         plan = Plan(ratio * ratio, 0, 0.0, [*pieces, Piece(t, t, t, s, 1.0)])
-        return as_shifts(plan, 1.0, stated_mu(math.sqrt(plan.energy)))
+        return as_shifts(plan, 1.0)
     return _contracting(schedule, from_diameter)
 
 
@@ -127,7 +124,7 @@ def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
                     best = least_energy([best, start])
     if best.start:
         best = best._replace(start=float(schedule.diameter))
-    return as_shifts(best, sd, stated_mu(math.sqrt(best.energy), tail))
+    return as_shifts(best, sd, tail)
 
 
 def _idle(steps: int) -> Piece:

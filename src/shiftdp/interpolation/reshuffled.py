@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 
-from shiftdp._rounding import stated_mu
 from shiftdp.interpolation.equal_steps import (
     Piece,
     Plan,
@@ -53,8 +52,7 @@ def optimal_shifts_reshuffled(
     if schedule.diameter < math.inf:
         plans += _bounded_plans(schedule, from_diameter)
     best = least_energy(plans)
-    mu = stated_mu(math.sqrt(best.energy), schedule.rest + schedule.period)
-    return as_shifts(best, schedule.noise, mu)
+    return as_shifts(best, schedule.noise, schedule.rest + schedule.period)
 
 
 def _last_visit_alone(schedule: ReshuffledSchedule, from_diameter: bool) -> Shifts:

@@ -23,17 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput
 
-__all__ = [
-    "Indices",
-    "PeriodicSchedule",
-    "Progression",
-    "ReshuffledSchedule",
-    "Schedule",
-    "ShiftPath",
-    "Shifts",
-    "frozen_shifts",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Schedule:

@@ -49,8 +49,6 @@ from shiftdp.interpolation.verification_equal_steps import (
     proved_mu_of_equal_steps,
 )
 
-__all__ = ["proved_mu", "verify"]
-
 # How far the shift recorded for a block may be from the one its recursion ends with, against mu.
 _AGREEMENT = 1e-5
 # Steps that are followed one by one at most.

@@ -45,8 +45,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
 from shiftdp.interpolation.schedule import Progression
 
-__all__ = ["Claim", "EqualSteps", "float_above", "proved_mu_of_equal_steps"]
-
 _DIGITS = Context(prec=100, Emin=-(10**17), Emax=10**17)  # a float to the power 2^53 has a place
 _UP = 1 + Decimal("1e-40")  # see "Rounding" above
 _NOISE_DOWN = 1 - Decimal(2) ** -50  # eight roundings in which a caller may have computed it

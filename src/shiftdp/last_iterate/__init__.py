@@ -11,6 +11,7 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Unlearning,
 )
 from shiftdp.last_iterate.schedules.cooldown import cooldown
@@ -28,6 +29,7 @@ __all__ = [
     "NoisyCGD",
     "NoisyGD",
     "NoisySGD",
+    "NoisyStream",
     "SmallLastBatch",
     "Theorem",
     "Unlearning",

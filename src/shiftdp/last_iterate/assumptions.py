@@ -9,36 +9,18 @@ from typing import Any, cast
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Order, PerStep, Run, people
+from shiftdp.last_iterate.runs import (
+    NoisyCGD,
+    NoisySGD,
+    NoisyStream,
+    Order,
+    PerStep,
+    Run,
+    has_releases,
+    people,
+)
+from shiftdp.last_iterate.schedules.releases import number_of_releases, release_steps
 from shiftdp.last_iterate.schedules.visits import BatchRun
-
-__all__ = [
-    "LOOP_ASSUMPTIONS",
-    "Assumption",
-    "Assumptions",
-    "adjacency",
-    "batch_cap",
-    "batch_losses",
-    "batch_order",
-    "batches_used",
-    "constraint",
-    "for_people",
-    "gaussian_noise",
-    "hidden_iterates",
-    "is_trust",
-    "random_batches",
-    "record_norm",
-    "require_bounded",
-    "require_contractive",
-    "require_convex",
-    "require_equal_steps",
-    "require_smooth",
-    "seeded_noise",
-    "sensitivity",
-    "smooth_losses",
-    "summed_losses",
-    "trusted_theorem",
-]
 
 
 @dataclass(frozen=True)
@@ -55,6 +37,7 @@ class Assumption:
 Assumptions = tuple[Assumption, ...]
 
 _TRUST = "theorem of a user"
+_MOST_NAMED = 8  # released steps that are named one by one
 
 
 LOOP_ASSUMPTIONS: dict[str, Assumption] = {
@@ -85,12 +68,56 @@ conditions, and `verify` checks the rest of it.
 """
 
 
-def hidden_iterates() -> Assumption:
+def hidden_iterates(run: Any = None) -> Assumption:
+    """What is released of a run: its last iterate, unless it has `releases`."""
+    if isinstance(run, NoisyStream):
+        k = run.batches_per_release
+        each = "each batch" if k == 1 else f"each window of {k} batches"
+        return Assumption(
+            "hidden iterates",
+            f"the iterate after {each} is released, and no other one leaves the process; records "
+            "that come later may depend on what was released, and none of the parameters were "
+            "chosen by looking at the data in any other way",
+        )
+    if not has_releases(run):
+        return Assumption(
+            "hidden iterates",
+            "only the last iterate is released; no earlier one leaves the process, and none of the "
+            "parameters were chosen by looking at the data",
+        )
     return Assumption(
         "hidden iterates",
-        "only the last iterate is released; no earlier one leaves the process, and none of the "
-        "parameters were chosen by looking at the data",
+        f"the iterates after {_released(run)} are released; no other one leaves the process, and "
+        "none of the parameters, these steps among them, were chosen by looking at the data",
     )
+
+
+def _released(run: Any) -> str:
+    if run.releases == "all":
+        return "all steps"
+    number = number_of_releases(run)
+    if run.releases == "epochs" and number > _MOST_NAMED:
+        return f"each epoch, {number} of them,"
+    steps = release_steps(run)
+    if number <= _MOST_NAMED:
+        return f"the steps {', '.join(map(str, steps[:-1]))} and {steps[-1]}"
+    return f"{len(steps)} of the steps, from {steps[0]} to {steps[-1]},"
+
+
+def refuse_released_prox(run: Any, geometry: Geometry) -> None:
+    """Refuse several releases, and streams, of steps with a strongly convex prox.
+
+    Theorem V5 counts the contraction of a prox in the step after it, and a release lies between the
+    two: nobody has proved Theorems V1 and V2 with it.
+    """
+    if geometry.prox_convexity and (isinstance(run, NoisyStream) or has_releases(run)):
+        what = "a stream" if isinstance(run, NoisyStream) else "several releases"
+        raise UnmetHypothesis(
+            "prox_convexity",
+            geometry.prox_convexity,
+            f"is not covered with {what}: the theorem on it is about steps without a prox",
+            "give a run that releases its last iterate alone, or prox_convexity=0 and no prox",
+        )
 
 
 def seeded_noise() -> Assumption:
@@ -202,6 +229,24 @@ def batch_order(order: Order, batches: int) -> Assumption:
     if batches == 1:
         return Assumption("batches", "every step uses all records")
     return Assumption("batches", statements[order])
+
+
+def stream_batches(run: NoisyStream) -> tuple[Assumption, ...]:
+    """Each record of a stream is used once, and is all that its person has."""
+    once = (
+        f"each record is in one batch of {run.batch_size}, and is never used again, and a person "
+        "has one record in the whole stream"
+    )
+    if run.order == "fixed" or run.batches_per_release == 1:
+        return (Assumption("batches", f"{once}; into which batch it comes is not chosen by it"),)
+    return (
+        Assumption(
+            "batches",
+            f"{once}; the records of a window are dealt into its batches by a uniform permutation, "
+            "drawn afresh for each window, independent of the data, chosen by nobody and not "
+            "published",
+        ),
+    )
 
 
 def batches_used(run: BatchRun) -> tuple[Assumption, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,24 +30,25 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Run,
     Unlearning,
-    is_endless,
     one_record,
     people,
 )
 from shiftdp.last_iterate.schedules.deletion import deletion_schedule
 from shiftdp.last_iterate.schedules.people import person_schedule
+from shiftdp.last_iterate.schedules.releases import Segment, segments_of
+from shiftdp.last_iterate.schedules.segments import cut_schedule
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,
     Visits,
+    has_equal_steps,
     schedule_of,
     schedules_of,
 )
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
-
-__all__ = ["ATTAINED_DOWN", "attained_epsilon", "attained_mu"]
 
 ATTAINED_DOWN = 1.0 - AMPLE
 """What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
@@ -61,7 +62,7 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
     if geometry.prox_convexity:  # no instance with a prox is known
         return None
-    if is_endless(run) and not isinstance(run, NoisySGD):
+    if run.endless and not isinstance(run, NoisySGD):
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
     if people(run) > 1:
@@ -124,15 +125,41 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
         last = _last_batch(run, geometry)
         if last is not None:
             schedule, floor = _with_last_batch(run, schedule, floor, last)
+        bound = _attained(schedule, floor, segments_of(run))
+        if bound is not None:
+            best = bound if best is None else max(best, bound)
+    return best
+
+
+def _attained(schedule: StepSchedule, floor: Array, segments: Sequence[Segment]) -> float | None:
+    """Of one position: the root of the sum of squares over the segments between releases.
+
+    Given what was released, the drifting instance goes on, and what it shows in a segment is a pair
+    of Gaussians whose distance and variance do not depend on it. (Theorem V1)
+    """
+    squares, known = [], dict[StepSchedule, float]()
+    for segment, part in zip(segments, cut_schedule(schedule, segments), strict=True):
         bound = None
         # the steepest slope is one that the class shows, however the two were rounded
-        if isinstance(schedule, PeriodicSchedule):
-            bound = lower_mu_periodic(schedule, min(float(floor), schedule.contraction))
-        elif isinstance(schedule, Schedule):
-            bound = lower_mu(schedule, np.minimum(floor, schedule.contraction))
-        if bound is not None:
-            best = bound.mu if best is None else max(best, bound.mu)
-    return best
+        if isinstance(part, PeriodicSchedule):
+            if part not in known:
+                bound = lower_mu_periodic(part, min(float(floor), part.contraction))
+                if bound is None:
+                    return None
+                known[part] = bound.mu
+            mu = known[part]
+        elif isinstance(part, Schedule):
+            own = floor if floor.ndim == 0 else floor[segment.begin : segment.end]
+            bound = lower_mu(part, np.minimum(own, part.contraction))
+            if bound is None:
+                return None
+            mu = bound.mu
+        else:
+            return None
+        if len(segments) == 1 and segment.count == 1:
+            return mu
+        squares.append(mu * mu * segment.count)
+    return math.sqrt(math.fsum(squares)) * (1.0 - EIGHT_ROUNDINGS)
 
 
 def _positions(run: BatchRun, geometry: Geometry) -> list[Visits]:
@@ -144,6 +171,8 @@ def _positions(run: BatchRun, geometry: Geometry) -> list[Visits]:
     if listed and geometry.contraction(float(np.max(run.learning_rate))) > 1.0:
         return [Visits("every", j) for j in range(1, run.batches + 1)]
     cases = [case.visits for case in outcomes(run, geometry)]
+    if has_equal_steps(run) and geometry.contraction(float(np.max(run.learning_rate))) <= 1.0:
+        return cases  # each has a closed form
     if len(cases) * run.steps <= _MOST_UNEQUAL:
         return cases
     costs = [
@@ -242,6 +271,7 @@ _ATTAINED: dict[type, Callable[[Any, Geometry], float | None]] = {
     NoisyGD: _descent,
     NoisyCGD: _descent,
     NoisySGD: lambda run, geometry: None,
+    NoisyStream: lambda run, geometry: _descent(run.window, geometry),
     LangevinMC: _langevin,
     ExponentialMechanism: _exponential,
     Unlearning: _unlearning,

@@ -29,8 +29,6 @@ from shiftdp.interpolation.lower_bound import slope_floor
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 
-__all__ = ["sampled_epsilon"]
-
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 _LONGEST = 2**40  # steps that stand for any number of them
 _MOST_STEPS = 1_000_000  # of unequal steps, and of epochs that are listed

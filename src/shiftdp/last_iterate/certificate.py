@@ -19,17 +19,18 @@ from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
     NoisySGD,
+    NoisyStream,
     Run,
+    has_releases,
     people,
     stated,
 )
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.training_record import TrainingRecord
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate.theorems.theorem import Theorem
-
-__all__ = ["Certificate"]
 
 # How much lower mu may truly be: it carries the rounding of its formula upwards, and, for each step
 # that the run remembers, the rounding of the contraction.
@@ -165,6 +166,23 @@ class Certificate:
         delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
         return attained_epsilon(self.run, self.geometry, delta)
 
+    def after(self, i: int) -> Certificate:
+        """The certificate of the first i releases alone, of a run with `releases`. Theorem V1.
+
+        What it costs to stop there, if that was planned: whoever decides by what was released how
+        many more there are to be has the cost of all that were planned.
+
+        >>> from shiftdp import Geometry, NoisyCGD, certify
+        >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
+        >>> shape = dict(n=60_000, batch_size=1_500, learning_rate=0.05, noise=0.01)
+        >>> cert = certify(NoisyCGD(**shape, epochs=50, releases=[400, 1000]), geometry)
+        >>> [round(cert.after(i).epsilon(1e-5), 3) for i in (1, 2, 3)]
+        [3.088, 4.731, 6.282]
+        """
+        from shiftdp.last_iterate.certification import first_releases_of
+
+        return first_releases_of(self, i)
+
     def by_position(self) -> dict[int, float]:
         """mu for a record in each batch of the epoch: early ones are better protected.
 
@@ -221,7 +239,7 @@ class Certificate:
         epsilon = self.epsilon(delta)
         lines = [
             f"{type(self.run).__name__}: ({trimmed(up(epsilon))}, {delta:g})-differential privacy "
-            f"of the last iterate [{self.kind} bound]",
+            f"of {released_words(self.run)} [{self.kind} bound]",
             f"  theorem      {self.bound}"
             + (f", mu = {up(self.mu, 6)}" if self.mu is not None else ", not Gaussian"),
             f"  run          {_parameters(self.run)}",
@@ -237,10 +255,21 @@ class Certificate:
         return self.statement()
 
 
+def released_words(run: Run) -> str:
+    """What of a run is released, in words."""
+    if isinstance(run, NoisyStream):
+        return "all releases of the stream, however long it is,"
+    if not has_releases(run):
+        return "the last iterate"
+    return f"{number_of_releases(run)} released iterates together"
+
+
 def _spread(run: Run, geometry: Geometry) -> float:
     """The part of mu that may be rounding."""
     if isinstance(run, ExponentialMechanism):
         return _SPREAD
+    if isinstance(run, NoisyStream):
+        run = run.window
     remembered: float = run.steps
     if isinstance(run.learning_rate, float):
         gap = abs(1.0 - geometry.contraction(run.learning_rate))

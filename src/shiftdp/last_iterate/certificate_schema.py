@@ -14,8 +14,6 @@ from typing import Any
 from shiftdp._checks import LEAST_ACCURACY
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
 
-__all__ = ["FORMAT", "SCHEMA", "written"]
-
 FORMAT = "shiftdp-certificate/2"
 
 Schema = dict[str, Any]
@@ -32,6 +30,7 @@ _NULL: Schema = {"type": "null"}
 _WORD: Schema = {"type": "string", "maxLength": 200}
 _TEXT: Schema = {"type": "string", "maxLength": 2000}
 _TRADEOFF: Schema = {"$ref": "#/$defs/tradeoff"}
+_PROOF: Schema = {"$ref": "#/$defs/proof"}
 
 
 def _either(*choices: Schema) -> Schema:
@@ -66,13 +65,15 @@ def _object(fields: Schema, kind: str | None = None, optional: tuple[str, ...] =
 _PER_STEP = _either(_POSITIVE, _list(_POSITIVE, 1))
 _NOISE = _either(_POSITIVE, _list(_NOT_NEGATIVE, 1))  # steps may be without
 _LENGTH = _either(_COUNT, _INFINITE)
+_RELEASES = _either({"enum": ["all", "epochs"]}, _list(_COUNT, 2))
 _BATCHES: Schema = {
     "n": _COUNT,
     "batch_size": _COUNT,
     "steps": _LENGTH,
 }
 
-_PEOPLE = ("records_per_person", "arrangement")  # where a person has one record, nothing is said
+# nothing is said where the last iterate alone is released, or where a person has one record
+_UNSAID = ("releases", "records_per_person", "arrangement")
 _TRAINING_RUNS = (
     _object(
         {
@@ -80,10 +81,11 @@ _TRAINING_RUNS = (
             "steps": _LENGTH,
             "learning_rate": _PER_STEP,
             "noise": _NOISE,
+            "releases": _RELEASES,
             "records_per_person": _COUNT,
         },
         "NoisyGD",
-        optional=_PEOPLE,
+        optional=_UNSAID,
     ),
     _object(
         {
@@ -92,11 +94,12 @@ _TRAINING_RUNS = (
             "noise": _NOISE,
             "order": {"enum": ["fixed", "shuffled_once", "reshuffled"]},
             "last_batch": {"enum": ["own_size", "divide_by_b", "drop"]},
+            "releases": _RELEASES,
             "records_per_person": _COUNT,
             "arrangement": {"enum": ["anywhere", "one_per_batch"]},
         },
         "NoisyCGD",
-        optional=_PEOPLE,
+        optional=_UNSAID,
     ),
     _object(
         {
@@ -105,14 +108,25 @@ _TRAINING_RUNS = (
             "noise": _PER_STEP,
             "sampling": {"enum": ["without_replacement", "poisson", "random_allocation"]},
             "batch_cap": _either(_COUNT, _NULL),
+            "releases": _RELEASES,
             "records_per_person": _COUNT,
         },
         "NoisySGD",
-        optional=_PEOPLE,
+        optional=_UNSAID,
     ),
 )
 _RUNS = (
     *_TRAINING_RUNS,
+    _object(
+        {
+            "batch_size": _COUNT,
+            "batches_per_release": _COUNT,
+            "learning_rate": _PER_STEP,
+            "noise": _NOISE,
+            "order": {"enum": ["fixed", "shuffled"]},
+        },
+        "NoisyStream",
+    ),
     _object(
         {
             "training": _either(*_TRAINING_RUNS),
@@ -175,27 +189,27 @@ _TRADEOFFS = (
     ),
 )
 
+_SHIFTS = _object(
+    {
+        "tau": _INDEX,
+        "start": _NOT_NEGATIVE,
+        "first": _list(_COUNT, 1),
+        "last": _list(_COUNT, 1),
+        "peak": _list(_COUNT, 1),
+        "amount": _list(_NOT_NEGATIVE, 1),
+        "mu": _MU,
+    }
+)
+_VISITS: Schema = {
+    "pattern": {"enum": ["every", "final"]},
+    "position": _INDEX,
+    "first": _COUNT,
+    "weight": _SHARE,
+}
+
 _PROOFS = (
-    _object(
-        {
-            "pattern": {"enum": ["every", "final"]},
-            "position": _INDEX,
-            "first": _COUNT,
-            "weight": _SHARE,
-            "shifts": _object(
-                {
-                    "tau": _INDEX,
-                    "start": _NOT_NEGATIVE,
-                    "first": _list(_COUNT, 1),
-                    "last": _list(_COUNT, 1),
-                    "peak": _list(_COUNT, 1),
-                    "amount": _list(_NOT_NEGATIVE, 1),
-                    "mu": _MU,
-                }
-            ),
-        },
-        optional=("first",),
-    ),
+    _object({**_VISITS, "shifts": _SHIFTS}, optional=("first",)),
+    _object({**_VISITS, "segments": _list(_SHIFTS, 1)}, optional=("first",)),
     _object(
         {
             "tau": _INDEX,
@@ -244,6 +258,9 @@ _PROOFS = (
     ),
 )
 
+# a segment is proved as a run by itself, and not by segments of its own
+_SEGMENT = _object({"theorem": _WORD, "proofs": _list(_PROOF)})
+
 _NAMED_NUMBERS: Schema = {
     "type": "object",
     "additionalProperties": _either(_NUMBER, _INFINITE),
@@ -291,11 +308,11 @@ SCHEMA: Schema = {
             "geometry": _GEOMETRY,
             "tradeoff": _TRADEOFF,
             "assumptions": _list(_object({"name": _WORD, "statement": _TEXT})),
-            "proofs": _list(_either(*_PROOFS)),
+            "proofs": _list(_either(_PROOF, _SEGMENT)),
             "training": _either(_TRAINING, _NULL),
         }
     ),
-    "$defs": {"tradeoff": _either(*_TRADEOFFS)},
+    "$defs": {"tradeoff": _either(*_TRADEOFFS), "proof": _either(*_PROOFS)},
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, number_in
+from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certificate import Certificate
@@ -18,28 +18,19 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Run,
-    is_endless,
+    has_releases,
     people,
 )
+from shiftdp.last_iterate.schedules.releases import first_releases, segments_of
+from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.released.joint import joint_mu
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
-
-__all__ = [
-    "ROUNDING",
-    "Bounds",
-    "Evaluation",
-    "bound_by",
-    "certificate_of",
-    "certify",
-    "evaluate",
-    "mu_by_position",
-    "own_theorems",
-    "tightest",
-]
 
 Bounds = Literal["best", "paper", "composition"]
 
@@ -69,17 +60,18 @@ def evaluate(
 ) -> Evaluation:
     """Try every theorem of the chosen families; free parameters are chosen to be best at delta."""
     _check(run, geometry, bounds)
-    shown: Run = stand_in(run, geometry) if is_endless(run) else run
-    return _tried(_known(run, bounds), shown, geometry, delta, endless=is_endless(run))
+    shown: Run = stand_in(run, geometry) if run.endless else run
+    return _tried(_known(run, bounds), shown, geometry, delta, endless=run.endless)
 
 
 def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bound:
     """What one theorem gives for a run, or `UnmetHypothesis`."""
+    given.refuse_released_prox(run, geometry)
     if not theorem.applies_to(run):
         raise UnmetHypothesis(
             "run", type(run).__name__, f"is not what {theorem.name} is about", "use another theorem"
         )
-    if is_endless(run):
+    if run.endless:
         return theorem.for_every_length(stand_in(run, geometry), geometry, delta)
     return theorem.bound(run, geometry, delta)
 
@@ -103,7 +95,9 @@ def _tried(
     """Every theorem, or all but those that are hopeless against what was found before."""
     found: list[Bound] = []
     refused: list[tuple[str, UnmetHypothesis]] = []
-    for theorem in theorems:
+    # a search that takes long may be hopeless against what the others find
+    ordered = theorems if all_of_them else sorted(theorems, key=lambda item: item.costly(run))
+    for theorem in ordered:
         apply = theorem.for_every_length if endless else theorem.bound
         rival = min((bound.guess for bound in found if bound.guess is not None), default=math.inf)
         try:
@@ -124,7 +118,7 @@ def certify(
     accuracy: float | None = None,
     theorems: Iterable[Theorem] = (),
 ) -> Certificate:
-    """The tightest proved bound on what the last iterate of a run reveals.
+    """The tightest proved bound on what a run reveals: its last iterate, or all that it releases.
 
     Args:
         run: what is run. One without end (`steps` or `epochs` infinite) gets a bound that holds
@@ -155,7 +149,7 @@ def certify(
         accuracy = number_in("accuracy", accuracy, LEAST_ACCURACY, 1.0)
     if isinstance(run, NoisySGD):
         refuse_adjacency(run, geometry)
-    endless = is_endless(run)
+    endless = run.endless
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
     known = _known(run, bounds, contained=bounds != "best")
@@ -180,7 +174,7 @@ def certify(
 def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
     """The certificate of a run by one bound, with the hypotheses of its theorem."""
     theorem, proofs = bound.theorem, bound.proofs
-    shown = stand_in(run, geometry) if is_endless(run) else run
+    shown = stand_in(run, geometry) if run.endless else run
     hypotheses = theorem.hypotheses(shown, geometry, proofs)
     if theorem not in THEOREMS:
         hypotheses += (given.trusted_theorem(theorem.name, theorem.citation),)
@@ -189,6 +183,9 @@ def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
 
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     """Theorem B1 for a record in each batch of the epoch, the order of batches being fixed."""
+    given.refuse_released_prox(run, geometry)
+    if isinstance(run, NoisyStream):
+        run = run.window
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise InvalidInput("run", type(run).__name__, "has no batches", "give NoisyGD or NoisyCGD")
     if people(run) > 1:
@@ -202,8 +199,36 @@ def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     given.require_smooth(geometry)
     given.require_contractive(run.learning_rate, geometry)
     positions = range(1, run.batches + 1)
-    schedules = schedules_of(run, geometry, [Visits("every", j) for j in positions])
-    return {j: solve(schedule).mu for j, schedule in zip(positions, schedules, strict=True)}
+    cases = [Visits("every", j) for j in positions]
+    if not has_releases(run):
+        schedules = schedules_of(run, geometry, cases)
+        return {j: solve(schedule).mu for j, schedule in zip(positions, schedules, strict=True)}
+    segments, found = segments_of(run), segment_schedules(run, geometry, cases)
+    return {
+        j: joint_mu(segments, [solve(schedule).mu for schedule in schedules])
+        for j, schedules in zip(positions, found, strict=True)
+    }
+
+
+def first_releases_of(certificate: Certificate, number: int) -> Certificate:
+    """The certificate of the first so many releases of a run, by theorems of the same families.
+
+    What is assumed of a training loop, and its record, are those of the whole run.
+    """
+    number = count("i", number, 1)
+    if isinstance(certificate.run, NoisyStream):
+        return certificate  # which is that of all releases, and of each
+    if not has_releases(certificate.run) and number == 1:
+        return certificate
+    run = first_releases(certificate.run, number)
+    if run is certificate.run:
+        return certificate
+    theorem = {item.name: item for item in THEOREMS}.get(certificate.bound)
+    bounds: Bounds = "composition" if theorem and theorem.family == "composition" else "best"
+    found = certify(run, certificate.geometry, bounds=bounds)
+    about_loop = (*given.LOOP_ASSUMPTIONS.values(), given.seeded_noise())
+    kept = tuple(item for item in certificate.assumptions if item in about_loop)
+    return replace(found, assumptions=found.assumptions + kept, training=certificate.training)
 
 
 def tightest(
@@ -281,3 +306,4 @@ def _check(run: Run, geometry: Geometry, bounds: str) -> None:
     if not isinstance(geometry, Geometry):
         raise InvalidInput("geometry", geometry, "is not a Geometry", "give shiftdp.Geometry(...)")
     choice("bounds", bounds, get_args(Bounds))
+    given.refuse_released_prox(run, geometry)

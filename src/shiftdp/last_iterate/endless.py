@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
     from shiftdp.last_iterate.schedules.visits import BatchRun
 
-__all__ = ["faded", "holds_for_longer", "never_forgotten", "stand_in"]
-
 _LONGEST = 2**53
 # c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
 # rounding; half of it (2e-22) is what is asked for, far below the last digit of mu.

@@ -10,8 +10,6 @@ from shiftdp._checks import choice, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import FOUR_ROUNDINGS, ULP
 
-__all__ = ["Adjacency", "Geometry", "contraction_of"]
-
 Adjacency = Literal["replace_one", "zero_out"]
 
 

@@ -17,8 +17,6 @@ from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.runs import NoisyCGD
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 
-__all__ = ["LastBatchCost", "SmallLastBatch", "last_batch_cost", "warn_of_last_batch"]
-
 _NOTICEABLE = 1.1  # times the epsilon of equal weights
 
 

@@ -16,10 +16,15 @@ step later in the epoch, and as often, mu does not fall. *Proof.* Put one idle s
 run with the earlier visits: the two processes still agree there, so mu is the same. Now the visits
 are where those of the later position are, and one idle step follows at the end, in which nothing
 need be shifted. ∎
+
+Where several iterates are released (Theorem V1), both lemmas hold within each segment between two
+releases, as long as no visit is moved over a release: positions after whose batch there is one are
+the *cuts* over which no group reaches, and the last before a cut is a candidate for the worst.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +34,9 @@ import numpy as np
 
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules.position_groups import MOST_GROUPS, position_groups
+from shiftdp.last_iterate.schedules.releases import residues
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     Pattern,
@@ -37,22 +44,14 @@ from shiftdp.last_iterate.schedules.visits import (
     can_merge,
     has_equal_steps,
     step_constants,
-    table_of,
+    tables_of,
 )
-
-__all__ = [
-    "Outcome",
-    "are_outcomes",
-    "each_outcome",
-    "has_random_visits",
-    "later_is_worse",
-    "outcomes",
-]
 
 _UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 _EQUAL_GROUPS = 128  # of positions, where all steps are equal
 _LEAST_GROUPS = 16  # however long the run is
 _MOST_WORK = 4_000_000  # steps times positions that are solved step by step, some seconds
+_MOST_SEGMENTS = 4_000  # segments times positions that are solved, a few seconds
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,9 @@ def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
     if not has_random_visits(run):
         yield from (Outcome(visits) for visits in _candidates(run, geometry))
         return
-    pattern, seen, cut = _positions(run)
+    pattern, seen, cuts = _positions(run)
     left = run.n
-    for visits, group in _groups(run, geometry, pattern, seen, cut):
+    for visits, group in _groups(run, geometry, pattern, seen, cuts):
         left -= _records(run, group)
         yield Outcome(visits, Fraction(_records(run, group), run.n))
     if left:
@@ -96,19 +95,19 @@ def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visit
 
     Where steps differ, which positions stand for which was chosen by what it costs, and any other
     choice is as valid: each position must be in one group, and a group may not reach over the place
-    where an unfinished last epoch ends.
+    of a release, such as where an unfinished last epoch ends.
     """
     random = has_random_visits(run)
     if has_equal_steps(run) or (not random and later_is_worse(run, geometry)):
         return list(stated) == [(case.visits, case.weight) for case in each_outcome(run, geometry)]
-    pattern, seen, cut = _positions(run)
+    pattern, seen, cuts = _positions(run)
     expected: list[tuple[Visits, float]] = []
     left, place = run.n, 1
     for visits, _ in stated:
         group = visits.group
         if place > seen or not group or group.start != place or group[-1] > seen:
             break
-        if group.start <= cut < group[-1]:
+        if bisect_left(cuts, group.start) < bisect_left(cuts, group[-1]):
             break
         share = Fraction(_records(run, group), run.n) if random else Fraction(1)
         own = Visits(pattern, group[-1], group[0] if len(group) > 1 else 0)
@@ -119,13 +118,12 @@ def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visit
     return place > seen and list(stated) == expected
 
 
-def _positions(run: BatchRun) -> tuple[Pattern, int, int]:
+def _positions(run: BatchRun) -> tuple[Pattern, int, tuple[int, ...]]:
     """Where a record may be visited: in each epoch, or in the last of a reshuffled run; how many
-    positions there are; and the position up to which there is a visit more, 0 if there is none."""
-    last = run.steps % run.batches
-    if run.order == "reshuffled":
-        return "final", last or run.batches, 0
-    return "every", run.batches, last
+    positions there are; and those after which something is released, before the end of an epoch."""
+    if run.order == "reshuffled" and not has_releases(run):
+        return "final", run.steps % run.batches or run.batches, ()
+    return "every", run.batches, residues(run)
 
 
 def _records(run: BatchRun, group: range) -> int:
@@ -159,40 +157,42 @@ def _candidates(run: BatchRun, geometry: Geometry) -> Iterable[Visits]:
 
     Where later is worse this is the last one, or, if the last epoch is unfinished, the one that was
     visited last: against it, each visit of a later position has moved forward, and one is missing.
+    Likewise before each release.
     """
-    last = run.steps % run.batches
     if has_equal_steps(run) or later_is_worse(run, geometry):
-        return [Visits("every", j) for j in sorted({last, run.batches} - {0})]
+        return [Visits("every", j) for j in sorted({*residues(run), run.batches})]
     return [visits for visits, _ in _groups(run, geometry, *_positions(run))]
 
 
 def _groups(
-    run: BatchRun, geometry: Geometry, pattern: Pattern, seen: int, cut: int
+    run: BatchRun, geometry: Geometry, pattern: Pattern, seen: int, cuts: Sequence[int]
 ) -> Iterator[tuple[Visits, range]]:
-    """Positions 1 to `seen` in groups that share a bound, that of their last one; none over `cut`.
+    """Positions 1 to `seen` in groups that share a bound, that of their last one; none over a cut.
 
     Of equal steps, where a later position is worse as it is, the last one stands for itself.
     """
     if not has_equal_steps(run):
-        table = table_of(run, geometry)
-        affordable = MOST_GROUPS if can_merge(table) else _MOST_WORK // run.steps
+        tables = tables_of(run, geometry)
+        affordable = _MOST_WORK // run.steps
+        if all(map(can_merge, tables)):
+            affordable = MOST_GROUPS if len(tables) == 1 else _MOST_SEGMENTS // len(tables)
         most = min(max(_LEAST_GROUPS, affordable), MOST_GROUPS)
-        groups = position_groups(table, seen, cut, last_only=pattern == "final", most=most)
+        groups = position_groups(tables, seen, cuts, last_only=pattern == "final", most=most)
         as_it_is = False
     else:
-        groups = _equal_groups(seen, cut)
+        groups = _equal_groups(seen, cuts)
         as_it_is = pattern == "every" or later_is_worse(run, geometry)
     for group in groups:
         alone = as_it_is or len(group) == 1
         yield Visits(pattern, group[-1], 0 if alone else group[0]), group
 
 
-def _equal_groups(seen: int, cut: int) -> list[range]:
-    """As wide as they are far from the last position, on which their privacy depends."""
+def _equal_groups(seen: int, cuts: Sequence[int]) -> list[range]:
+    """As wide as they are far from the next release, on which their privacy depends."""
     if seen <= _EQUAL_GROUPS:
         return [range(j, j + 1) for j in range(1, seen + 1)]
-    ends = {0, cut, seen}
-    for begin, end in ((0, cut), (cut, seen)):
+    ends = {0, *cuts, seen}
+    for begin, end in pairwise(sorted(ends)):
         share = max(1, _EQUAL_GROUPS * (end - begin) // seen)
         ends |= {end - round((end - begin) ** (i / share)) for i in range(share) if end > begin}
     return [range(a + 1, b + 1) for a, b in pairwise(sorted(ends))]

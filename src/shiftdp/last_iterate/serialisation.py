@@ -20,6 +20,7 @@ from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Run,
     Unlearning,
     stated,
@@ -31,7 +32,15 @@ __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tra
 
 _RUNS: dict[str, type] = {
     kind.__name__: kind
-    for kind in (NoisyGD, NoisyCGD, NoisySGD, LangevinMC, ExponentialMechanism, Unlearning)
+    for kind in (
+        NoisyGD,
+        NoisyCGD,
+        NoisySGD,
+        NoisyStream,
+        LangevinMC,
+        ExponentialMechanism,
+        Unlearning,
+    )
 }
 
 

@@ -38,15 +38,6 @@ from fractions import Fraction
 from shiftdp._rounding import ULP
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 
-__all__ = [
-    "CHUNK",
-    "ENVELOPE_ACCURACY",
-    "THREADS",
-    "largest_batch",
-    "residual_error",
-    "sum_error",
-]
-
 CHUNK = 4096
 """Records whose contributions are added before the sum joins the total."""
 

@@ -9,10 +9,8 @@ from fractions import Fraction
 
 from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Run
 from shiftdp.last_iterate.sum_rounding import largest_batch, residual_error, sum_error
-
-__all__ = ["TrainingRecord", "verify_training"]
 
 Parameters = tuple[tuple[str, float], ...]
 
@@ -164,6 +162,8 @@ def verify_training(
 
 def _rounding(record: TrainingRecord, run: Run, *, solved: bool) -> Fraction:
     """What the rounding of sums adds to the sensitivity, in units of G. [Theorem F1]"""
+    if isinstance(run, NoisyStream):
+        run = run.window
     if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)):
         raise VerificationFailed("the run is none that is trained")
     rho = residual_error(record.outputs, solved=solved)

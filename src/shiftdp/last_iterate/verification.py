@@ -15,13 +15,11 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
-from shiftdp.last_iterate.runs import Run, is_endless
+from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.registry import THEOREMS, theorem_of
 from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
 from shiftdp.last_iterate.training_record import verify_training
-
-__all__ = ["verify_certificate"]
 
 
 def verify_certificate(certificate: Certificate, theorems: Iterable[Theorem] = ()) -> None:
@@ -50,8 +48,9 @@ def _verify(certificate: Certificate, own: tuple[Theorem, ...]) -> None:
     if certificate.training is not None:
         record = certificate.training
         verify_training(record, certificate.run, geometry, contracts=theorem.contracts)
-    run, endless = certificate.run, is_endless(certificate.run)
+    run, endless = certificate.run, certificate.run.endless
     require(theorem.applies_to(run), f"{theorem.name} is not about such a run")
+    given.refuse_released_prox(run, geometry)
     shown: Run = stand_in(run, geometry) if endless else run
     if endless:
         theorem.require_forgotten(shown, geometry, proofs)

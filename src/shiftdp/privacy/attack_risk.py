@@ -55,8 +55,6 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.ledger import Ledger
 
-__all__ = ["Accusation", "Risk", "risk"]
-
 _UP = 1 + THREE_ROUNDINGS  # of a quotient
 _SLOPES = 400  # epsilons that are tried at first
 _RATES = (1e-3, 1e-2)  # false positive rates that are reported by default

@@ -14,8 +14,6 @@ from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_mu
 from shiftdp.last_iterate.certificate import Certificate
 
-__all__ = ["Budget", "BudgetKeywords", "ImpossibleBudget", "budget_of"]
-
 Measure = Literal["epsilon", "mu", "renyi", "advantage", "tpr"]
 
 

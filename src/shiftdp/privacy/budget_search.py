@@ -21,8 +21,6 @@ from shiftdp.last_iterate.theorems.sampled import composed_renyi
 from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
-__all__ = ["BudgetSearch", "certify_at"]
-
 _RELATIVE = 1e-7
 """How close the answer is to a value that fails, as a part of it."""
 _SLOW_RELATIVE = 5e-7
@@ -119,10 +117,12 @@ class BudgetSearch:
 
     def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
         delta = self._delta or 0.0
-        found = []
+        found: list[float] = []
         for theorem in THEOREMS:
             if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run):
                 try:
+                    if found and theorem.hopeless(run, geometry, delta, min(found)):
+                        continue
                     bound = theorem.bound(run, geometry, delta)
                 except UnmetHypothesis:
                     continue

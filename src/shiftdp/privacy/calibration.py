@@ -1,9 +1,15 @@
 """Inverse design: the run, or the losses, that just meet a privacy budget.
 
-Each function takes a run, a geometry and a budget (see `BudgetKeywords`), and answers with the one
-of the two that has the parameter: the same run, or the same geometry, with that parameter as good
-as the budget allows. `calibrate` takes the name of the parameter and answers with both, as
-`certify` takes them.
+**All calibrators answer alike: with the argument that they changed, and with nothing else.** Each
+takes a run, a geometry and a budget (see `BudgetKeywords`). Noise, epochs, the learning rate and
+the batch size are parameters of the run, so the same run comes back with one of them as good as the
+budget allows (`calibrate_cooldown` and `placed_noise`, which shape the noise, keep to this too);
+strong convexity and the diameter are parameters of the losses, so the same geometry does. The
+answer goes as it is to `certify`, to a plan, or to the next calibrator, and the value that was
+found is the attribute of that name, `calibrate_epochs(...).epochs`. An object around both would
+have to be opened each time, and would hold one argument that its caller has already. Who has the
+name of a parameter only, as the command line has, asks `calibrate`, which always answers with the
+pair that `certify` takes.
 
 What comes back meets the budget when it is certified in the same way (`certify(run, geometry,
 bounds=bounds)`, with the same `accuracy` if one was given; NoisySGD at a delta below 1e-7 with
@@ -39,26 +45,14 @@ from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
     LangevinMC,
     NoisySGD,
+    NoisyStream,
     PerStep,
     Run,
     Unlearning,
-    has_epochs,
 )
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
 from shiftdp.privacy.parameters import refuse_schedules, with_parameter
-
-__all__ = [
-    "CALIBRATORS",
-    "calibrate",
-    "calibrate_batch_size",
-    "calibrate_diameter",
-    "calibrate_epochs",
-    "calibrate_learning_rate",
-    "calibrate_noise",
-    "calibrate_strong_convexity",
-    "scaled",
-]
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
@@ -158,16 +152,17 @@ def calibrate_epochs(
     [225, inf]
     """
     _own(run, "steps", "is not run in steps", "calibrate the geometry")
-    name = "epochs" if has_epochs(run) else "steps"
+    name = "epochs" if run.in_epochs else "steps"
     refuse_schedules(run, name)
 
     def of_length(x: float) -> tuple[AnyRun, Geometry]:
         return with_parameter(run, geometry, name, x if math.isinf(x) else int(x))
 
     search = _search(name, of_length, **asked)
-    if search.met(math.inf):
+    # releases without end cost without end
+    if getattr(run, "releases", None) is None and search.met(math.inf):
         return of_length(math.inf)[0]
-    most = float(LARGEST_WHOLE // (run.batches if has_epochs(run) else 1))  # type: ignore[union-attr]
+    most = float(LARGEST_WHOLE // (run.batches if run.in_epochs else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
     return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]
@@ -233,12 +228,17 @@ def calibrate_batch_size(
     20
     """
     _own(run, "batch_size", "has no batches to size", "calibrate the noise")
-    refuse_schedules(run, "batch_size")
+    if not isinstance(run, NoisyStream):
+        refuse_schedules(run, "batch_size")
 
     def of_size(x: float) -> tuple[AnyRun, Geometry]:
         return with_parameter(run, geometry, "batch_size", int(x))
 
     search = _search("batch_size", of_size, **asked)
+    if isinstance(run, NoisyStream):  # nothing but the sensitivity depends on it
+        most = float(LARGEST_WHOLE // run.batches_per_release)
+        least = search.boundary(float(run.batch_size), 1.0, most, slope=-1.0, whole=True)
+        return of_size(least)[0]
     return of_size(search.first_met(_sizes(run), whole=True))[0]
 
 

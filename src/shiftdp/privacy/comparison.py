@@ -31,9 +31,11 @@ from shiftdp.last_iterate.runs import (
     NoisyGD,
     NoisySGD,
     Run,
+    has_releases,
     one_record,
     people,
 )
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
@@ -259,6 +261,13 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
     """rho of [YS22], with (alpha, rho alpha)-RDP for every alpha > 1."""
     if not isinstance(run, (NoisyGD, NoisyCGD)):
         raise UnmetHypothesis("run", type(run).__name__, "is not covered by [YS22]", "use the rest")
+    if has_releases(run):
+        raise UnmetHypothesis(
+            "releases",
+            f"<{number_of_releases(run)} steps>",
+            "are several, and [YS22] is about the last iterate",
+            "use Theorem V1",
+        )
     if geometry.prox_convexity:
         raise UnmetHypothesis(
             "prox_convexity", geometry.prox_convexity, "is not covered by [YS22]", "use Theorem B1"

@@ -18,8 +18,6 @@ from shiftdp.last_iterate.schedules.cooldown import cooldown
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.privacy.calibration import calibrate_noise, scaled
 
-__all__ = ["calibrate_cooldown"]
-
 _LARGEST_FACTOR = 8.0
 """How much more noise the last steps have unless told: most of the gain is there, and one step does
 not drown what was learnt."""

@@ -37,11 +37,10 @@ from shiftdp._rounding import AMPLE, GENEROUS
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, has_releases
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.calibration import calibrate_noise, scaled
-
-__all__ = ["placed_noise", "placed_variances"]
 
 BatchedRun = TypeVar("BatchedRun", NoisyGD, NoisyCGD)
 
@@ -300,6 +299,13 @@ def _check(run: NoisyGD | NoisyCGD, geometry: Geometry) -> None:
             type(run).__name__,
             "has no steps whose visits are known beforehand",
             "give NoisyGD or NoisyCGD",
+        )
+    if has_releases(run):
+        raise InvalidInput(
+            "releases",
+            f"<{number_of_releases(run)} steps>",
+            "are several, and noise is placed for the last iterate alone",
+            "give a run that releases its last iterate",
         )
     if run.steps > _MOST_STEPS:
         raise InvalidInput(

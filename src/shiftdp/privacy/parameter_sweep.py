@@ -34,6 +34,7 @@ _LABELS = {
     "steps": "steps",
     "n": "number of records n",
     "batch_size": "batch size",
+    "batches_per_release": "batches for each release",
     "batch_cap": "largest batch",
     "noise": "noise on the mean gradient (standard deviation)",
     "learning_rate": "learning rate",
@@ -44,7 +45,7 @@ _LABELS = {
     "diameter": "diameter D",
 }
 _WIDE = 30.0  # values that span this factor are shown by magnitude
-_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap")
+_WHOLE = ("epochs", "steps", "n", "batch_size", "batches_per_release", "batch_cap")
 
 
 @dataclass(frozen=True, eq=False)

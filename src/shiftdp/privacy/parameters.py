@@ -8,20 +8,18 @@ from typing import Any, TypeVar
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run, has_epochs
-
-__all__ = ["parameters_of", "refuse_schedules", "with_parameter"]
+from shiftdp.last_iterate.runs import NoisyStream, Run
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-_WORDS = ("order", "sampling", "last_batch", "adjacency", "arrangement")
+_WORDS = ("order", "sampling", "last_batch", "adjacency", "releases", "arrangement")
 _PARTS = ("training", "later_requests")  # of a deletion, which are no numbers
 
 
 def parameters_of(run: Run, geometry: Geometry) -> tuple[str, ...]:
     """The numbers that describe a run and its losses, by name."""
     own = [field.name for field in fields(run) if field.name not in (*_WORDS, *_PARTS)]
-    epochs = ["epochs"] if has_epochs(run) else []
+    epochs = ["epochs"] if run.in_epochs else []
     losses = [field.name for field in fields(geometry) if field.name not in _WORDS]
     return (*own, *epochs, *losses)
 
@@ -48,9 +46,9 @@ def with_parameter(
         changes: dict[str, Any] = {name: value}
         return run, replace(geometry, **changes)
     given: dict[str, Any] = dict(vars(run))
-    if name in ("steps", "epochs", "n", "batch_size"):
+    if name in ("steps", "epochs", "n", "batch_size") and not isinstance(run, NoisyStream):
         refuse_schedules(run, name)
-    if has_epochs(run) and name in ("epochs", "n", "batch_size"):
+    if run.in_epochs and name in ("epochs", "n", "batch_size"):
         del given["steps"]
         given["epochs"] = run.epochs  # type: ignore[union-attr]
     old = given.get(name)
@@ -59,9 +57,17 @@ def with_parameter(
 
 
 def refuse_schedules(run: Run, name: str) -> None:
-    """Refuse to change the number of steps of a run with one learning rate, or noise, a step."""
-    for field in ("learning_rate", "noise"):
+    """Refuse to change the number of steps of a run with one learning rate, or noise, a step, or
+    with releases after certain steps."""
+    for field in ("learning_rate", "noise", "releases"):
         value = getattr(run, field, None)
+        if isinstance(value, tuple) and field == "releases":
+            raise InvalidInput(
+                field,
+                f"<{len(value)} entries>",
+                f"are steps of a run of this length: {name} cannot change",
+                'give releases="epochs", or "all"',
+            )
         if isinstance(value, tuple):
             raise InvalidInput(
                 field,

@@ -14,8 +14,6 @@ from shiftdp.last_iterate.runs import Training, Unlearning
 from shiftdp.last_iterate.theorems.theorem import DELTA
 from shiftdp.privacy.budget import BudgetKeywords, ImpossibleBudget, budget_of
 
-__all__ = ["calibrate_unlearning"]
-
 _MOST = LARGEST_WHOLE // 2  # further steps
 
 

@@ -32,7 +32,8 @@ from shiftdp.last_iterate import (
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import PerStep
+from shiftdp.last_iterate.runs import PerStep, has_releases
+from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.last_iterate.sum_rounding import (
     CHUNK,
     largest_batch,
@@ -46,8 +47,6 @@ from shiftdp.training.descent.projection import Projection
 from shiftdp.training.descent.proximal import Prox
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.softmax import Softmax
-
-__all__ = ["Clipping", "Oversized", "Plan"]
 
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
@@ -124,6 +123,7 @@ class Plan:
             _kind("projection", self.projection, (Projection,))
         if self.prox is not None:
             _kind("prox", self.prox, (Prox,))
+            self._check_prox()
         checked = {
             "feature_bound": magnitude(
                 "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
@@ -146,6 +146,16 @@ class Plan:
         self._check_noise()
         self._check_diameter()
         self._check_range()
+
+    def _check_prox(self) -> None:
+        """Several releases are proved for steps without a prox."""
+        if has_releases(self.run):
+            raise UnmetHypothesis(
+                "prox",
+                type(self.prox).__name__,
+                "is not covered with several releases: Theorem V1 is about steps without a prox",
+                "give a run with releases=None, or prox=None",
+            )
 
     def _check_clipping(self) -> None:
         if (self.clip is None) != (self.clipping == "none"):
@@ -196,7 +206,7 @@ class Plan:
             )
 
     def _check_noise(self) -> None:
-        """Steps may be without noise, but not the last one: it uses records, and is released."""
+        """Steps may be without noise, but not one that is released: it uses records."""
         if not _last(self.run.noise) > 0.0:
             raise UnmetHypothesis(
                 "noise",
@@ -204,6 +214,18 @@ class Plan:
                 "is the noise of the last step: what its records do would be released as it is",
                 "give noise to the last step",
             )
+        noise = self.run.noise
+        if isinstance(noise, float):
+            return
+        for step in release_steps(self.run):
+            if not noise[step - 1] > 0.0:
+                raise UnmetHypothesis(
+                    "noise",
+                    0.0,
+                    f"is the noise of step {step}, after which an iterate is released: what its "
+                    "records do would be released as it is",
+                    f"give noise to step {step}",
+                )
 
     def _check_diameter(self) -> None:
         if self.projection is not None and not math.isfinite(self._diameter):
@@ -346,7 +368,7 @@ class Plan:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The proved guarantee of the last iterate of this plan.
+        """The proved guarantee of what this plan releases: its last iterate, or its `releases`.
 
         With seeded entropy it is stamped "reproducible run: not private", and does not `verify`.
         """
@@ -424,8 +446,15 @@ class Plan:
 
         At most 2^-8 of the last step's noise: rounding costs no accuracy worth the name.
         """
-        last = _last(self.run.learning_rate) * _last(self.run.noise)
-        return 2.0 ** (math.floor(math.log2(last)) - 8)
+        return self.grid_at(0)
+
+    def grid_at(self, step: int) -> float:
+        """The same for what is released after another step, counted from 1; 0 is the last one."""
+        eta, sigma = (
+            value if isinstance(value, float) else value[step - 1]
+            for value in (self.run.learning_rate, self.run.noise)
+        )
+        return 2.0 ** (math.floor(math.log2(eta * sigma)) - 8)
 
 
 def _last(value: PerStep) -> float:

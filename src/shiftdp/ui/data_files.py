@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.labels import BadLabels, labels
 
-__all__ = ["Rules", "Shape", "Table", "read", "shape_of"]
-
 Answer = TypeVar("Answer")
 
 _ENDINGS = {
@@ -43,10 +41,11 @@ class Shape(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Features and targets."""
+    """Features and targets, and the names of the features where the file has some."""
 
     X: Any
     y: NDArray[Any]
+    names: tuple[str, ...] | None = None
 
 
 class Rules(NamedTuple):
@@ -69,14 +68,14 @@ class Rules(NamedTuple):
 
 def shape_of(path: str, rules: Rules) -> Shape:
     """The shape of a table; the values are not looked at."""
-    shape = _quietly(_SHAPES[_format(path)], path, rules)
+    shape = quietly_read(lambda name: _SHAPES[format_of(path)](name, rules), path)
     _require_features(path, shape.features, rules)
     return shape
 
 
 def read(path: str, rules: Rules) -> Table:
     """The table itself."""
-    table = _quietly(_READERS[_format(path)], path, rules)
+    table = quietly_read(lambda name: _READERS[format_of(path)](name, rules), path)
     _require_features(path, table.X.shape[1], rules)
     stored = table.X if isinstance(table.X, np.ndarray) else table.X.data
     if not np.isfinite(stored).all():
@@ -102,7 +101,7 @@ def _labels(path: str, entries: Iterable[Any], rules: Rules) -> NDArray[Any]:
     raise _refused(path, problem, remedy)
 
 
-def _format(path: str) -> str:
+def format_of(path: str) -> str:
     ending = os.path.splitext(path)[1].lower()
     if ending not in _ENDINGS:
         raise _refused(
@@ -115,10 +114,10 @@ def _refused(path: str, problem: str, remedy: str) -> InvalidInput:
     return InvalidInput("data", path, problem, remedy)
 
 
-def _quietly(reader: Callable[[str, Rules], Answer], path: str, rules: Rules) -> Answer:
+def quietly_read(reader: Callable[[str], Answer], path: str) -> Answer:
     """Whatever a reader complains of is not repeated: it may quote an entry."""
     try:
-        return reader(path, rules)
+        return reader(path)
     except (InvalidInput, click.ClickException):
         raise
     except Exception as error:
@@ -135,7 +134,7 @@ def _quietly(reader: Callable[[str, Rules], Answer], path: str, rules: Rules) ->
 # line holds the names; if it does not, it is a record, so that what stands there is never shown.
 
 
-def _csv_lines(path: str) -> Iterator[list[str]]:
+def csv_lines(path: str) -> Iterator[list[str]]:
     """The fields of each line."""
     with open(path, newline="\n", encoding="utf-8-sig") as file:
         for line in file:
@@ -177,13 +176,13 @@ def _place(path: str, names: list[str], target: str | None) -> int:
 
 
 def _csv_shape(path: str, rules: Rules) -> Shape:
-    lines = _csv_lines(path)
+    lines = csv_lines(path)
     names = _csv_names(path, lines, rules.target)
     return Shape(sum(1 for _ in lines), len(names) - 1)
 
 
 def _csv(path: str, rules: Rules) -> Table:
-    lines = _csv_lines(path)
+    lines = csv_lines(path)
     names = _csv_names(path, lines, rules.target)
     rows = list(lines)
     if any(len(row) != len(names) for row in rows):
@@ -192,7 +191,10 @@ def _csv(path: str, rules: Rules) -> Table:
     place = names.index(str(rules.target))
     numbers = [_numbers(path, i + 1, column) for i, column in enumerate(columns) if i != place]
     X = np.stack(numbers, axis=1) if numbers else np.empty((len(rows), 0))
-    return Table(X, _labels(path, columns[place], rules))
+    kept = [name for i, name in enumerate(names) if i != place]
+    # a first line of numbers is a record that was taken for names, and stays unknown
+    known = None if any(set(name) <= _DECIMAL for name in kept) else tuple(kept)
+    return Table(X, _labels(path, columns[place], rules), known)
 
 
 _DECIMAL = frozenset("0123456789+-.eE \t\n")
@@ -216,7 +218,7 @@ def _numbers(path: str, place: int, entries: Sequence[str]) -> NDArray[np.float6
 # --- Parquet: types are those of the file's schema ---
 
 
-def _parquet_file(path: str) -> Any:
+def parquet_file(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -228,14 +230,14 @@ def _parquet_file(path: str) -> Any:
 
 
 def _parquet_shape(path: str, rules: Rules) -> Shape:
-    found = _parquet_file(path)
+    found = parquet_file(path)
     names = list(found.schema_arrow.names)
     _place(path, names, rules.target)
     return Shape(found.metadata.num_rows, len(names) - 1)
 
 
 def _parquet(path: str, rules: Rules) -> Table:
-    table = _parquet_file(path).read()
+    table = parquet_file(path).read()
     names = list(table.column_names)
     place = _place(path, names, rules.target)
     # a column with missing entries becomes one of another type
@@ -254,7 +256,8 @@ def _parquet(path: str, rules: Rules) -> Table:
             )
         columns.append(values.astype(np.float64))
     y = _labels(path, table.column(place).to_pylist(), rules)
-    return Table(np.stack(columns, axis=1) if columns else np.empty((len(y), 0)), y)
+    X = np.stack(columns, axis=1) if columns else np.empty((len(y), 0))
+    return Table(X, y, tuple(name for i, name in enumerate(names) if i != place))
 
 
 # --- npz: one matrix, and the target by name; types are those of the arrays ---

@@ -16,8 +16,6 @@ from shiftdp.training.plan import Plan
 if TYPE_CHECKING:
     from shiftdp.training.planning.planner import Planned
 
-__all__ = ["Demonstration", "Fitted", "demonstrate", "figure"]
-
 BOUND = 3.5
 """Of the features: 8 x 8 pixels from 0 to 1, of which many are dark."""
 

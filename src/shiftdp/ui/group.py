@@ -16,8 +16,6 @@ import click
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.ui.refusals import WIDTH, folded, line_of, refusal
 
-__all__ = ["Command", "Group", "LazyGroup", "Option"]
-
 
 class Option(click.Option):
     """An option under a heading of the help, which shows its default value if it has one."""

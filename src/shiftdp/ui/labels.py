@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from shiftdp._rounding import LARGEST_WHOLE
 
-__all__ = ["BadLabels", "label", "labels", "plain_number"]
-
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 

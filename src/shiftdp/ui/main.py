@@ -6,17 +6,19 @@ import sys
 
 from shiftdp.ui.group import LazyGroup
 
-__all__ = ["COMMANDS", "main", "program"]
-
 COMMANDS = {
     "account": "What a run costs: epsilon, mu, the theorem and its hypotheses.",
     "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",
     "compare": "The same run under every accountant, and what is unavoidable.",
     "demo": "A private model of handwritten digits, and what every accountant charges for it.",
     "frontier": "Epsilon against one parameter, as a table, a CSV file or a plot.",
+    "inspect": "Show what a model file holds: coefficients and their noise, plan, certificate, "
+    "statement.",
     "ledger": "The account of one data set: every release, charged before it runs.",
+    "predict": "Predict with a model that `shiftdp train` or `save_model` wrote.",
     "reproduce": "Every table and figure of the paper, computed again beside what was printed.",
     "risk": "What a guarantee means for one person, in words.",
+    "schema": "Write a template of what is public about a table, to be filled in.",
     "train": "Train a private linear model on a table, and certify it.",
     "unlearn": "How many further steps make a model forget a record, and what is then left of it.",
     "verify": "Check the proof in a saved certificate, or in a model file, without trusting it.",

@@ -19,30 +19,12 @@ from shiftdp.ui.types import (
     IMAGE,
     NUMBER,
     NUMBERS,
+    RELEASES,
     InFile,
     OutFile,
     ParamType,
     Word,
 )
-
-__all__ = [
-    "ANSWER",
-    "BOUNDS",
-    "GEOMETRY",
-    "KINDS",
-    "MEANINGS",
-    "RUN",
-    "Kind",
-    "answer_options",
-    "budget_options",
-    "certificate_option",
-    "config_option",
-    "needed",
-    "option",
-    "option_group",
-    "read_config",
-    "run_options",
-]
 
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
@@ -72,19 +54,25 @@ KINDS = {
         "NoisyGD",
         "full batches",
         ("n", "steps", "learning_rate", "noise"),
-        ("records_per_person",),
+        ("releases", "records_per_person"),
     ),
     "cgd": Kind(
         "NoisyCGD",
         "batches in turn",
         ("n", "batch_size", "epochs", "learning_rate", "noise"),
-        ("steps", "order", "last_batch", "records_per_person", "arrangement"),
+        ("steps", "order", "last_batch", "releases", "records_per_person", "arrangement"),
     ),
     "sgd": Kind(
         "NoisySGD",
         "random batches",
         ("n", "batch_size", "steps", "learning_rate", "noise"),
-        ("epochs", "sampling", "batch_cap", "records_per_person"),
+        ("epochs", "sampling", "batch_cap", "releases", "records_per_person"),
+    ),
+    "stream": Kind(
+        "NoisyStream",
+        "records that are used once",
+        ("batch_size", "batches_per_release", "learning_rate", "noise"),
+        ("order",),
     ),
     "langevin": Kind("LangevinMC", "Langevin Monte Carlo", ("steps", "learning_rate")),
     "exponential": Kind("ExponentialMechanism", "one draw from exp(-F)", ()),
@@ -100,16 +88,18 @@ BOUNDS = ("best", "paper", "composition")
 _TYPES: dict[str, ParamType] = {
     "n": NUMBER,
     "batch_size": NUMBER,
+    "batches_per_release": NUMBER,
     "epochs": NUMBER,
     "steps": NUMBER,
     "learning_rate": NUMBERS,
     "noise": NUMBERS,
-    "order": Word(("fixed", "shuffled_once", "reshuffled")),
+    "order": Word(("fixed", "shuffled_once", "reshuffled", "shuffled")),
     "last_batch": Word(("own_size", "divide_by_b", "drop")),
     "sampling": Word(("without_replacement", "poisson", "random_allocation")),
     "batch_cap": NUMBER,
     "records_per_person": NUMBER,
     "arrangement": Word(("anywhere", "one_per_batch")),
+    "releases": RELEASES,
     "strong_convexity": NUMBER,
     "smoothness": NUMBER,
     "sensitivity": NUMBER,
@@ -120,12 +110,14 @@ _TYPES: dict[str, ParamType] = {
 }
 MEANINGS = {
     "n": "how many records there are",
-    "batch_size": "how many records a batch has (cgd, sgd)",
+    "batch_size": "how many records a batch has (cgd, sgd, stream)",
+    "batches_per_release": "after how many batches an iterate is released (stream)",
     "epochs": "how often all records are used; inf is allowed (cgd; sgd with random_allocation)",
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
     "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd)",
     "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
-    "order": "of the batches (cgd); fixed by default",
+    "order": "of the batches (cgd), or fixed or shuffled within each window (stream); fixed by "
+    "default",
     "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "
     "batch size (divide_by_b), or it is not used (drop) (cgd); own_size by default",
     "sampling": "of the batches (sgd); without_replacement by default",
@@ -134,6 +126,8 @@ MEANINGS = {
     "records_per_person": "how many records one person may have, who is protected as a whole (gd, "
     "cgd, sgd); 1 by default",
     "arrangement": "where these may be (cgd); anywhere by default",
+    "releases": "which iterates are released beside the last one: all, epochs (that at the end of "
+    "each), or steps with commas between them (gd, cgd, sgd)",
     "strong_convexity": "m; 0 for convex losses, negative for weakly convex ones",
     "smoothness": "M; inf where nothing is known",
     "sensitivity": "L, the largest distance between the two gradients that are compared",

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["PATIENCE", "Bar", "waiting"]
-
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 

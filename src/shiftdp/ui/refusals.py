@@ -10,19 +10,6 @@ from click.core import ParameterSource
 
 from shiftdp._errors import InvalidInput
 
-__all__ = [
-    "WIDTH",
-    "Missing",
-    "Refused",
-    "folded",
-    "line_of",
-    "print_warning",
-    "refusal",
-    "shown",
-    "spelled",
-    "typed",
-]
-
 WIDTH = 100
 """Of help, and of examples in it."""
 

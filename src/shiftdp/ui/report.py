@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +26,6 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
-
-__all__ = [
-    "CLASSES_LEARNT",
-    "comparison",
-    "described",
-    "document_of",
-    "draw",
-    "print_comparison",
-    "print_document",
-    "require_plot",
-    "save",
-    "warn_of_last_batch",
-]
-
 
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
@@ -68,22 +55,26 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
 
 def described(run: Run) -> dict[str, Any]:
     """A run by its parameters; of one in epochs their number too."""
-    from shiftdp.last_iterate.runs import has_epochs, stated
+    from shiftdp.last_iterate.runs import stated
 
-    epochs = {"epochs": run.epochs} if has_epochs(run) else {}  # type: ignore[union-attr]
+    epochs = {"epochs": run.epochs} if run.in_epochs else {}  # type: ignore[union-attr]
     return {"type": type(run).__name__, **stated(run), **epochs}
 
 
 def _explanation(certificate: Certificate, delta: float) -> dict[str, Any]:
+    from shiftdp.last_iterate import SmallLastBatch
     from shiftdp.last_iterate.certification import evaluate
     from shiftdp.privacy.comparison import compare
 
     run, geometry = certificate.run, certificate.geometry
     refused = evaluate(run, geometry, delta=delta).refused
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallLastBatch)  # `warn_of_last_batch` says it
+        others = comparison(compare(run, geometry, delta=delta))
     return {
         "epsilon_interval": certificate.epsilon_interval(delta),
         "assumptions": [vars(item) for item in certificate.assumptions],
-        "others": comparison(compare(run, geometry, delta=delta)),
+        "others": others,
         "refused": [{"rule": name, "why": str(unmet)} for name, unmet in refused],
     }
 
@@ -112,9 +103,15 @@ def print_document(
         ("losses", _described(geometry)),
         *document.get("training", {}).items(),
     ]
-    print_pairs(f"{run['type']}: what its last iterate reveals, at most", pairs)
+    print_pairs(f"{run['type']}: what {_released(run)} reveals, at most", pairs)
     if "assumptions" in document:
         _print_explanation(document)
+
+
+def _released(run: Mapping[str, Any]) -> str:
+    if run["type"] == "NoisyStream":
+        return "all that it releases, however long it is,"
+    return "all that it releases" if run.get("releases") else "its last iterate"
 
 
 def _described(values: Mapping[str, Any], without: Sequence[str] = ()) -> str:

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
-__all__ = [
-    "certificate_of",
-    "is_archive",
-    "overridden",
-    "read_certificate",
-    "read_model_file",
-    "refuse_described",
-    "require_kind",
-    "require_parameter",
-    "setting_of",
-]
-
 _KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
 
 
@@ -70,15 +58,16 @@ def setting_of(
 
 
 def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
-    """The run with more noise in its last steps."""
+    """The run with more noise in its last steps, or those of each window of a stream."""
     import shiftdp.last_iterate as rooms
 
-    if not block.last <= run.steps < math.inf:  # type: ignore[union-attr]
-        steps = "no last step" if math.isinf(run.steps) else f"{run.steps} steps"  # type: ignore[union-attr]
+    length: Any = run.window.steps if isinstance(run, rooms.NoisyStream) else run.steps  # type: ignore[union-attr]
+    if not block.last <= length < math.inf:
+        steps = "no last step" if math.isinf(length) else f"{length} steps"
         raise Refused(
             f"--cooldown {block}: the run has {steps}; give a part of a number of steps", ctx
         )
-    noise = rooms.cooldown(run.steps, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr, arg-type]
+    noise = rooms.cooldown(length, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr]
     return type(run)(**{**vars(run), "noise": noise})
 
 

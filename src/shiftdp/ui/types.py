@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 else:  # neither is generic in older releases of click
     ParamType, Choice = click.ParamType, click.Choice
 
-__all__ = [
-    "COOLDOWN",
-    "FORMATS",
-    "IMAGE",
-    "NUMBER",
-    "NUMBERS",
-    "VALUES",
-    "CoolDown",
-    "InFile",
-    "OutFile",
-    "OutFolder",
-    "ParamType",
-    "Values",
-    "Word",
-]
-
 FORMATS = ("png", "svg", "pdf")
 _MOST_VALUES = 10_000  # of a range
 
@@ -95,6 +79,27 @@ class _Numbers(ParamType):
             return _number(value)
         except (ValueError, TypeError):
             _fail(ctx, param, value, "is not a number, or several with commas between them")
+
+
+class _Releases(ParamType):
+    """`all`, `epochs`, or steps with commas between them; a list in a file."""
+
+    name = "releases"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | tuple[int, ...]:
+        if value in ("all", "epochs"):
+            return str(value)
+        parts = value.split(",") if isinstance(value, str) else value
+        parts = parts if isinstance(parts, (list, tuple)) else [parts]
+        try:
+            steps = [_number(part.strip() if isinstance(part, str) else part) for part in parts]
+            if not all(isinstance(step, int) for step in steps):
+                raise ValueError
+        except (ValueError, TypeError):
+            _fail(ctx, param, value, "is not all, epochs, or steps with commas between them")
+        return tuple(int(step) for step in steps)
 
 
 class Values(NamedTuple):
@@ -267,4 +272,5 @@ NUMBER = _Number()
 NUMBERS = _Numbers()
 VALUES = _Values()
 COOLDOWN = _CoolDown()
+RELEASES = _Releases()
 IMAGE = OutFile(FORMATS)

@@ -69,7 +69,7 @@ def vanishing(f: Law, epsilon: float) -> float:
 def test_delta_in_the_tails(f: Law) -> None:
     for goal in (0.3, 1e-3, 1e-8, 1e-30, 1e-100, 1e-300):
         epsilon = f.epsilon(goal)
-        agrees(f, epsilon, 2e-12 if goal >= 1e-8 else 2e-11)
+        agrees(f, epsilon, 1e-12 if goal >= 1e-8 else 1e-11)
         agrees(f, 0.7 * epsilon, 1e-11)
         agrees(f, -0.1 * min(epsilon, 100.0), 1e-12)
     agrees(f, 0.0, 1e-12)

@@ -35,7 +35,9 @@ def test_a_rate_is_rounded_down(law: Law, x: float, capped: bool) -> None:
         value = mpf(float(MeanRate(means, capped).down(np.array([x]))[0]))
         size = 1 + means.largest if capped else true
         assert value <= max(true, 0)
-        assert value >= true - size * mpf("1e-12") - mpf("1e-320")
+        # at -38 eight roundings of the argument are 1.3e-12 of the rate, which may count as 0 where
+        # it is below all normal floats
+        assert value >= true - size * mpf("1.5e-12") - mpf("3e-308")
 
 
 @settings(max_examples=40)

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftdp.interpolation.bucket.law import Bucket, bucket_law, few_values, grid_for
-from tests.interpolation.bucket.patterns import buckets, fillings, grids
+from shiftdp.interpolation.bucket.equal_steps import Bucket
+from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for
+from shiftdp.interpolation.bucket.scheduled_steps import ScheduledBucket
+from tests.interpolation.bucket.patterns import buckets, fillings, grids, scheduled_buckets
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), buckets)
-def test_no_pattern_is_above_the_law_whatever_the_grid(data: st.DataObject, bucket: Bucket) -> None:
-    grid = data.draw(grids(bucket))
+@given(st.data(), st.one_of(buckets, scheduled_buckets()))
+def test_no_pattern_is_above_the_law_whatever_the_grid(
+    data: st.DataObject, bucket: Bucket | ScheduledBucket
+) -> None:
+    grid = data.draw(grids(bucket)) if data.draw(st.booleans()) else grid_for(bucket, 1e-5)
     law = bucket_law(bucket, grid)
     values, weights = few_values(bucket, grid, law, data.draw(st.integers(2, 12)), 1e-5, 1.0)
     z, chance = fillings(bucket)
@@ -49,10 +53,3 @@ def test_payments_and_a_diameter_leave_less() -> None:
     plain = mean(0.0, math.inf)
     assert mean(0.2, math.inf) < 0.9 * plain
     assert mean(0.0, 1.0) < 0.9 * plain
-
-
-def test_what_is_paid_is_the_root_of_the_squares() -> None:
-    bucket = Bucket(0.1, 0.9, 1.0, 0.3, 7, math.inf)
-    squares = sum((0.3 * 0.9**i) ** 2 for i in range(7))
-    assert bucket.payments == pytest.approx(math.sqrt(squares), rel=1e-11)
-    assert bucket.payments >= math.sqrt(squares)

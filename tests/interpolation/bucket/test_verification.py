@@ -12,33 +12,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftdp._errors import VerificationFailed
-from shiftdp.interpolation.bucket.law import (
-    Bucket,
-    BucketGrid,
-    bucket_law,
-    few_values,
-    grid_for,
+from shiftdp.interpolation.bucket.chain import BucketGrid
+from shiftdp.interpolation.bucket.equal_steps import Bucket
+from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for
+from shiftdp.interpolation.bucket.scheduled_steps import ScheduledBucket
+from shiftdp.interpolation.bucket.verification import verify_bucket, verify_scheduled_bucket
+from tests.interpolation.bucket.patterns import (
+    buckets,
+    fillings,
+    grids,
+    scheduled,
+    scheduled_buckets,
 )
-from shiftdp.interpolation.bucket.verification import verify_bucket
-from tests.interpolation.bucket.patterns import buckets, fillings, grids
 
 BUCKET = Bucket(p=0.05, c=0.9, s=1.0, rate=0.02, steps=60, diameter=math.inf)
 GRID = grid_for(BUCKET, 1e-5)
 VALUES, WEIGHTS = few_values(BUCKET, GRID, bucket_law(BUCKET, GRID), 12, 1e-5, 1.0)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.data(), buckets)
-def test_what_passes_is_above_every_pattern(data: st.DataObject, bucket: Bucket) -> None:
+def verify(bucket: Bucket | ScheduledBucket, *claim: Any) -> None:
+    if isinstance(bucket, Bucket):
+        verify_bucket(bucket, *claim)
+    else:
+        verify_scheduled_bucket(bucket, *claim)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.one_of(buckets, scheduled_buckets()))
+def test_what_passes_is_above_every_pattern(
+    data: st.DataObject, bucket: Bucket | ScheduledBucket
+) -> None:
     """Laws that are made smaller until they no longer pass are still true, or do not pass."""
-    grid = data.draw(grids(bucket))
+    grid = data.draw(grids(bucket)) if data.draw(st.booleans()) else grid_for(bucket, 1e-5)
     values, weights = few_values(bucket, grid, bucket_law(bucket, grid), 6, 1e-5, 1.0)
-    verify_bucket(bucket, grid, values, weights)
+    verify(bucket, grid, values, weights)
     z, chance = fillings(bucket)
     part = data.draw(st.floats(0.3, 1.0))
     less = (1.0 - part * math.fsum(weights[1:]), *(part * w for w in weights[1:]))
     try:
-        verify_bucket(bucket, grid, values, less)
+        verify(bucket, grid, values, less)
     except VerificationFailed:
         return
     for i in range(1, len(values)):
@@ -123,3 +135,67 @@ def test_no_block_is_so_long_that_its_probabilities_vanish(p: float, expected: f
     grid = BucketGrid(1.0, 100, (n,))
     with pytest.raises(VerificationFailed, match=r"participations|leaves out a tail"):
         verify_bucket(bucket, grid, (0.0, 200.0), (1.0, 1e-300))
+
+
+# --- steps that differ ---
+
+LISTED = scheduled(
+    0.05, [0.9] * 40 + [0.95] * 20, [1.0] * 40 + [0.5] * 20, [1.0] * 50 + [2.0] * 10, 0.02, math.inf
+)
+LISTED_GRID = grid_for(LISTED, 1e-5)
+LISTED_LAW = few_values(LISTED, LISTED_GRID, bucket_law(LISTED, LISTED_GRID), 12, 1e-5, 1.0)
+
+
+def test_an_honest_claim_about_steps_that_differ_passes() -> None:
+    verify_scheduled_bucket(LISTED, LISTED_GRID, *LISTED_LAW)
+    values, weights = LISTED_LAW
+    verify_scheduled_bucket(LISTED, LISTED_GRID, tuple(1.01 * z for z in values), weights)
+
+
+@pytest.mark.parametrize("name", ["c", "s", "sd"])
+@pytest.mark.parametrize("step", [-1, -20, -25])
+def test_the_law_of_another_schedule_is_refused(name: str, step: int) -> None:
+    """One step that contracts less, adds more, or pays less because it has less noise."""
+    part = np.array(getattr(LISTED, name))
+    part[step] *= {"c": 1.05, "s": 1.5, "sd": 0.5}[name]
+    change: dict[str, Any] = {name: part}
+    with pytest.raises(VerificationFailed):
+        verify_scheduled_bucket(replace(LISTED, **change), LISTED_GRID, *LISTED_LAW)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate": 0.019},
+        {"rate": -1.0},
+        {"p": 0.0505},
+        {"p": 1.0},
+        {"c": np.full(60, 1.0 + 1e-9)},
+        {"c": np.full(60, -0.5)},
+        {"c": np.full(59, 0.5)},
+        {"s": np.full(60, math.inf)},
+        {"sd": np.zeros(60)},
+        {"c": np.full(20, 0.5), "s": np.ones(20), "sd": np.ones(20)},  # fewer than the blocks
+    ],
+)
+def test_what_is_no_such_bucket_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(VerificationFailed):
+        verify_scheduled_bucket(replace(LISTED, **change), LISTED_GRID, *LISTED_LAW)
+
+
+def test_what_the_bucket_says_it_has_reached_is_not_believed() -> None:
+    lying = replace(LISTED, reached=0.5 * LISTED.reached)
+    grid = grid_for(lying, 1e-5)
+    law = few_values(lying, grid, bucket_law(lying, grid), 12, 1e-5, 1.0)
+    with pytest.raises(VerificationFailed, match="more than the largest"):
+        verify_scheduled_bucket(lying, grid, *law)
+
+
+def test_no_tail_of_a_schedule_may_be_left_out() -> None:
+    values, honest = LISTED_LAW
+    for i in range(1, len(honest)):
+        weights = np.array(honest)
+        weights[0] += 1e-4 * weights[i]
+        weights[i] *= 1.0 - 1e-4
+        with pytest.raises(VerificationFailed):
+            verify_scheduled_bucket(LISTED, LISTED_GRID, values, tuple(weights.tolist()))

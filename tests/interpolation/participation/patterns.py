@@ -8,6 +8,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
+from scipy.stats import binom
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.law import ParticipationLaw
@@ -73,6 +74,34 @@ def stick_breaking(t: int, p: Fraction) -> dict[Fraction, Fraction]:
                     law[energy + Fraction(k * k, length)] += chance * weight
         laws.append(dict(law))
     return laws[t]
+
+
+def long_sticks(
+    t: int, p: float, mesh: float, cells: int, *, down: bool = True
+) -> tuple[Array, Array]:
+    """The same law in floats for hundreds of steps: energies on a lattice, and probabilities.
+
+    Each n^2/l is rounded down to the lattice, so that the law is stochastically below the exact
+    one; or split between two points, so that its mean is kept. The generating function of the laws,
+    exp(sum_l kappa_l x^l / l), is expanded at each frequency of the lattice.
+    """
+    kappa = np.zeros((t + 1, 2 * cells))
+    for length in range(1, t + 1):
+        n = np.arange(length + 1)
+        chance = binom.pmf(n, length, p)
+        place = np.minimum(n * n / length / mesh, cells - 1.0)
+        low = np.floor(place).astype(np.int64)
+        part = np.zeros(n.size) if down else place - low
+        np.add.at(kappa[length], low, chance * (1.0 - part))
+        np.add.at(kappa[length], low + 1, chance * part)
+    spectra = np.fft.rfft(kappa, axis=1)
+    found = np.zeros_like(spectra)
+    found[0] = 1.0
+    for total in range(1, t + 1):
+        each = spectra[1 : total + 1] * found[total - 1 :: -1]
+        found[total] = each.sum(axis=0) / total
+    law = np.maximum(np.fft.irfft(found[t], 2 * cells), 0.0)
+    return mesh * np.arange(2 * cells, dtype=np.float64), law
 
 
 def violation(law: ParticipationLaw, mu: Array, chance: Array) -> float:

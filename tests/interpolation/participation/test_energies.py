@@ -66,3 +66,23 @@ def test_mass_moves_up_and_remains_at_its_start() -> None:
     np.testing.assert_array_equal(above[0], before[0])
     # and by a cell or two at most
     assert np.all(above[:, 2:] <= exact[:, :-2] + 1e-15)
+
+
+def test_tails_that_count_as_nothing_do_not_move_and_all_others_do() -> None:
+    rng = np.random.default_rng(1)
+    mass = np.zeros((3, 402))
+    mass[0, 30:400] = np.exp(-0.1 * np.arange(370)) * rng.uniform(0.5, 1.0, 370)
+    above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1].copy()
+    moves = Moves(
+        np.zeros(40, dtype=np.int64),
+        np.repeat([1, 2], 20),
+        rng.uniform(1.0, 3e4, 40),
+        np.full(40, 0.02),
+    )
+    everything, most = above.copy(), above.copy()
+    move(everything, Energies(400), moves)
+    move(most, Energies(400), moves, 1e-9)
+    left_out = everything - most
+    assert np.all(left_out >= -1e-15)
+    assert np.all(left_out <= 1e-9 * 0.4 * (1.0 + 1e-9))
+    assert left_out.max() > 1e-12

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shiftdp.fdp import HiddenExchange
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.law import (
     ParticipationLaw,
@@ -17,7 +18,12 @@ from shiftdp.interpolation.participation.law import (
 )
 from shiftdp.interpolation.participation.path import Resolution, class_ends
 from shiftdp.interpolation.participation.vertices import Tail
-from tests.interpolation.participation.patterns import all_patterns, stick_breaking, violation
+from tests.interpolation.participation.patterns import (
+    all_patterns,
+    long_sticks,
+    stick_breaking,
+    violation,
+)
 
 COARSE = Resolution(1.3, 60, 6, rung=1.3, cells=80)
 FINE = Resolution(1.01, 1200, 80, rung=1.05, cells=1500)
@@ -73,6 +79,27 @@ def test_equal_steps_have_the_law_of_broken_sticks(p: float) -> None:
     law = dominating_law(equal_ages(p, 1.0, 2.0, 1.0, 9), delta=1e-6, resolution=FINE)
     assert violation(law, mu, chance) <= 1e-15
     assert law.mean == pytest.approx(float(mu @ chance), rel=0.01)
+
+
+@pytest.mark.parametrize(("p", "s", "t"), [(0.02, 2.0, 120), (0.1, 0.5, 80)])
+def test_runs_without_contraction_cost_hardly_more_than_broken_sticks(
+    p: float, s: float, t: int
+) -> None:
+    """With the grid that is chosen: from 1% to 2.2% of epsilon, and never less."""
+    law = dominating_law(equal_ages(p, 1.0, s, 1.0, t), delta=1e-5)
+    energy, chance = long_sticks(t, p, 0.01, 600)
+    tails = np.append(np.cumsum(chance[::-1])[::-1], 0.0)
+    mu, weight = np.array(law.mu), np.array(law.weight)
+    for value in mu:
+        more = tails[np.searchsorted(s * np.sqrt(energy), value * (1.0 + 1e-12), side="right")]
+        assert more <= math.fsum(weight[mu > value]) + 1e-12
+    energy, chance = long_sticks(t, p, 0.01, 600, down=False)
+    some = chance > 1e-15
+    exact = HiddenExchange(
+        tuple((s * np.sqrt(energy[some])).tolist()),
+        tuple((chance[some] / chance[some].sum()).tolist()),
+    )
+    assert 1.0 <= HiddenExchange(law.mu, law.weight).epsilon(1e-5) / exact.epsilon(1e-5) <= 1.03
 
 
 @pytest.mark.parametrize(("p", "t"), [(0.05, 40), (0.3, 60)])

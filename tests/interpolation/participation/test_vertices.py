@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.first_passage import SHIFT
 from shiftdp.interpolation.participation.jumps import JumpLaw
-from shiftdp.interpolation.participation.path import JumpPath
+from shiftdp.interpolation.participation.path import JumpPath, Resolution, path_of
 from shiftdp.interpolation.participation.vertices import ladder, vertex_law
 from tests.interpolation.participation.patterns import all_paths
 from tests.interpolation.participation.test_first_passage import small_path
@@ -47,6 +49,32 @@ def test_a_fine_ladder_and_fine_cells_give_the_law_itself(seed: int) -> None:
     mean = float(weight @ np.arange(len(weight))) * tail.cell
     assert mean == pytest.approx(math.fsum(np.sqrt(energy) * chance), rel=6e-3)
     assert mean >= math.fsum(np.sqrt(energy) * chance)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rung", [1.05, 1.5, 6.0])
+def test_the_law_is_above_all_paths_if_classes_share_a_clock(seed: int, rung: float) -> None:
+    rng = np.random.default_rng(seed)
+    path = small_path(rng, 6, epochs=False)
+    clock = np.append(0, np.cumsum(rng.integers(0, 2, 6) * rng.integers(1, 9, 6)) + 1)
+    path = replace(path, clock=clock)
+    energy, chance = all_paths(path)
+    tail = vertex_law(path, ladder(path, rung), 300, math.sqrt(energy.max()) * 1.01, 1e-12)
+    assert tail.above[0] == pytest.approx(1.0, abs=3e-9)
+    assert tail.lost < 1e-12  # nothing is missing that would have to be added
+    root = np.sqrt(energy)
+    for n in range(301):
+        exact = math.fsum(chance[root > n * tail.cell * (1.0 + 1e-9)])
+        assert exact <= tail.above[n + 1] * (1.0 + 1e-12) + tail.lost
+
+
+def test_rungs_are_wider_far_below_the_mean_slope() -> None:
+    path = path_of(equal_ages(0.01, 1.0, 1.0, 1.0, 1000), Resolution(1.2, 600, 60), 1e-9)
+    slopes = np.array(ladder(path, 1.15)[:-1], dtype=np.float64)
+    mean = 10.0 / float(path.clock[-1]) * 2.0**SHIFT
+    ratio = slopes[:-1] / slopes[1:]
+    assert ratio[slopes[:-1] > mean] == pytest.approx(1.15)
+    assert ratio[slopes[:-1] < 0.4 * mean] == pytest.approx(1.15**4)
 
 
 def test_classes_of_one_clock_are_one_jump() -> None:

@@ -35,7 +35,7 @@ def test_every_position_is_in_one_group(
     """Whatever the steps are: no noise, steps that forget, sensitivities far apart."""
     table = random_table(seed, batches, epochs)
     cut = round(share * batches) % batches
-    groups = position_groups(table, batches, cut, last_only=last_only, most=most)
+    groups = position_groups([table], batches, [cut], last_only=last_only, most=most)
     assert [j for group in groups for j in group] == list(range(1, batches + 1))
     assert not any(group.start <= cut < group[-1] for group in groups)
     assert len(groups) <= max(most, 2)
@@ -43,12 +43,12 @@ def test_every_position_is_in_one_group(
 
 def test_few_positions_are_taken_one_by_one() -> None:
     table = random_table(0, 7, 2)
-    assert position_groups(table, 7, most=7) == [range(j, j + 1) for j in range(1, 8)]
+    assert position_groups([table], 7, most=7) == [range(j, j + 1) for j in range(1, 8)]
 
 
 def test_groups_are_fine_at_the_end_where_little_noise_follows() -> None:
     ones = np.ones(20_000)
-    groups = position_groups(step_table(ones, ones, ones, 20_000, math.inf), 20_000)
+    groups = position_groups([step_table(ones, ones, ones, 20_000, math.inf)], 20_000)
     assert 200 < len(groups) <= 256
     sizes = [len(group) for group in groups]
     assert sizes[-10:] == [1] * 10
@@ -63,6 +63,6 @@ def test_a_strong_visit_is_not_grouped_with_weak_ones(last_only: bool) -> None:
     s = np.ones(600)
     s[[150, 450]] = 100.0
     table = step_table(np.ones(600), s, np.ones(600), 300, math.inf)
-    groups = position_groups(table, 300, last_only=last_only, most=100)
+    groups = position_groups([table], 300, last_only=last_only, most=100)
     (strong,) = (group for group in groups if 151 in group)
     assert strong[-1] == 151

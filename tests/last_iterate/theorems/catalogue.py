@@ -15,13 +15,15 @@ from shiftdp.last_iterate import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     Unlearning,
+    cooldown,
 )
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.theorem import DELTA
 
-__all__ = ["CATALOGUE", "certificate_by"]
+__all__ = ["CATALOGUE", "SCHEDULED", "certificate_by"]
 
 GD = NoisyGD(n=30, steps=20, learning_rate=0.2, noise=0.4)
 CYCLIC: dict[str, Any] = {"n": 30, "batch_size": 10, "learning_rate": 0.2, "noise": 0.4}
@@ -31,6 +33,11 @@ RANDOM: dict[str, Any] = {
     "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
 }  # fmt: skip
 SGD, POISSON = NoisySGD(**RANDOM), NoisySGD(**RANDOM, sampling="poisson")
+RELEASED = NoisyCGD(**CYCLIC, epochs=6, releases=[4, 9])
+EPOCHS = NoisyCGD(**CYCLIC, epochs=6, order="reshuffled", releases="epochs")
+STREAM = NoisyStream(
+    batch_size=10, batches_per_release=3, learning_rate=0.2, noise=0.4, order="shuffled"
+)
 ALLOCATED = NoisySGD(**RANDOM, sampling="random_allocation")
 
 RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
@@ -60,6 +67,9 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Theorem B6": (SGD, LOSSES),
     "Theorem B1": (CGD, RIDGE),
     "Theorem B4": (SHUFFLED, RIDGE),
+    "Theorem V1": (RELEASED, RIDGE),
+    "Theorem V1 (independent segments)": (EPOCHS, RIDGE),
+    "Theorem V2": (STREAM, RIDGE),
     "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), RIDGE),
     "Cor expmechsc": (LangevinMC(steps=math.inf, learning_rate=0.1), RIDGE),
     "Cor expmechconvex": (ExponentialMechanism(), BALL),
@@ -98,12 +108,20 @@ for _theorem in THEOREMS:
     elif _base is not None:
         _run, _losses = CATALOGUE[_base.name]
         CATALOGUE[_name] = (with_people(_run), _losses)
+COOLED = NoisySGD(**{**RANDOM, "noise": cooldown(300, 3.0, last=20, factor=2)})
+SCHEDULED: dict[str, tuple[Run, Geometry]] = {
+    "Thm sgd (composition)": (COOLED, LOSSES),
+    "Theorem B3": (COOLED, LOSSES),
+    "Theorem B7": (COOLED, LOSSES),
+    "Theorem B6": (COOLED, LOSSES),
+}
+"""The same with steps that differ, for theorems that treat them in another way."""
 
 
 @cache
-def certificate_by(name: str) -> Certificate:
+def certificate_by(name: str, *, scheduled: bool = False) -> Certificate:
     """The certificate by the theorem of this name, whether or not it is the best."""
     (theorem,) = (theorem for theorem in THEOREMS if theorem.name == name)
-    run, geometry = CATALOGUE[name]
+    run, geometry = (SCHEDULED if scheduled else CATALOGUE)[name]
     bound = bound_by(theorem, run, geometry, DELTA)
     return certificate_of(theorem.proved(bound, run, geometry, endless=False), run, geometry)

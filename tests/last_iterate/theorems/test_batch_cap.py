@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap, tail_probability
+import shiftdp as sdp
+from shiftdp.last_iterate.theorems.batch_cap import (
+    affordable_cap,
+    cap_failure,
+    choose_cap,
+    tail_probability,
+)
+from shiftdp.last_iterate.theorems.sampled_shifts import step_arrays
 
 
 @pytest.mark.parametrize(
@@ -41,3 +51,52 @@ def test_probabilities_of_steps_that_depend_on_each_other_are_added_up() -> None
     assert cap_failure(10_000, 0.01, 175, 1000) <= rare
     cap = choose_cap(10_000, 0.01, 1000, 1e-8, independent=False)
     assert cap_failure(10_000, 0.01, cap, 1000, independent=False) <= 1e-8
+
+
+# --- caps that cost nothing ---
+
+SHAPE: dict[str, Any] = {
+    "n": 2000,
+    "batch_size": 100,
+    "steps": 300,
+    "noise": 0.1,
+    "sampling": "poisson",
+}
+RIDGE = sdp.Geometry(strong_convexity=0.1, smoothness=1.1, sensitivity=1, adjacency="zero_out")
+
+
+def cap_of(rate: Any, geometry: sdp.Geometry = RIDGE, **more: Any) -> tuple[int, float]:
+    run = sdp.NoisySGD(**{**SHAPE, "learning_rate": rate, **more})
+    return affordable_cap(run, geometry, 0.05, 1e-5)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.79, 0.9, [0.2] * 150 + [0.79] * 150])
+def test_a_cap_is_raised_as_long_as_no_step_contracts_less(rate: Any) -> None:
+    """eta (2m + B M_l/b) <= 2, here with M_l = 1: B <= 100 (2/eta - 0.2)."""
+    cap, failure = cap_of(rate)
+    largest = rate if isinstance(rate, float) else max(rate)
+    never = choose_cap(2000, 0.05, 300, 1e-60)
+    assert cap == min(int(100 * (2 / largest - 0.2) + 1e-9), never)
+    assert failure < 1e-9
+    run = sdp.NoisySGD(**{**SHAPE, "learning_rate": rate})
+    slopes = np.broadcast_to(step_arrays(run, RIDGE, cap).c, 300)
+    assert slopes == pytest.approx(1 - 0.1 * np.broadcast_to(rate, 300), rel=1e-14)
+
+
+def test_a_cap_that_all_records_keep_to_never_fails() -> None:
+    assert cap_of(0.05) == (2000, 0.0)
+
+
+def test_a_cap_beyond_which_steps_contract_less_is_the_least() -> None:
+    least = choose_cap(2000, 0.05, 300, 1e-8)
+    assert cap_of(1.5)[0] == least
+    assert cap_of(0.5, batch_cap=200)[0] == 200
+
+
+def test_a_certificate_for_one_delta_is_as_good_at_a_smaller_one() -> None:
+    """(With a cap for 1e-5, composition was all that was left at 1e-9: .469 and not .181.)"""
+    run = sdp.NoisySGD(**{**SHAPE, "learning_rate": 0.5})
+    here = sdp.certify(run, RIDGE, delta=1e-5)
+    there = sdp.certify(run, RIDGE, delta=1e-9)
+    assert here.epsilon(1e-9) <= 1.1 * there.epsilon(1e-9)
+    here.verify()

@@ -165,7 +165,7 @@ class TestForgeries:
         ("name", "steps"), [("Theorem B3 (Poisson)", 5000), ("Theorem B7", 20)]
     )
     def test_the_failure_may_not_be_lowered(self, name: str, steps: int) -> None:
-        honest = certificate_by(name, replace(POISSON, steps=steps), OUT)
+        honest = certificate_by(name, replace(POISSON, steps=steps, batch_cap=40), OUT)
         assert isinstance(honest.f, WithFailure)
         for factor in (1 - 1e-8, 0.5, 0.0, 1.1):
             f = WithFailure(honest.f.base, honest.f.failure * factor)

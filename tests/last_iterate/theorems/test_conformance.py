@@ -17,7 +17,7 @@ from shiftdp import GaussianTradeoff, InvalidInput, UnmetHypothesis, Verificatio
 from shiftdp.last_iterate import THEOREMS, Certificate, Geometry, Theorem
 from shiftdp.last_iterate.certification import bound_by
 from shiftdp.last_iterate.theorems import closed_forms, descent, sampled, sampled_paper
-from tests.last_iterate.theorems.catalogue import CATALOGUE, certificate_by
+from tests.last_iterate.theorems.catalogue import CATALOGUE, SCHEDULED, certificate_by
 
 THEORY = (Path(__file__).parents[3] / "docs" / "theory.md").read_text()
 # Theorems that only hand on another one are alike: one of each kind is always tried.
@@ -34,7 +34,27 @@ def marked(theorem: Theorem) -> Any:
     return pytest.param(theorem, marks=[pytest.mark.slow] if alike else [], id=theorem.name)
 
 
+def case(name: str) -> Any:
+    marks = marked(next(theorem for theorem in THEOREMS if theorem.name == name)).marks
+    return pytest.param((name, False), marks=marks, id=name)
+
+
 every_theorem = pytest.mark.parametrize("theorem", [marked(theorem) for theorem in THEOREMS])
+every_case = pytest.mark.parametrize(
+    "certificate",
+    [
+        *(case(name) for name in CATALOGUE),
+        *(pytest.param((name, True), id=f"{name}, schedule") for name in SCHEDULED),
+    ],
+    indirect=True,
+)
+
+
+@pytest.fixture
+def certificate(request: pytest.FixtureRequest) -> Certificate:
+    """By a theorem of the catalogue, or of its schedules."""
+    name, scheduled = request.param
+    return certificate_by(name, scheduled=scheduled)
 
 
 def section(anchor: str | None) -> str:
@@ -64,9 +84,12 @@ def test_it_is_stated_where_it_says(theorem: Theorem) -> None:
     assert cited in text
 
 
-@every_theorem
-def test_its_certificate_is_verified_and_read_again(theorem: Theorem) -> None:
-    certificate = certificate_by(theorem.name)
+def test_every_theorem_has_its_run() -> None:
+    assert {theorem.name for theorem in THEOREMS} == {*CATALOGUE}
+
+
+@every_case
+def test_its_certificate_is_verified_and_read_again(certificate: Certificate) -> None:
     certificate.verify()
     text = certificate.to_json()
     twin = Certificate.from_json(text)
@@ -123,16 +146,16 @@ def shrunk(amounts: list[float]) -> list[float]:
     return [0.99 * amount for amount in amounts]
 
 
-@every_theorem
-def test_a_better_number_is_refused(theorem: Theorem) -> None:
-    document = json.loads(certificate_by(theorem.name).to_json())
+@every_case
+def test_a_better_number_is_refused(certificate: Certificate) -> None:
+    document = json.loads(certificate.to_json())
     refused(document, lowered, "tradeoff")
     refused(document, lambda _: {"type": "gaussian", "mu": 1e-3}, "tradeoff")
 
 
-@every_theorem
-def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None:
-    document = json.loads(certificate_by(theorem.name).to_json())
+@every_case
+def test_a_proof_that_is_changed_or_missing_is_refused(certificate: Certificate) -> None:
+    document = json.loads(certificate.to_json())
     proofs = document["proofs"]
     spare = proofs[0] if proofs else {"tau": 1, "groups": [], "split": None, "cap": None}
     refused(document, lambda known: [*known, spare], "proofs")
@@ -142,6 +165,13 @@ def test_a_proof_that_is_changed_or_missing_is_refused(theorem: Theorem) -> None
     if "shifts" in spare:
         refused(document, shrunk, "proofs", 0, "shifts", "amount")
         refused(document, lambda mu: 0.99 * mu, "proofs", 0, "shifts", "mu")
+    elif "segments" in spare:
+        refused(document, shrunk, "proofs", 0, "segments", 0, "amount")
+        refused(document, lambda known: known[1:], "proofs", 0, "segments")
+    elif "theorem" in spare:
+        refused(document, lambda _: "Theorem B1", "proofs", 0, "theorem")
+        refused(document, lambda known: known[1:], "proofs", 0, "proofs")
+        refused(document, shrunk, "proofs", 0, "proofs", 0, "shifts", "amount")
     elif "revealed" in spare:
         refused(document, shrunk, "proofs", 0, "mu")
         refused(document, lambda _: 3, "proofs", 0, "cap")

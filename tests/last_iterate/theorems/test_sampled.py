@@ -256,8 +256,9 @@ class TestPoisson:
 
     def test_cap_is_paid_for(self) -> None:
         run = sdp.NoisySGD(
-            n=1000, batch_size=10, steps=2000, learning_rate=0.1, noise=3.0, sampling="poisson"
-        )
+            n=1000, batch_size=10, steps=2000, learning_rate=0.1, noise=3.0, sampling="poisson",
+            batch_cap=40,
+        )  # fmt: skip
         geometry = sdp.Geometry(
             strong_convexity=0.05, smoothness=1, sensitivity=5, adjacency="zero_out"
         )

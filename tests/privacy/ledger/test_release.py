@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from shiftdp import (
     Minimum,
     Mixture,
     NoisyGD,
+    NoisyStream,
     PiecewiseLinear,
     TradeoffFunction,
     UnmetHypothesis,
@@ -22,6 +24,7 @@ from shiftdp import (
     certify,
 )
 from shiftdp.fdp import PoissonZeroOut, WithFailure
+from shiftdp.fdp.composition.product import compose
 from shiftdp.privacy import AdjacencyMismatch, Ledger
 from shiftdp.privacy.ledger.release import declared
 from tests.privacy.ledger.examples import DELTA, SHUFFLED, mu_of
@@ -96,3 +99,21 @@ def test_releases_are_known_by_what_they_say() -> None:
     assert one != two
     assert declared(f, "a", "replace_one").document == one
     assert Geometry(**vars(GEOMETRY)) == GEOMETRY
+
+
+def test_a_stream_is_one_entry_and_releases_are_charged_when_they_are_planned(
+    ledger: Ledger,
+) -> None:
+    shape: dict[str, Any] = {"learning_rate": 0.1, "noise": 3.0}
+    stream = certify(NoisyStream(batch_size=10, batches_per_release=4, **shape), GEOMETRY)
+    weekly = certify(NoisyGD(n=100, steps=20, releases=[5, 10], **shape), GEOMETRY)
+    first, second = ledger.reserve(stream, label="daily"), ledger.reserve(weekly, label="weekly")
+    text = str(ledger)
+    assert "NoisyStream (for ever), Theorem V2" in text
+    assert "NoisyGD (3 releases), Theorem V1" in text
+    both = compose([stream.f, weekly.f]).epsilon(DELTA)
+    assert ledger.epsilon(delta=DELTA) == pytest.approx(both, rel=1e-9)
+    assert len(ledger.entries()) == 2
+    ledger.complete(first)
+    ledger.complete(second)
+    ledger.verify()

@@ -55,10 +55,20 @@ def test_inputs_that_are_not_the_batch(other: Any) -> None:
     assert len(made.accountant) == 0, "it is refused before the step"
 
 
-def test_a_batch_that_was_written_over() -> None:
+def _other_data(x: torch.Tensor, rows: torch.Tensor) -> None:
+    x.data = rows.clone()
+
+
+def _shared_memory(x: torch.Tensor, rows: torch.Tensor) -> None:
+    x.numpy()[:] = rows.numpy()
+
+
+@pytest.mark.parametrize("write", [torch.Tensor.copy_, _other_data, _shared_memory])
+def test_a_batch_that_was_written_over(write: Any) -> None:
+    """Also in ways that torch does not count."""
     made = session()
     for x, y in made.loader:
-        x.copy_(x[:1].expand(len(x), -1))
+        write(x, x[:1].repeat(len(x), 1))
         with refused("inputs"):
             made.step(x, y)
         break

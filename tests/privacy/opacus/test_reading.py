@@ -347,6 +347,55 @@ def test_clipped_softmax_whatever_is_declared(module: Any, criterion: Any, decla
     assert len(composed.train().accountant) == 6
 
 
+class _Convolved(nn.Module):
+    """Scores by a convolution of width 1, which is a linear map under another name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Conv1d(FEATURES, 3, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.head(x.unsqueeze(2)).squeeze(2)
+        return scores
+
+
+def _biases_only() -> nn.Module:
+    module = nn.Linear(FEATURES, 3)
+    module.weight.requires_grad_(False)
+    return module
+
+
+@pytest.mark.parametrize("make", [_Convolved, _biases_only])
+def test_clipped_softmax_of_other_heads(make: Any) -> None:
+    made = session(
+        Declaration(adjacency="zero_out", curvature=(0.0, 0.5)),
+        module=make(),
+        criterion=nn.CrossEntropyLoss(),
+        data=classes(),
+    )
+    with refused("curvature", "softmax of 3 outputs"):
+        made.train()
+
+
+def test_records_that_are_certain_do_not_hide_softmax() -> None:
+    """1 - p_y has lost its digits in single precision there, and p - e_y does not sum to 0."""
+    module = nn.Linear(FEATURES, 3)
+    with torch.no_grad():
+        module.weight.zero_()
+        module.bias.zero_()
+        module.weight[0, 0] = 20.0
+    x, y = (tensor.clone() for tensor in classes().tensors)
+    x[::5], y[::5] = torch.eye(FEATURES)[0], 0
+    made = session(
+        Declaration(adjacency="zero_out", curvature=(0.0, 0.5)),
+        module=module,
+        criterion=nn.CrossEntropyLoss(),
+        data=TensorDataset(x, y),
+    )
+    with refused("curvature", "softmax of 3 outputs"):
+        made.train()
+
+
 def test_softmax_that_is_never_clipped_is_covered() -> None:
     """sqrt(2) times the norm of a row with its constant is 2, up to rounding."""
     declaration = Declaration(adjacency="zero_out", curvature=(0.0, 1.0), feature_bound=1.0)

@@ -414,3 +414,43 @@ def test_the_data_are_not_written_to() -> None:
     descend(planned(SHORT, Softmax(classes=3), clipping="envelope", clip=0.5), X, y)
     assert np.array_equal(X, before[0])
     assert (y == before[1]).all()
+
+
+@pytest.mark.parametrize("order", ["fixed", "reshuffled"])
+def test_checkpoints_are_the_iterates_that_the_run_releases(order: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(N, D)), np.arange(N) % 2
+    shape: dict[str, Any] = {"n": N, "batch_size": 8, "learning_rate": 0.3, "order": order}
+    noise = [0.1 * (k + 1) for k in range(6)]
+    whole = Plan(
+        run=NoisyCGD(**shape, noise=noise, steps=6, releases=[3]),
+        loss=Logistic(),
+        feature_bound=1.0,
+        entropy=Seeded(3),
+    )
+    shown: list[tuple[int, NDArray[Any]]] = []
+    last = descend(whole, X, y, checkpoints=lambda step, model: shown.append((step, model.copy())))
+    assert [step for step, _ in shown] == [3, 6]
+    assert np.array_equal(shown[-1][1], last)
+    early = replace(whole, run=NoisyCGD(**shape, noise=noise[:3], steps=3))
+    assert np.array_equal(descend(early, X, y), shown[0][1])
+    assert np.all(shown[0][1] % whole.grid_at(3) == 0.0)
+    assert whole.grid_at(3) < whole.grid_at(6) == whole.grid
+    # nobody need look: the last iterate is the same
+    assert np.array_equal(descend(whole, X, y), last)
+
+
+def test_a_run_that_stops_says_what_it_had_released() -> None:
+    run = NoisyGD(n=N, steps=6, learning_rate=0.3, noise=0.1, releases=[2])
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, entropy=Seeded(3))
+
+    def broken(step: int, model: NDArray[Any]) -> None:
+        raise RuntimeError
+
+    with pytest.raises(TrainingStopped, match="after step 2 of 6; nothing more was released"):
+        descend(plan, np.zeros((N, D)), np.arange(N) % 2, checkpoints=broken)
+
+
+def test_a_release_without_noise_is_refused_by_the_plan() -> None:
+    run = NoisyGD(n=N, steps=3, learning_rate=0.3, noise=[0.1, 0.0, 0.1], releases=[2])
+    with pytest.raises(UnmetHypothesis, match="step 2"):
+        Plan(run=run, loss=Logistic(), feature_bound=1.0)

@@ -172,7 +172,7 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(
     refused(lambda: model.fit(wide, Y), InvalidInput)
     model.set_params(ledger=None)
 
-    def interrupted(*given: Any) -> Any:
+    def interrupted(*given: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("shiftdp.training.estimators.base.descend_on", interrupted)

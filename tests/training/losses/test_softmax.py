@@ -65,3 +65,25 @@ def test_scores_in_any_layout_are_replaced() -> None:
     Softmax(classes=3).residuals(turned, y, None)
     Softmax(classes=3).residuals(z, y, None)
     assert (turned == z).all()
+
+
+@pytest.mark.parametrize("limit", [None, 1e-80, 0.5])
+@pytest.mark.parametrize("far", [400.0, -400.0, 1e6])
+def test_a_residual_depends_on_the_scores_of_its_own_record_only(
+    far: float, limit: float | None
+) -> None:
+    """To the last bit, also if the scores of another record need care that its own do not."""
+    rng = np.random.default_rng(3)
+    z = 90.0 * rng.normal(size=(3, 200)).clip(-3.0, 3.0)
+    y = z.argmax(axis=0)
+    beside = z.copy()
+    z[:, 0], beside[:, 0] = 0.0, [far, 0.0, 1.0]
+    loss = Softmax(classes=3)
+    for scores in (z, beside):
+        if limit is None:
+            loss.residuals(scores, y, None)
+        else:
+            loss.scaled_residuals(scores, y, np.full(200, limit))
+    # records that no vector of the processor holds together with the first
+    assert np.array_equal(z[:, 32:-32], beside[:, 32:-32])
+    assert np.isfinite(beside).all()

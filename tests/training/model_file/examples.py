@@ -21,7 +21,16 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from shiftdp.sklearn import PrivateHuberRegressor, PrivateLinearSVC, PrivateLogisticRegression
+from shiftdp.sklearn import (
+    Categorical,
+    Numeric,
+    PrivateHuberRegressor,
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+    PrivatePipeline,
+    PrivateTableEncoder,
+    Schema,
+)
 
 __all__ = ["FRAME", "KINDS", "Example", "X", "example"]
 
@@ -112,6 +121,11 @@ def example(kind: str) -> Example:
             case "plain pipeline":
                 steps = Normalizer(), FunctionTransformer(), _logistic(epochs=2)
                 return Example(make_pipeline(*steps).fit(X, Y), X)
+            case "table":
+                columns = {name: Numeric() for name in "abcd"} | {"e": Categorical(most=4)}
+                encoder = PrivateTableEncoder(Schema(columns))
+                private = PrivatePipeline([encoder, _logistic(algorithm="gd")])
+                return Example(private.fit(FRAME, Y), FRAME)
             case "columns":
                 return Example(_columns().fit(FRAME, Y), FRAME)
     raise AssertionError(kind)
@@ -129,4 +143,5 @@ KINDS = (
     "huber",
     "plain pipeline",
     "columns",
+    "table",
 )

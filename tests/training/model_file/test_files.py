@@ -30,6 +30,11 @@ from shiftdp.training.model_file.archive import pack, unpack
 from tests.training.model_file.examples import KINDS, Example, X, Y, example
 from tests.training.model_file.rewriting import reload, rewritten
 
+# what is asked here is what files say; tests/training/estimators/test_surroundings.py asks of fits
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the certificate does not cover:shiftdp.sklearn.PrivacyLeakWarning"
+)
+
 UNCOVERED = pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
 
 

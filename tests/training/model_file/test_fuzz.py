@@ -19,7 +19,7 @@ from shiftdp.sklearn import load_model, save_model
 from shiftdp.training.model_file.archive import digest_of, pack, unpack
 from tests.training.model_file.examples import Example, example
 
-KINDS = ("logistic", "same plan", "softmax", "huber", "columns")
+KINDS = ("logistic", "same plan", "softmax", "huber", "columns", "table")
 HOSTILE: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, 1e308, 2**80, "", "os.system", "../../x", "\ud800", "__class__", [], {},
     [[]], {"array": 0}, {"array": 10**9}, {"scalar": 0}, {"float": "nan"}, {"type": "object"},

@@ -31,6 +31,11 @@ from shiftdp.training.model_file.transformers import TRANSFORMERS
 from tests.training.model_file.examples import FRAME, QUANTILES, X, Y, example
 from tests.training.model_file.rewriting import reload, rewritten
 
+# what is asked here is what files say; tests/training/estimators/test_surroundings.py asks of fits
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the certificate does not cover:shiftdp.sklearn.PrivacyLeakWarning"
+)
+
 
 def test_every_transformer_on_the_list_comes_back(tmp_path: Path) -> None:
     from importlib import import_module

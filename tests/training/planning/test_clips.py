@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from shiftdp.training import Huber, Softmax
-from shiftdp.training.planning.clips import clipping_under, clips
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides
+from shiftdp.training.planning.setting import clipping_under, clips
 from tests.training.planning.test_planner import CANCER, DIGITS
 
 
@@ -17,7 +17,9 @@ def test_none_and_those_below_what_records_begin_with_are_compared() -> None:
     start = math.sqrt(0.9) * DIGITS.norm_bound
     norms = [clip.norm for clip in found]
     assert norms == [pytest.approx(share * start) for share in (0.25, 0.5, 1.0)] + [None]
-    assert [clip.norm is None for clip in clips(CANCER, Overrides())] == [False] * 3 + [True]
+    of_one = [clip.norm for clip in clips(CANCER, Overrides())]
+    shares = [pytest.approx(share * 0.5 * CANCER.norm_bound) for share in (0.25, 0.35, 0.5, 1.0)]
+    assert of_one == [*shares, None]
     costs = [clip.reference.clipping for clip in found]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] == 0.0
@@ -54,6 +56,6 @@ def test_several_classes_under_composition_are_clipped_plainly() -> None:
 def test_the_clip_loosens_with_the_budget_and_the_records() -> None:
     rich = replace(CANCER, n=1_000_000, features=50, epsilon=3.0)
     assert plan_for(rich).choices()["clip"] is None
-    assert plan_for(CANCER).choices()["clip"] == pytest.approx(0.25 * CANCER.norm_bound)
+    assert plan_for(CANCER).choices()["clip"] == pytest.approx(0.175 * CANCER.norm_bound)
     poor = replace(CANCER, epsilon=0.1)
     assert plan_for(poor).choices()["clip"] == pytest.approx(0.125 * CANCER.norm_bound)

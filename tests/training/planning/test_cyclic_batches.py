@@ -3,11 +3,10 @@
 import pytest
 
 from shiftdp import NoisyCGD
-from shiftdp.training.planning.clips import clips
-from shiftdp.training.planning.cyclic_batches import cyclic_batches
+from shiftdp.training.planning.kinds import cyclic_batches
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides
-from shiftdp.training.planning.setting import Setting
+from shiftdp.training.planning.setting import Setting, clips
 from tests.training.planning.test_planner import CANCER
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from shiftdp import Geometry, NoisyCGD, certify, placed_noise
-from shiftdp.training.planning.clips import clips
-from shiftdp.training.planning.placed_batches import placed_batches
+from shiftdp.training.planning.kinds import placed_batches
 from shiftdp.training.planning.problem import Overrides, Problem
-from shiftdp.training.planning.setting import Listed, Setting
+from shiftdp.training.planning.setting import Listed, Setting, clips
 from tests.training.planning.test_planner import CANCER
 
 SMOOTHNESS = 0.25 * CANCER.norm_bound**2

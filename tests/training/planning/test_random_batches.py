@@ -1,19 +1,22 @@
 """Random batches: sizes, lengths and the noise that is nearly enough."""
 
+from dataclasses import replace
+
 import pytest
 
 from shiftdp import NoisySGD
-from shiftdp.training.planning.clips import clips
+from shiftdp.training.planning.kinds import random_batches
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides
-from shiftdp.training.planning.random_batches import random_batches
-from shiftdp.training.planning.setting import Setting
-from tests.training.planning.test_planner import DIGITS, MNIST
+from shiftdp.training.planning.setting import Listed, Setting, clips
+from tests.training.planning.test_planner import CANCER, DIGITS, MNIST
+
+SMALL = replace(DIGITS, n=5_000, epsilon=0.3)
 
 
 def test_the_noise_is_near_the_one_that_is_calibrated() -> None:
     chosen = Overrides(algorithm="sgd", batch_size=90, epochs=20, clip=1.0)
-    (listed,) = random_batches(Setting(DIGITS, chosen, 6.625), clips(DIGITS, chosen)[0])
+    listed, _ = random_batches(Setting(DIGITS, chosen, 6.625), clips(DIGITS, chosen)[0])
     assert listed is not None
     found, exact = listed.run(0), plan_for(DIGITS, chosen).plan.run
     assert isinstance(found, NoisySGD)
@@ -32,3 +35,52 @@ def test_runs_are_as_long_as_the_passes_allow_but_not_without_end() -> None:
     assert lengths == [424, 1696, 4000]
     long = Setting(MNIST, Overrides(epochs=1e5), 32.5)
     assert [one is None for one in random_batches(long, clip)] == [False, True, True]
+
+
+def test_sizes_make_some_numbers_of_batches_or_are_given() -> None:
+    def listed(chosen: Overrides) -> list[Listed]:
+        setting = Setting(CANCER, chosen, 3.3125)
+        return [one for one in random_batches(setting, clips(CANCER, chosen)[0]) if one]
+
+    found = listed(Overrides(epochs=2, bounds="best"))
+    assert [one.run(0).batch_size for one in found] == [114, 29, 8]  # type: ignore[union-attr]
+    assert [one.run(0).batch_size for one in listed(Overrides(batch_size=9))] == [9]  # type: ignore[union-attr]
+    # the mean of a batch varies less the larger it is, and not at all where it is everybody
+    assert found[0].segments.drawn[0] == pytest.approx((1 - 114 / 455) / 114)
+    (full,) = listed(Overrides(batch_size=455, epochs=2, bounds="best"))
+    assert full.segments.drawn[0] == 0.0
+
+
+def test_rates_are_equal_or_fall_in_stages_to_nearly_0_with_the_same_noise_and_reach() -> None:
+    chosen = Overrides(algorithm="sgd", batch_size=90, epochs=20, clip=1.0)
+    equal, falling = random_batches(Setting(DIGITS, chosen, 6.625), clips(DIGITS, chosen)[0])
+    assert equal is not None
+    assert falling is not None
+    one, other = equal.run(3), falling.run(3)
+    assert one.noise == other.noise
+    assert isinstance(one.learning_rate, float)
+    assert isinstance(other.learning_rate, tuple)
+    assert len(other.learning_rate) == other.steps == 319
+    assert list(other.learning_rate) == sorted(other.learning_rate, reverse=True)
+    assert len(set(other.learning_rate)) == falling.segments.rates.shape[1] == 32
+    assert other.learning_rate[-1] == pytest.approx(other.learning_rate[0] / 32)
+    assert sum(other.learning_rate) == pytest.approx(319 * one.learning_rate, rel=0.01)
+
+
+def test_rates_are_equal_if_given_with_other_theorems_and_in_many_passes() -> None:
+    usual = Overrides(algorithm="sgd", batch_size=90, epochs=20, clip=1.0)
+    for chosen in (
+        replace(usual, learning_rate=0.1),
+        replace(usual, bounds="best"),
+        replace(usual, epochs=21),
+    ):
+        (listed,) = random_batches(Setting(DIGITS, chosen, 6.625), clips(DIGITS, chosen)[0])
+        assert listed is not None
+        assert isinstance(listed.run(0).learning_rate, float)
+
+
+def test_a_pass_at_a_small_epsilon_is_made_with_falling_rates_and_certified() -> None:
+    planned = plan_for(SMALL, Overrides(epochs=1))
+    assert isinstance(planned.run, NoisySGD)
+    assert isinstance(planned.run.learning_rate, tuple)
+    assert planned.plan.certificate.epsilon(SMALL.delta) <= SMALL.epsilon

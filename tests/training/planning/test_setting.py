@@ -8,9 +8,8 @@ import pytest
 
 from shiftdp import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.fdp import GaussianTradeoff
-from shiftdp.training.planning.clips import clips
 from shiftdp.training.planning.problem import Overrides
-from shiftdp.training.planning.setting import Setting, sampled_variance, sizes
+from shiftdp.training.planning.setting import Setting, clips
 from tests.training.planning.test_planner import CANCER, DIGITS
 
 SETTING = Setting(CANCER, Overrides(), smoothness=3.3125)
@@ -28,6 +27,10 @@ def test_rates_that_fall_end_at_nearly_0_and_add_up_to_every_reach() -> None:
     assert falling[:, -1] == pytest.approx(falling[:, 0] / 100)
     common = min(len(falling), len(equal))
     assert falling.sum(axis=1)[:common] == pytest.approx(100 * equal[:common])
+    staged = SETTING.falling_rates(clip, 100, stages=20)
+    assert staged is not None
+    assert staged.shape[1] == 20
+    assert 5 * staged.sum(axis=1)[:common] == pytest.approx(100 * equal[:common])
 
 
 def test_steps_that_never_settle_are_not_listed() -> None:
@@ -53,8 +56,6 @@ def test_what_is_given_is_taken() -> None:
     assert given.epochs == given.at_most(3.0) == 7.0
     assert (given.noise(1.9), given.noise(2.1)) == (1.0, None)
     assert (SETTING.epochs, SETTING.at_most(3.0), SETTING.noise(2.1)) == (200, 3.0, 2.1)
-    assert sizes(replace(given, chosen=Overrides(batch_size=9)), (4, 16)) == [9]
-    assert sizes(SETTING, (4, 16, 1_000)) == [114, 29]
 
 
 def test_composition_where_no_other_theorem_is_tighter_or_applies() -> None:
@@ -72,8 +73,3 @@ def test_passes_are_quick_up_to_a_number_of_multiplications() -> None:
     most = math.floor(5e9 / CANCER.work)
     assert SETTING.is_quick(most)
     assert not SETTING.is_quick(most + 1)
-
-
-def test_a_batch_of_all_has_no_variance() -> None:
-    assert sampled_variance(10, 1.0) == 0.0
-    assert sampled_variance(10) == 0.1

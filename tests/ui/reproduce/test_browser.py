@@ -51,7 +51,6 @@ def screenshot(browser: str, page: Path, folder: Path, height: int = 5_000) -> A
         ],
         check=True,
         capture_output=True,
-        timeout=120,
     )
     return np.round(matplotlib.image.imread(image)[:, :, :3] * 255).astype(int)
 

@@ -28,8 +28,6 @@ from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY, TradeoffFunction, tradeoff
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["AccuracyNotMet", "Composite"]
-
 _FINEST = 1e-9  # the best accuracy of epsilon that may be asked for
 _SMOOTH = 64  # grid points for each significant Fourier coefficient, from which on a law is smooth
 
@@ -164,6 +162,10 @@ class Composite(TradeoffFunction):
 
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
         return self.epsilon_between(delta)[0]
+
+    def _delta_below(self, epsilon: Array) -> Array:
+        curve = self._enclosures.curve(0)
+        return np.zeros(epsilon.shape) if curve is None else curve.below.delta(epsilon)
 
     def _epsilon(self, delta: Array) -> Array:
         epsilon = np.full(delta.shape, math.inf)

@@ -27,8 +27,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import ULP
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["Coarsening", "LossAtoms", "connect_the_dots"]
-
 Coarsening = tuple[tuple[float, int], ...]
 """Pairs (start, stride): from the loss `start` on, keep every `stride`-th point of the grid.
 

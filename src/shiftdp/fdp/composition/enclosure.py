@@ -22,8 +22,6 @@ from shiftdp.fdp.composition.grid_law import GridLaw
 from shiftdp.fdp.search.saddle import Saddle, find_saddle
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["RANGES", "Enclosure", "Enclosures", "infinite_loss", "least_of", "range_of", "revealed"]
-
 Factors = Sequence[tuple[TradeoffFunction, int]]
 
 _DECADES = 12.0  # of delta that one composition serves: a range

@@ -37,8 +37,6 @@ from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NINE
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms
 from shiftdp.fdp.composition.grid_law import LOG_TAIL, GridLaw
 
-__all__ = ["MOST_ATOMS", "GridTooFine", "compose_atoms"]
-
 _FFT_ULPS = 8.0  # error of a step of radix 2 to 11, in ulps for each factor of 2 in the radix
 _NEGLIGIBLE = -60.0  # log modulus below which Fourier coefficients are left out
 MOST_ATOMS = 1 << 23  # of one grid: 64 MB for an array of them

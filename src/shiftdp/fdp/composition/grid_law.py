@@ -44,8 +44,6 @@ from shiftdp._rounding import (
     ULP,
 )
 
-__all__ = ["LOG_TAIL", "GridLaw", "tradeoff_from_grid"]
-
 LOG_TAIL = math.log(1e-12)
 """log of the tilted mass that may lie beyond either end of the window."""
 

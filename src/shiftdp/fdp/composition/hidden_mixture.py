@@ -32,13 +32,12 @@ import numpy as np
 from shiftdp._checks import Array, array_in, choice
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, GENEROUS, INVERTIBLE_EXPONENT
+from shiftdp.fdp.composition.hidden_below import epsilon_from_below
 from shiftdp.fdp.composition.levels import Lines, MeanSlopes
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.mixture import log_mean_moment, worst_gaussian
 from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
-
-__all__ = ["HiddenMixture", "Shared"]
 
 Shared = Literal["first", "second", "neither", "told"]
 
@@ -117,12 +116,16 @@ class HiddenMixture(TradeoffFunction):
     # --- the bound ---
 
     @cached_property
+    def _table(self) -> Array:
+        """delta of each part at the points of the grid."""
+        return np.array([_guarantees(f) for f in self.components])
+
+    @cached_property
     def _on_grid(self) -> Array:
         """delta at the points of the grid."""
-        table = np.array([_guarantees(f) for f in self.components])
-        lines, weights = Lines(_GRID, table), np.array(self.weights)
+        lines, weights = Lines(_GRID, self._table), np.array(self.weights)
         if self.shared == "told":
-            return np.asarray(np.minimum(weights @ table * (1.0 + GENEROUS), 1.0))
+            return np.asarray(np.minimum(weights @ self._table * (1.0 + GENEROUS), 1.0))
         if self.shared == "second":
             return MeanSlopes.below(lines, weights).profile(_GRID)
         return MeanSlopes.above(lines, weights, worst=self.shared == "neither").profile(_GRID)
@@ -158,8 +161,14 @@ class HiddenMixture(TradeoffFunction):
         return any(f.composed for f in self.components)
 
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
-        """Nothing is known from below: parts are rounded up, and so is their mean."""
-        return 0.0
+        """Parts that are rounded down, where `epsilon` has parts that are rounded up.
+
+        The parts and their weights count as they are: how the law of i was found is not asked.
+        """
+        known = _GRID, self._table
+        high = self.epsilon(delta)
+        shares = np.array(self.weights)
+        return epsilon_from_below(self.components, shares, self.shared, known, delta, high)
 
 
 def _guarantees(f: TradeoffFunction) -> Array:

@@ -31,8 +31,6 @@ import scipy
 from shiftdp._checks import Array
 from shiftdp._rounding import GENEROUS, NOT_ZERO
 
-__all__ = ["Lines", "MeanSlopes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Lines:

@@ -27,8 +27,6 @@ from shiftdp._errors import NoClosedForm
 from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["LooseProduct"]
-
 _ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 67)  # Renyi orders that are tried
 _U = 4e-15  # more than the roundings of a few operations
 _HYPOT = 1e-14  # 90 roundings, for the length of a vector of many factors

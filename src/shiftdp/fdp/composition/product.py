@@ -20,8 +20,6 @@ from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 from shiftdp.fdp.functions.identity import Identity
 from shiftdp.fdp.tradeoff import TradeoffFunction, several, tradeoff
 
-__all__ = ["Product", "compose", "power"]
-
 
 class Product:
     """A product in normal form, to which factors are added one by one (see `_join`)."""

@@ -25,8 +25,6 @@ from shiftdp.fdp.contour.estimate import ContourEstimate
 from shiftdp.fdp.contour.line import ContourRefusal, Line
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["estimate_tradeoff"]
-
 _DEGREE = 72  # for one side of a symmetric law, twice that for both sides
 _DEVIATIONS = 8.0  # on either side of the means under P and Q, if the loss were Gaussian
 _LOG_FLOOR = math.log(1e-14)  # of the mass of all tails that are left out

@@ -27,8 +27,6 @@ from shiftdp._rounding import (
 from shiftdp.fdp.losses import LossLaw
 from shiftdp.fdp.losses.quadrature import Quadrature
 
-__all__ = ["ACCEPTED", "ContourRefusal", "Line", "Survey", "Tilts"]
-
 ACCEPTED = 1e-10
 """Relative error of delta above which an estimate is refused."""
 

@@ -24,8 +24,6 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["ApproxDPTradeoff", "pure_dp_mu"]
-
 # one exponential or logarithm of another, and products
 _UP, _DOWN = 1 + EIGHTEEN_ROUNDINGS, 1 - EIGHTEEN_ROUNDINGS
 _LINEAR = 1e-6  # an epsilon below which mu is linear in it: the next term is a part of 1e-13

@@ -15,8 +15,6 @@ from shiftdp.fdp.duality import smooth_tradeoff
 from shiftdp.fdp.functions.mixture import log_mean_moment, worst_gaussian
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
-__all__ = ["Maximum", "Minimum"]
-
 _GRID, _MOST_POINTS = 1001, 10_000  # points of the first grid, and of a refined one
 _FLAT = 1e-18  # a profile that is closer to its limit than this is constant
 _TIED, _TIED_BY = 1e-11, 3e-15  # two profiles are tied within this part plus this much

@@ -15,8 +15,6 @@ from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["WithFailure"]
-
 _ROUNDED_UP = 1e-3  # the part by which a probability of failure may be larger than it has to be
 
 

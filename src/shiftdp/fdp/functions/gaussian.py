@@ -26,8 +26,6 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["GaussianTradeoff", "gaussian_profiles"]
-
 _BLIND = 80.0  # mu beyond which Phi(z - mu) is 0 for every float alpha, as |z| < 38.5
 _NARROW = 1e-100  # mu below which eps/mu may overflow
 _WIDE = 10.0  # mu beyond which the Mills ratio would have to be taken far left of 0

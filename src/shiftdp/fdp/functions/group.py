@@ -37,8 +37,6 @@ from shiftdp._rounding import (
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
-__all__ = ["GroupTradeoff"]
-
 # Of profiles that are composed numerically it takes long to know many points, or points far out.
 _LINES, _LINES_COMPOSED = 2048, 384  # guarantees with eps > 0, and as many with eps < 0
 _RAREST = 1e-200  # a delta below which no line is taken: it grows by e^eps for k records

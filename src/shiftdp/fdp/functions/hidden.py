@@ -41,8 +41,6 @@ from shiftdp.fdp.pairs.profiles import upper_point
 from shiftdp.fdp.renyi.capped import capped_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["HiddenExchange", "HiddenReplaceOne", "HiddenZeroOut"]
-
 _SQRT_2 = math.sqrt(2.0)
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _LARGEST = 1e150  # of a value: its square is a number

@@ -14,8 +14,6 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
-__all__ = ["Identity"]
-
 
 @dataclass(frozen=True)
 class Identity(TradeoffFunction):

@@ -12,8 +12,6 @@ from shiftdp._rounding import NINE_ROUNDINGS, NORMAL_EXPONENT, SEVEN_ROUNDINGS, 
 from shiftdp.fdp._series import exp_excess
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["LaplaceTradeoff", "laplace_log_moment"]
-
 _UP, _DOWN = 1 + NINE_ROUNDINGS, 1 - NINE_ROUNDINGS  # one exponential, and products
 _MOMENT_UP = 1 + 1e-14
 """For order > 1 the moment may be a difference of terms up to 3 times as large, each off by some 6

@@ -37,8 +37,6 @@ from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, NOT_ZERO
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward
 from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder
 
-__all__ = ["coarsened"]
-
 _DELTAS = (1e-3, 1e-5, 2e-7, 3e-9, 5e-11, 1e-12)  # at which epsilon is to grow little
 _SHARES = (0.1, 1.0, 1.0, 1.0, 1.0, 1.0)  # how much each counts
 _BACKWARD = 0.3  # how much the other direction of a zero-out counts, as a part

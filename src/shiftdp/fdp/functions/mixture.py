@@ -28,14 +28,6 @@ from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
 from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
-__all__ = [
-    "Mixture",
-    "is_gaussian_mixture",
-    "log_mean_moment",
-    "mixture_epsilons",
-    "worst_gaussian",
-]
-
 _AT_ONCE = 256  # Gaussians in one array: more of them would leave the cache
 
 

@@ -21,8 +21,6 @@ from shiftdp._rounding import (
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["PiecewiseLinear"]
-
 _SLACK = 1e-12  # how far from convex the rounding of knots may leave them
 _MOST = 1_000_000  # entries of a table of deltas and knots that is held in memory at once
 _COMPLEMENT = 2.5e-16  # two roundings of 1 - beta, which may be close to 1

@@ -24,8 +24,6 @@ from shiftdp.fdp.functions.sampled_step import ReplaceOne, SampledStep, ZeroOut
 from shiftdp.fdp.functions.subsampling import Subsampled
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 
-__all__ = ["PoissonReplaceOne", "PoissonZeroOut"]
-
 _WIDE = 10.0  # the largest mu for which a Gaussian gives its tangents
 
 

@@ -34,8 +34,6 @@ from shiftdp.fdp.pairs.profiles import (
 from shiftdp.fdp.renyi.line import line_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["RandomMean", "ReplaceOne", "SampledStep", "ZeroOut"]
-
 
 class RandomMean(TradeoffFunction):
     """A function of the law of W.

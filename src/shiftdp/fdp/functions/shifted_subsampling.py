@@ -30,8 +30,6 @@ from shiftdp.fdp.pairs.profiles import upper_point
 from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["ShiftedSubsampled", "shifted_subsampled"]
-
 
 def shifted_subsampled(p: float, a: float, s: float) -> TradeoffFunction:
     """S_p(a, s) in its simplest form: S_p(0, s) = C_p(G(s)), S_1(a, s) = G(a + s), and

@@ -24,8 +24,6 @@ from shiftdp.fdp.renyi.halves import halves_log_moment
 from shiftdp.fdp.renyi.sampled_profile import sampled_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
-__all__ = ["Subsampled", "subsample"]
-
 _UP, _DOWN = 1 + NINE_ROUNDINGS, 1 - NINE_ROUNDINGS  # one exponential or logarithm, and products
 _LINE = 3e-16  # two roundings of the differences 1 - delta - alpha
 _CLEAR = 1e-3  # a fixed point above it is not lost in the difference that it is computed by

@@ -29,8 +29,6 @@ from shiftdp.fdp._quadrature import on_panels
 from shiftdp.fdp.losses.law import PrivacyLoss
 from shiftdp.fdp.losses.quadrature import MOST_PANELS, TURN, Quadrature
 
-__all__ = ["AnalyticLoss", "Stretch"]
-
 Nodes = tuple[Array, Array]
 """Losses and log masses of sqrt(dP dQ)."""
 

@@ -18,8 +18,6 @@ from shiftdp.fdp.losses.law import Side, log_normal, log_sum
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 
-__all__ = ["CappedLoss"]
-
 _PANEL = 6.0  # how wide a panel may be, in standard deviations and in units of 1/(largest mean)
 _DECAY = 20.0  # by how much a logarithm may fall on one panel
 _LOG_INVERSE_SQRT_2PI = -0.5 * math.log(2.0 * math.pi)

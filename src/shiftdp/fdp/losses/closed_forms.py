@@ -14,8 +14,6 @@ from shiftdp.fdp.functions.laplace import laplace_log_moment
 from shiftdp.fdp.losses.analytic import AnalyticLoss, Stretch
 from shiftdp.fdp.losses.law import Atoms, Side, log_complement, log_normal
 
-__all__ = ["GaussianLoss", "LaplaceLoss"]
-
 _LOG_HALF = -math.log(2.0)
 _PANEL = 6.0  # standard deviations on which 32 nodes integrate a Gaussian to all digits
 

@@ -14,8 +14,6 @@ from shiftdp.fdp.losses.law import Atoms, PrivacyLoss, Side, log_sum
 from shiftdp.fdp.losses.profile import ProfileLaw
 from shiftdp.fdp.losses.quadrature import Quadrature
 
-__all__ = ["EVERYTHING", "NOTHING", "BlendLoss", "FiniteLoss", "merged"]
-
 _NEAR_ONE = 1.0  # |log M| below which M is summed from 1, so that log M keeps its digits
 
 

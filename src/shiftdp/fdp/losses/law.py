@@ -4,6 +4,14 @@ The privacy loss of f = T(P, Q) is L = log dQ/dP. Every tradeoff function has a 
 can be brought to finitely many nodes, from which the moment generating function is summed. A law in
 closed form (`PrivacyLoss`) also knows its tails, density, atoms and real moments. These are stated
 in logarithms, for L under Q and under P; the two are tied by dQ = e^L dP.
+
+**Who reads it, and who must not.** Contour integrals and the public `privacy_loss` read the law:
+they want the nearest numbers that floats give. Certified numbers, on a grid or by Renyi moments,
+need numbers that are off to one side only, and these the tradeoff function has itself: with the
+hockey-stick divergence delta(eps) = E_Q[(1 - e^(eps - L))_+] and the moment E_P[e^(order L)] it
+answers `_tangents` and `_log_moment` rounded up, with a proof beside each. They cannot be had from
+nodes or tails: a quadrature has no proved sign of its error, and differences of tails lose the
+side to which they were rounded. A law that handed on what f answers would be a second name for f.
 """
 
 from __future__ import annotations
@@ -20,8 +28,6 @@ from numpy.typing import ArrayLike
 from shiftdp._checks import Array, array_in
 from shiftdp.fdp.losses.quadrature import Quadrature
 from shiftdp.fdp.tradeoff import shaped
-
-__all__ = ["Atoms", "LossLaw", "PrivacyLoss", "Side", "log_complement", "log_normal", "log_sum"]
 
 Side = Literal["P", "Q"]
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)

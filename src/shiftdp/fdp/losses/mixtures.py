@@ -24,8 +24,6 @@ from shiftdp.fdp.losses.law import Atoms, Side, log_normal, log_sum
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 
-__all__ = ["NORMAL", "Components", "PairLoss", "ShiftedSubsampledLoss"]
-
 Components = tuple[tuple[float, float], ...]
 """(weight, mean) of each component of a mixture of unit Gaussians."""
 

@@ -16,8 +16,6 @@ from shiftdp.fdp.losses.law import LossLaw
 from shiftdp.fdp.losses.quadrature import MOST_PANELS, TURN, Quadrature
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["ProfileLaw"]
-
 Profile = Callable[[Array], Array]
 
 _NONE = np.zeros(0)

@@ -24,8 +24,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.fdp._series import exp_excess
 
-__all__ = ["MOST_PANELS", "TURN", "Quadrature"]
-
 TURN = 46.0
 """The largest |s| times width of a panel: the 32 nodes on it then leave an error of 1e-16."""
 MOST_PANELS = 2000

@@ -35,8 +35,6 @@ from shiftdp.fdp.losses.profile import ProfileLaw
 from shiftdp.fdp.pairs.mean_ratio import MeanRatio
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
-__all__ = ["loss_law", "privacy_loss"]
-
 _KNOWN = (
     "GaussianTradeoff, LaplaceTradeoff, ApproxDPTradeoff, Identity, PiecewiseLinear, "
     "ShiftedSubsampled, PoissonZeroOut, PoissonReplaceOne, HiddenExchange, HiddenZeroOut, "

@@ -27,20 +27,6 @@ import scipy
 from shiftdp._checks import Array
 from shiftdp._rounding import SPLITTER
 
-__all__ = [
-    "MILLS_CONDITION",
-    "RELATIVE_ERROR",
-    "SERIES_CONDITION",
-    "gaussian_delta",
-    "gaussian_delta_array",
-    "gaussian_epsilon",
-    "gaussian_epsilon_array",
-    "gaussian_log_delta",
-    "gaussian_mu",
-    "gaussian_tangent_array",
-    "mills_array",
-]
-
 RELATIVE_ERROR = 4e-13
 """What the inverses may be off by; callers that state a bound round up by it."""
 

@@ -22,8 +22,6 @@ from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_profiles import excesses
 from shiftdp.fdp.pairs.mean_thresholds import log_sum
 
-__all__ = ["Guess", "guess_backward", "guess_forward", "guess_two_sided"]
-
 _HALVINGS = 28  # of a bracket of some dozens: thresholds to 7 digits
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 

@@ -15,8 +15,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import UNIT
 
-__all__ = ["MeanLaw", "remainder", "total"]
-
 
 @dataclass(frozen=True, eq=False)
 class MeanLaw:

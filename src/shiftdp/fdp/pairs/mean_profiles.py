@@ -63,15 +63,6 @@ from shiftdp.fdp.pairs.mean_thresholds import (
 )
 from shiftdp.fdp.pairs.profiles import widest
 
-__all__ = [
-    "backward_profile",
-    "capped_profile",
-    "excesses",
-    "forward_profile",
-    "gaussian_terms",
-    "two_sided_profile",
-]
-
 _SMALL_MU = 0.1  # below: Taylor's series for R(x) - R(y), with _TERMS terms
 _TERMS = 9  # of that series: the rest is below 1e-17 of it
 _SOME = 24.0  # roundings of a density, two Mills ratios and their product

@@ -29,8 +29,6 @@ from shiftdp._roots import least
 from shiftdp._rounding import FAR_TAIL, LEAST_FLOAT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder, total
 
-__all__ = ["NORMAL_RATE", "MeanRate"]
-
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 _BRACKET = 1e-6  # how far, as a part of 1 + |z|, quantiles of components bracket that of their sum
 _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache

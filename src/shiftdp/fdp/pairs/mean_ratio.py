@@ -31,8 +31,6 @@ from shiftdp.fdp.pairs.mean_thresholds import (
     solve_two_sided,
 )
 
-__all__ = ["MeanRatio"]
-
 _FARTHEST = 1e200  # no logarithm of a Gaussian tail beyond is a float
 _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache
 _STEPS = 3  # of Newton's method, from a threshold that is right to some digits

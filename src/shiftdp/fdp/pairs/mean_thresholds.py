@@ -27,8 +27,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, NOT_ZERO, ROOMY_EXPONENT, UNIT
 from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 
-__all__ = ["Miss", "log_sum", "missed", "missed_two_sided", "polished", "solve", "solve_two_sided"]
-
 _MOST_STEPS = 80  # of a search for a threshold
 # Newton's method ends where the logarithm of the ratio misses e by this times the slope over
 # |x| + 3. One more step, with what is known of the miss, makes it the square: then what (2) of
@@ -158,7 +156,8 @@ def missed(law: MeanLaw, x: Array, e: Array, capped: bool = False) -> Miss:
     """What the one-sided, or capped, ratio misses e^e by at x.
 
     z = sum_i w_i (e^{k_i} - 1), k_i = l_i - e, as the weights add up to 1. The exponents carry
-    2|l| + |k| roundings, the products five, and the sum some more.
+    2|l| + |k| roundings and the products seven at most. The last addition of the sum is rounded by
+    a part of z itself, all others by a part of the sum of the sizes.
     """
     means = np.minimum(law.mean, x) if capped else law.mean
     log_terms = means * (x - 0.5 * means)
@@ -166,9 +165,9 @@ def missed(law: MeanLaw, x: Array, e: Array, capped: bool = False) -> Miss:
     parts, terms = law.weight * np.expm1(excess), law.weight * np.exp(excess)
     z = total(parts)
     error = total(terms * (2.0 * np.abs(log_terms) + np.abs(excess)))
-    error += (7.0 + law.sum_error) * total(np.abs(parts))
+    error += (6.0 + law.sum_error) * total(np.abs(parts))
     slope = total(terms * means) / np.maximum(total(terms), NOT_ZERO) * (1.0 - GENEROUS)
-    error = _certain(error + 2.0 * np.abs(z), e)
+    error = _certain(error + 3.0 * np.abs(z), e)
     return Miss(x, z, error, slope, log_terms, excess, terms)
 
 

@@ -17,17 +17,6 @@ from shiftdp._checks import Array
 from shiftdp._roots import least
 from shiftdp._rounding import FAR_TAIL, GENEROUS, HUGE, NOT_ZERO, THIRTY_SIX_ROUNDINGS, UNIT
 
-__all__ = [
-    "Profile",
-    "between",
-    "epsilon_from_profile",
-    "reflected",
-    "sum_up",
-    "tangents",
-    "upper_point",
-    "widest",
-]
-
 Profile = Callable[[Array], tuple[Array, Array]]
 """eps >= 0 -> delta(eps), rounded up, and -d delta/d eps, roughly."""
 

@@ -31,8 +31,6 @@ from shiftdp.fdp.pairs.mean_law import MeanLaw, total
 from shiftdp.fdp.pairs.mean_thresholds import log_sum
 from shiftdp.fdp.renyi.line import log_one_more
 
-__all__ = ["capped_log_moment"]
-
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _CELLS = 4096  # of the grid: the chords cost some (order slope h)^2 / 12 of M - 1
 _MARGIN = 40.0  # minus the log of what may be cut off, as a part of M - 1

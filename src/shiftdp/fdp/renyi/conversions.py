@@ -19,17 +19,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp._roots import least
 from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST_FLOAT, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
 
-__all__ = [
-    "RenyiConversion",
-    "epsilon_asoodeh",
-    "epsilon_balle",
-    "epsilon_bun_steinke",
-    "epsilon_mironov",
-    "renyi_epsilon",
-    "zcdp_epsilon",
-    "zcdp_epsilons",
-]
-
 Curve = Callable[[float], float]
 
 Numbers = float | Array

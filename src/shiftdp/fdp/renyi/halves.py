@@ -35,8 +35,6 @@ from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO, ROOMY_EXPONENT,
 from shiftdp.fdp._quadrature import legendre
 from shiftdp.fdp.renyi.line import log_one_more, participating
 
-__all__ = ["halves_log_moment"]
-
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 34.0  # minus the log of the part of M - 1 that all panels together may miss
 _RHO = 5.0

@@ -60,8 +60,6 @@ from shiftdp._rounding import (
 from shiftdp.fdp.functions.mixture import log_mean_moment
 from shiftdp.fdp.pairs.mean_law import total
 
-__all__ = ["line_log_moment", "log_excess", "log_one_more", "participating", "revealed"]
-
 _UP = 1.0 + ULP  # one sum
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 40.0  # minus the log of the part of M - 1 that the rule may miss

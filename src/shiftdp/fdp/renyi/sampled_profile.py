@@ -29,8 +29,6 @@ from shiftdp.fdp.composition.connect_the_dots import connect_the_dots
 from shiftdp.fdp.functions.mixture import log_mean_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["sampled_log_moment"]
-
 _ATOMS = 4096  # of the profile's chords, up to the reach
 _MARGIN = 40.0  # minus the log of what may lie beyond the reach
 _SMALL = 1e-6  # losses, times the order, of which the first term of a series is enough

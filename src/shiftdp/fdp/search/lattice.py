@@ -19,8 +19,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp.search.sampled_estimates import Pair
 
-__all__ = ["lattice_epsilon", "lattice_laws"]
-
 _EDGE = 6.0  # standard deviations of the noise that the points x extend beyond the tilted means
 _STEP = 0.05  # between points x, in standard deviations
 _PART = 4e-3  # the part of epsilon that splitting masses on the lattice may add

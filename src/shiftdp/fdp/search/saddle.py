@@ -20,8 +20,6 @@ from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp.composition.connect_the_dots import Coarsening
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
-__all__ = ["Saddle", "find_saddle"]
-
 # Gauss-Legendre quadrature on panels of [0, 1] that halve towards 0, six nodes on each
 _PANELS = 18
 _EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))

@@ -21,8 +21,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import NOT_ZERO, ROOMY_EXPONENT
 
-__all__ = ["Pair", "best_count", "epsilon_estimates", "log_moments", "orders", "polish"]
-
 Pair = Literal["symmetric", "one_sided", "two_sided"]
 
 _MESH, _FINE = 0.8, 0.4  # between points of the line, in standard deviations; near r = 1

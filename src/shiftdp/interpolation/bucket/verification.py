@@ -1,6 +1,6 @@
 """Check that a law dominates the leaky bucket: nothing here is shared with what found it.
 
-The chain is the one of `law`, on the grid that the claim states; what is computed is another
+The bucket is the one of `chain`, on the grid that the claim states; what is computed is another
 thing: T(j), not below the probability that the bucket holds j cells or more. If a block pays d
 cells and adds J cells for each of N participations,
 
@@ -8,7 +8,8 @@ cells and adds J cells for each of N participations,
 
 in which all terms are positive. T falls, so T at the last cell may stand in for all later ones, and
 nothing is lost beyond the grid. Jumps, payments and the start are found in 60 digits, from powers
-of c as exact as these: jumps and start are rounded up to cells, payments down.
+of c as exact as these, or from products step by step: jumps and start are rounded up to cells,
+payments down.
 
 *Roundings.* With u = 2^-53, a term of the sum above errs by a part of at most u (i + 3), i for the
 product that is P(N = i), whose factors err by 4 u each and its first one, e^-x with
@@ -29,9 +30,9 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
 from shiftdp._rounding import LEAST_FLOAT, UNIT
-from shiftdp.interpolation.bucket.law import Bucket, BucketGrid
-
-__all__ = ["verify_bucket"]
+from shiftdp.interpolation.bucket.chain import BucketGrid
+from shiftdp.interpolation.bucket.equal_steps import Bucket
+from shiftdp.interpolation.bucket.scheduled_steps import ScheduledBucket
 
 _DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 _UP, _DOWN = Decimal(1) + Decimal("1e-50"), Decimal(1) - Decimal("1e-50")
@@ -55,21 +56,61 @@ def verify_bucket(
         values: of the law, rising; the last one is the most that the bucket can hold, or more.
         weights: their probabilities; the first counts as what the others leave.
     """
-    p, c = bucket.p, bucket.c
-    _require(0.0 < p < 1.0 and 0.0 < c < 1.0 and bucket.s > 0.0, "there is no such bucket")
-    _require(0.0 <= bucket.rate < math.inf, "the rate is negative or infinite")
+    _require(0.0 < bucket.c < 1.0 and bucket.s > 0.0, "there is no such bucket")
+    _require_grid(bucket.rate, grid, bucket.steps)
+    with localcontext(_DIGITS):
+        exact = _exactly(bucket, grid)
+    _verify_law(bucket.p, grid, exact, values, weights)
+
+
+def verify_scheduled_bucket(
+    bucket: ScheduledBucket,
+    grid: BucketGrid,
+    values: tuple[float, ...],
+    weights: tuple[float, ...],
+) -> None:
+    """The same for a bucket of steps that differ; nothing that it was given as reached is used."""
+    c, s, sd = bucket.c, bucket.s, bucket.sd
+    _require(c.size >= 1 and c.shape == s.shape == sd.shape, "there is no such bucket")
+    _require(bool(np.all((c >= 0.0) & (c <= 1.0))), "a step expands distances")
+    _require(bool(np.all((s >= 0.0) & (s < math.inf))), "a displacement is negative or infinite")
+    _require(bool(np.all((sd > 0.0) & (sd < math.inf))), "a noise is not positive, or infinite")
+    _require_grid(bucket.rate, grid, c.size)
+    with localcontext(_DIGITS):
+        exact = _step_by_step(bucket, grid)
+    _verify_law(bucket.p, grid, exact, values, weights)
+
+
+_Blocks = list[tuple[int, int, int, int]]
+"""Steps, cells of a jump, cells that are paid, and the most cells that there can be."""
+_Exact = tuple[_Blocks, int, Decimal]
+"""Blocks, the first filling, and the most that the bucket can hold at the end."""
+
+
+def _require_grid(rate: float, grid: BucketGrid, steps: int) -> None:
+    _require(0.0 <= rate < math.inf, "the rate is negative or infinite")
     _require(0.0 < grid.mesh < math.inf, "the mesh is not positive")
     _require(1 <= grid.cells <= _MOST_CELLS, "the grid is empty, or too large")
     _require(1 <= len(grid.blocks) <= _MOST_BLOCKS, "there are too many blocks, or none")
     _require(all(n >= 1 for n in grid.blocks), "a block is empty")
-    _require(sum(grid.blocks) <= bucket.steps, "the blocks are more than the steps")
+    _require(sum(grid.blocks) <= steps, "the blocks are more than the steps")
+
+
+def _verify_law(
+    p: float,
+    grid: BucketGrid,
+    exact: _Exact,
+    values: tuple[float, ...],
+    weights: tuple[float, ...],
+) -> None:
+    """Raise unless each tail of the law is at least that of the blocks."""
+    blocks, begin, most = exact
+    _require(0.0 < p < 1.0, "the participation is no probability, or certain")
     _require(len(values) == len(weights) and bool(values), "the law has no weight for each value")
     _require(all(a < b for a, b in pairwise(values)), "the law does not rise")
     _require(values[0] >= 0.0 and values[-1] < math.inf, "a value is negative or infinite")
     _require(all(0.0 <= w <= 1.0 for w in weights), "a weight is no probability")
-    with localcontext(_DIGITS):
-        blocks, begin, most = _exactly(bucket, grid)
-        _require(Decimal(values[-1]) >= most, "the bucket can hold more than the largest value")
+    _require(Decimal(values[-1]) >= most, "the bucket can hold more than the largest value")
     tail = _tail(p, grid, begin, blocks)
     claimed = math.fsum(weights)
     _require(abs(claimed - 1.0) <= len(weights) * _EACH, "the weights do not add up to 1")
@@ -80,32 +121,59 @@ def verify_bucket(
         _require(math.fsum(weights[i:]) * (1.0 - _EACH) >= found, "the law leaves out a tail")
 
 
-_Blocks = list[tuple[int, int, int, int]]
-"""Steps, cells of a jump, cells that are paid, and the most cells that there can be."""
+def _cells_up(cells: Decimal, top: int) -> int:
+    return min(top, math.ceil(min(cells * _UP, Decimal(top))))
 
 
-def _exactly(bucket: Bucket, grid: BucketGrid) -> tuple[_Blocks, int, Decimal]:
-    """Blocks, the first filling, and the most that the bucket can hold at the end."""
+def _cells_down(cells: Decimal, top: int) -> int:
+    return math.floor(min(cells * _DOWN, Decimal(top)))
+
+
+def _exactly(bucket: Bucket, grid: BucketGrid) -> _Exact:
+    """By powers of c."""
     c, s, h = Decimal(bucket.c), Decimal(bucket.s), Decimal(grid.mesh)
     top, age, bounded = grid.cells, sum(grid.blocks), math.isfinite(bucket.diameter)
     diameter = Decimal(bucket.diameter) if bounded else Decimal(0)
-
-    def up(cells: Decimal) -> int:
-        return min(top, math.ceil(min(cells * _UP, Decimal(top))))
 
     older = bucket.steps - age
     start = s * (1 - c**older) / (1 - c) if older else Decimal(0)
     start = min(start, diameter) if bounded else start
     most = s * (1 - c**bucket.steps) / (1 - c) * _UP
-    begin = up(start * c**age / h)
+    begin = _cells_up(start * c**age / h, top)
     blocks: _Blocks = []
     for n in grid.blocks:
         age -= n
         weight = c**age if age else Decimal(1)
         paid = Decimal(bucket.rate) * weight**2 * (1 - c ** (2 * n)) / (1 - c * c)
-        cells = math.floor(min(paid / h * _DOWN, Decimal(top)))
-        blocks.append((n, up(weight * s / h), cells, up(diameter * weight / h) if bounded else top))
+        cap = _cells_up(diameter * weight / h, top) if bounded else top
+        blocks.append((n, _cells_up(weight * s / h, top), _cells_down(paid / h, top), cap))
     return blocks, begin, min(most, diameter) if bounded else most
+
+
+def _step_by_step(bucket: ScheduledBucket, grid: BucketGrid) -> _Exact:
+    """By products of as many factors as there are steps: 60 digits lose less than 1e-50 there."""
+    c, s, sd = (list(map(Decimal, part.tolist())) for part in (bucket.c, bucket.s, bucket.sd))
+    h, top, bounded = Decimal(grid.mesh), grid.cells, math.isfinite(bucket.diameter)
+    diameter = Decimal(bucket.diameter) if bounded else Decimal(0)
+    older = len(c) - sum(grid.blocks)
+    start = reached = Decimal(0)
+    for k in range(len(c)):
+        start = reached if k == older else start
+        reached = c[k] * reached + s[k]
+    k, weight = len(c), Decimal(1)
+    blocks: _Blocks = []
+    for n in reversed(grid.blocks):
+        cap = _cells_up(diameter * weight / h, top) if bounded else top
+        jump = clock = Decimal(0)
+        for _ in range(n):
+            k -= 1
+            jump = max(jump, weight * s[k])
+            clock += (weight * sd[k]) ** 2
+            weight *= c[k]
+        paid = Decimal(bucket.rate) * clock
+        blocks.append((n, _cells_up(jump / h, top), _cells_down(paid / h, top), cap))
+    start, most = (min(part, diameter) if bounded else part for part in (start, reached * _UP))
+    return blocks[::-1], _cells_up(start * weight / h, top), most
 
 
 def _tail(p: float, grid: BucketGrid, begin: int, blocks: _Blocks) -> Array:
@@ -122,7 +190,8 @@ def _tail(p: float, grid: BucketGrid, begin: int, blocks: _Blocks) -> Array:
         after[0] = 1.0
         chances, rest = _participations(p, n)
         _require(math.fsum([rest, *chances]) >= _ALL, "participations of a block are left out")
-        inside = top // jump + 1  # more participations than that go beyond the grid
+        # more participations than that go beyond the grid
+        inside = top // jump + 1 if jump else len(chances)
         work += min(len(chances), inside) * (top + 1)
         _require(work <= _MOST_WORK, "it would take too long to check the law")
         tail = np.full(top + 1, math.fsum([rest, *chances[inside:]]))

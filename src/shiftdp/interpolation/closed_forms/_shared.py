@@ -11,20 +11,6 @@ from shiftdp._checks import Array, array_in, count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS
 
-__all__ = [
-    "best_window",
-    "bounded",
-    "ceiling",
-    "contractive",
-    "horizon",
-    "long_enough",
-    "one_minus_power",
-    "one_minus_powers",
-    "per_step",
-    "signal",
-    "stationary_factor",
-]
-
 
 def best_window(sensitivity: float, diameter: float, longest: float) -> int:
     """The whole number K in 1..longest that minimises `s^2 K + D^2 / K` (s, D > 0).

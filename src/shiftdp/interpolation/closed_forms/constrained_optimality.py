@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from shiftdp._checks import finite
 from shiftdp.interpolation.closed_forms._shared import bounded, horizon
 
-__all__ = ["ConstrainedLowerBound", "constrained_lower_bound"]
-
 _LARGEST_C0 = 0.2  # the theorem's c_0 lies in (0, 1/5)
 
 

@@ -27,17 +27,6 @@ from shiftdp.interpolation.closed_forms._shared import (
 from shiftdp.interpolation.closed_forms.explicit_shifts import ExplicitShifts
 from shiftdp.interpolation.closed_forms.gradient_descent import gd
 
-__all__ = [
-    "mgd",
-    "mgd_proj",
-    "mgd_proj_best",
-    "mgd_proj_shifts",
-    "mgd_proj_window",
-    "mgd_quadratic",
-    "mgd_sc",
-    "mgd_sc_shifts",
-]
-
 
 def mgd(sensitivity: float, noise: float, epochs: int) -> float:
     """[BSA24, Thm mgd] Composition over the E visits: mu = (s / sd) sqrt(E).

@@ -9,8 +9,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = ["ExplicitShifts"]
-
 
 @dataclass(frozen=True, eq=False)
 class ExplicitShifts:

@@ -27,16 +27,6 @@ from shiftdp.interpolation.closed_forms._shared import (
 )
 from shiftdp.interpolation.closed_forms.explicit_shifts import ExplicitShifts
 
-__all__ = [
-    "gd",
-    "gd_proj",
-    "gd_proj_best",
-    "gd_proj_shifts",
-    "gd_proj_window",
-    "gd_sc",
-    "gd_sc_shifts",
-]
-
 
 def gd(sensitivity: float, noise: float, steps: int) -> float:
     """[BSA24, Thm gd] Composition: mu = (s / sd) sqrt(t). Asks nothing of the losses.

@@ -20,17 +20,6 @@ from shiftdp._rounding import EIGHT_ROUNDINGS, round_up
 from shiftdp.interpolation.closed_forms._shared import bounded, horizon, stationary_factor
 from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best
 
-__all__ = [
-    "exponential_mechanism_convex",
-    "exponential_mechanism_pure_epsilon",
-    "exponential_mechanism_sc",
-    "lmc",
-    "lmc_stationary_convex",
-    "lmc_stationary_convex_best",
-    "lmc_uniform",
-    "pure_threshold",
-]
-
 _BRACKET = (0.1, 2.0)  # around the only crossing of the two bounds that `pure_threshold` compares
 
 

@@ -13,8 +13,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import round_up
 from shiftdp.interpolation.closed_forms._shared import contractive, horizon, one_minus_power, signal
 
-__all__ = ["renyi_cyclic", "renyi_full_batch"]
-
 
 def renyi_cyclic(
     contraction: float, sensitivity: float, noise: float, batches: int, epochs: float

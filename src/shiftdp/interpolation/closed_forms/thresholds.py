@@ -12,8 +12,6 @@ from fractions import Fraction
 from shiftdp._checks import count, finite
 from shiftdp._errors import InvalidInput
 
-__all__ = ["EpochThresholds", "gd_proj_crossing", "mgd_proj_crossing"]
-
 
 def gd_proj_crossing(
     diameter: float | Fraction, sensitivity: float | Fraction, learning_rate: float | Fraction

@@ -17,8 +17,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, LEAST_FLOAT, ULP
 
-__all__ = ["AgeClasses", "classes_of_steps", "equal_classes"]
-
 _SINGLE = 48  # ages that are a class each
 _GROWTH = 0.02  # of later classes, as a part of their age ...
 _FADING = 0.008  # ... and the most by which the logarithm of a weight may fall inside one

@@ -30,8 +30,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE
 from shiftdp.interpolation.instances.events import epsilon_from_tails
 
-__all__ = ["Phase", "best_walk", "walk_epsilon"]
-
 _WIDEST = 40.0  # deviations of noise between the walls; wider sets contain one of this diameter
 _HEIGHT = 12.0  # 2 b / sd, see above
 _NODES = (

@@ -19,8 +19,6 @@ from shiftdp.interpolation.instances.age_classes import AgeClasses
 from shiftdp.interpolation.instances.events import Cells, cells_of, epsilon_of_cells
 from shiftdp.interpolation.instances.jump_law import Accuracy, law_of_participations
 
-__all__ = ["drifting_epsilon", "whole_epsilon"]
-
 _SEARCH = Accuracy(
     levels=32, lattice=1 << 11, atoms=160, cells=220, labels=1000
 )  # to find the blocks by

@@ -18,8 +18,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, GENEROUS, NOT_ZERO
 from shiftdp.interpolation.instances.jump_law import Accuracy, JumpLaw
 
-__all__ = ["Cells", "cells_of", "epsilon_from_tails", "epsilon_of_cells"]
-
 _FARTHEST = 36.0  # Phi(-36) = 4e-284 is a float; so is its quotient with anything that matters
 _ROOM = 2.0  # deviations beyond the quantile at delta that cells go on for
 _LEAST_LABEL = 1e-4  # finer labels change nothing

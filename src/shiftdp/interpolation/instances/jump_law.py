@@ -16,8 +16,6 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, FAR_TAIL, GENEROUS
 
-__all__ = ["Accuracy", "JumpLaw", "law_of_choices", "law_of_participations"]
-
 _NEGLIGIBLE = 1e-3  # of delta: what is rarer than that is not followed
 _FAINTEST = 1e-3  # of the largest shift: smaller ones are left out
 _RARE = 1e-6  # of delta: numbers of participations that are less likely count as none

@@ -24,8 +24,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS, ULP
 
-__all__ = ["Ages", "StartLaw", "ages_of_steps", "equal_ages", "with_start"]
-
 _SINGLY = 4096  # ages of equal steps that are kept one by one; older ones are grouped ...
 _GROUPED = 1.0 + 2.0**-11  # ... while their number grows by at most this factor
 _FORGOTTEN = 45.0  # contraction by e^-45 = 3e-20: what is older counts as one sure jump

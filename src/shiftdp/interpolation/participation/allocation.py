@@ -24,8 +24,6 @@ from shiftdp.interpolation.participation.jumps import JumpLaw
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_of_path
 from shiftdp.interpolation.participation.path import LARGEST_CAP, JumpPath, Resolution, in_ticks
 
-__all__ = ["FINE", "Allocation", "allocation_law", "allocation_on_grid", "allocation_path"]
-
 _MOST_CLASSES = 90
 _MOST_YOUNG = 20  # epochs that are told apart at most: older ones are short against their clocks
 _HEAVY = 0.5  # the oldest epoch is told apart if its jumps are still so large a part of the largest

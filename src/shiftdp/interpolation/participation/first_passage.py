@@ -11,8 +11,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.path import JumpPath
 
-__all__ = ["SHIFT", "Reaches", "line_heights", "overshoots"]
-
 SHIFT = 46
 """Slopes are whole multiples of 2^-46: what lies below a line is decided in exact arithmetic."""
 
@@ -40,13 +38,16 @@ def overshoots(
 
     Entry [s - low, i - low, x - 1] for low <= s < i <= high, 0 where i is out of reach of s. After
     a vertex, the rest of its epoch has no jump. `fresh` and `used` are the laws of the height, from
-    each s, where the present epoch has not, or has, had its jump.
+    each s, where the present epoch has not, or has, had its jump; they are one where each class is
+    an epoch alone.
     """
     size = high - low + 1
     found = np.zeros((size, size, width))
     columns = int(heights[low, low + 1 : high + 1].max()) + 1 + width
-    fresh, used = np.zeros((size, columns)), np.zeros((size, columns))
-    across = np.arange(columns)[None, :]
+    fresh = np.zeros((size, columns))
+    alone = bool(path.opens[low + 1 : high + 1].all())
+    used = fresh if alone else np.zeros((size, columns))
+    across = np.arange(max(columns, size))
     filled = 1  # columns that may be other than 0
     for i in range(low + 1, high + 1):
         n = i - low  # starts low .. i - 1
@@ -55,7 +56,7 @@ def overshoots(
         if not within.any():
             continue
         starts = slice(int(np.argmax(within)), n)
-        if path.opens[i]:
+        if path.opens[i] and not alone:
             fresh[starts, :filled] += used[starts, :filled]
             used[starts, :filled] = 0.0
         line = heights[low:i, i][starts, None]
@@ -66,9 +67,9 @@ def overshoots(
             taken = min(filled, end + width - int(value))
             if taken > 0:
                 row[:, value : value + taken] += probability * fresh[starts, :taken]
-        found[starts, n] = np.take_along_axis(row, line + 1 + across[:, :width], axis=1)
+        found[starts, n] = row[across[: len(line), None], line + 1 + across[:width]]
         fresh[starts, :filled] *= law.none
-        used[starts, :end] += np.where(across[:, :end] <= line, row[:, :end], 0.0)
+        used[starts, :end] += np.where(across[:end] <= line, row[:, :end], 0.0)
         filled = max(filled, end)
     return found
 

@@ -12,8 +12,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
-__all__ = ["Binomial", "JumpLaw", "binomial", "lattice_law", "sum_law"]
-
 _NEAR = 0.125  # of the lattice: weights within so much count as the largest, too
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _ALIKE = 1.01  # weights within this factor count as the largest of them
@@ -126,6 +124,11 @@ def sum_law(
         values = np.ceil((low + np.arange(len(probabilities))) * (weight / fine * (1.0 + GENEROUS)))
         added = np.asarray(np.bincount(values.astype(np.int64), probabilities), dtype=np.float64)
         law = _added(law, added) if len(law) > 1 else added
+        # sums so large that they are left out anyway
+        beyond = np.cumsum(law[::-1])[::-1]
+        kept_sums = max(1, int(np.count_nonzero(beyond > _NEGLIGIBLE)))
+        lost += float(beyond[kept_sums]) if kept_sums < len(law) else 0.0
+        law = law[:kept_sums]
     lattice = np.bincount(-(-np.arange(len(law)) // parts), law)
     kept = lattice > _NEGLIGIBLE
     kept[0] = True

@@ -21,16 +21,6 @@ from shiftdp.interpolation.participation.path import (
 )
 from shiftdp.interpolation.participation.vertices import Tail, ladder, vertex_law
 
-__all__ = [
-    "Grid",
-    "ParticipationLaw",
-    "dominating_law",
-    "law_of_path",
-    "law_of_tail",
-    "law_on_grid",
-    "resolution_for",
-]
-
 _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
 _COARSE = Resolution(ratio=1.4, levels=150, values=12, rung=1.4, cells=150)
@@ -40,6 +30,7 @@ _DEVIATIONS = 6.5  # of the sum of rare jumps: more are very rare
 _LARGEST_JUMPS = 1.5  # one rare jump, the largest, and a half
 _DENSE = 0.75  # from here on many participations matter
 _FINEST = 1.04  # ratio of clocks
+_FOR_A_FACTOR = 7.0  # classes of unequal jumps for each factor of e between clocks
 _COARSER = 1.1  # steps in which the excess of the ratio over 1 grows
 _MANY_LEVELS = 600  # a lattice with more points costs as much as one for unequal jumps
 _MOST_LEVELS = 4000  # more would take several seconds
@@ -182,7 +173,8 @@ def resolution_for(ages: Ages) -> Resolution:
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
         finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
-        return _with_classes(ages, finest, most=58)
+        classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
+        return _with_classes(ages, finest, most=round(min(max(classes, 48), 58)))
     if needed > _MANY_LEVELS:
         levels = min(max(needed, 1800), _MOST_LEVELS)
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
@@ -190,8 +182,8 @@ def resolution_for(ages: Ages) -> Resolution:
     if many(ages) > _DENSE:
         finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
-    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1900)
-    return _with_classes(ages, finest, most=100)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1800)
+    return _with_classes(ages, finest, most=90)
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:

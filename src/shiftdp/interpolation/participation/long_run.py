@@ -31,8 +31,6 @@ from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import StartLaw, equal_ages
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
 
-__all__ = ["long_run_law", "recent_steps", "slope_law"]
-
 _MANY = 1800.0  # participations, in the mean, from which on the line is the tighter bound
 _SHARE = 0.6  # of the root of their number: how many are to be followed ...
 _ENOUGH = 125.0  # ... and at most so many: what the slope costs is a part of 1/250 then

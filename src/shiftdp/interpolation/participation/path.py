@@ -14,18 +14,6 @@ from shiftdp._rounding import GENEROUS
 from shiftdp.interpolation.participation.ages import Ages
 from shiftdp.interpolation.participation.jumps import JumpLaw, lattice_law, sum_law
 
-__all__ = [
-    "LARGEST_CAP",
-    "JumpPath",
-    "Resolution",
-    "class_ends",
-    "equal_jumps",
-    "in_ticks",
-    "many",
-    "path_of",
-    "rough_sum",
-]
-
 _FIRST_CLOCK = 4096  # ticks of the youngest clock: its rounding changes mu by a part of 1e-4
 _LAST_CLOCK = 2.0**50  # ticks of the oldest one: floats hold them exactly
 LARGEST_CAP = (1 << 14) - 2  # levels: heights of lines are found as products below 2^62

@@ -16,8 +16,6 @@ import numpy as np
 from shiftdp._rounding import FOUR_ROUNDINGS, GENEROUS
 from shiftdp.interpolation.participation.ages import Ages, StartLaw, equal_ages
 
-__all__ = ["MOST_FOLLOWED", "bounded_ages", "cut_ages", "start_law"]
-
 _POINTS = 3000  # of the lattice on which distances are rounded up, at least
 _MOST_POINTS = 20000
 _FORGETTING = 150.0  # points for a contraction by e: roundings up gather half of a part of 150

@@ -49,6 +49,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
@@ -62,12 +63,13 @@ from shiftdp.interpolation.participation.first_passage import (
 )
 from shiftdp.interpolation.participation.path import JumpPath
 
-__all__ = ["Tail", "ladder", "vertex_law"]
-
 _STEEPEST = 1.001  # times what is needed: the first slope is above all that are possible
 _FLATTEST = 0.9  # of the least slope that a rise by one lattice point can have
 _FLAT = 30.0  # times less than the mean slope: faces so flat hardly cost anything
+_BELOW_MEAN = 0.5, 4.0  # below this part of the mean slope, rungs are so many times wider ...
 _FAINT = 1e-5  # of the probability of what is followed by itself: what is rarer is dropped
+_ENDS = 1e-2  # of it: tails so rare, all that there are together, are not moved on
+_HEIGHTS = 48  # of records that one product of matrices serves
 _NOTHING = 1e-30  # tails below it count as 0, so that no product leaves the range of floats
 _UNEXPLAINED = 1e-10  # of the mass: more than float sums can be off
 
@@ -95,10 +97,22 @@ def ladder(path: JumpPath, ratio: float) -> list[int]:
     steepest = float(np.max(np.minimum(highest, path.cap) / path.clock[1:])) * _STEEPEST
     mean = _mean_rise(path) / float(path.clock[-1])
     flattest = max(_FLATTEST / float(path.clock[-1]), mean / _FLAT)
-    count = max(1, math.ceil(math.log(steepest / flattest) / math.log(ratio)))
-    slopes = steepest / ratio ** np.arange(count + 1)
+    slopes = [steepest]
+    while slopes[-1] > flattest:
+        slopes.append(slopes[-1] / ratio ** _stretch(slopes[-1], steepest, mean))
     whole = [math.ceil(slope * 2.0**SHIFT) for slope in slopes]
     return [*dict.fromkeys(whole), 0]
+
+
+def _stretch(slope: float, steepest: float, mean: float) -> float:
+    """How much wider a rung may be, in logarithms, than where mu is most sensitive to its width.
+
+    That is where most of the energy is: around the mean slope, and where few late participations
+    are the steepest there can be.
+    """
+    if slope < _BELOW_MEAN[0] * mean:
+        return _BELOW_MEAN[1]
+    return 1.0
 
 
 def vertex_law(path: JumpPath, slopes: list[int], cells: int, top: float, tiny: float) -> Tail:
@@ -119,22 +133,25 @@ def vertex_law(path: JumpPath, slopes: list[int], cells: int, top: float, tiny: 
     above = np.zeros((m + 1, cells + 2))
     above[0, 0] = 1.0
     lost, faint = path.lost, tiny * _FAINT
+    nothing = tiny * _ENDS / ((m + 1) * len(slopes))
     reached = Reaches(path, faint / (m + 1) ** 2)
     upper = line_heights(path, slopes[0])
     for slope, lower_slope in pairwise(slopes):
         lower = line_heights(path, lower_slope)
         weight = above[:, 0].copy()
-        found = _transitions(path, upper, lower, weight, reached(lower_slope), faint)
+        reach = reached(lower_slope)
+        found = _transitions(path, upper, lower, weight, lower_slope, reach, faint)
         single = _followed(found.single, weight, found, lower, tiny, faint)
         several = _followed(found.several, weight, found, lower, tiny, faint)
         g, g_low = slope / 2.0**SHIFT, lower_slope / 2.0**SHIFT
         chords = single.rise**2 / single.apart(path)
         tangents = (g + g_low) * several.rise - g * g_low * several.apart(path)
         energy = np.concatenate([chords, tangents]) * (squared * (1.0 + AMPLE))
-        move(above, energies, single.joined(several, energy))
+        move(above, energies, single.joined(several, energy), nothing)
         above[above < _NOTHING] = 0.0
-        # the last two: what is out of reach, and what became 0 at each vertex
-        lost += found.dropped + single.dropped + several.dropped + faint + (m + 1) * _NOTHING
+        # the last two: what is out of reach, and the ends of tails that were not moved
+        lost += found.dropped + single.dropped + several.dropped + faint
+        lost += (m + 1) * (nothing + _NOTHING)
         upper = lower
     law = path.nothing_after() @ above * (1.0 + 2.0 * path.error + GENEROUS)
     # all that is not followed is in `lost`; were more than roundings missing, it would be added
@@ -180,11 +197,11 @@ def _transitions(
     upper: NDArray[np.int64],
     lower: NDArray[np.int64],
     weight: Array,
+    slope: int,
     reach: NDArray[np.int64],
     faint: float,
 ) -> _Found:
     """A_k from all vertices that have mass: without a record on the way (one face), and others."""
-    m = path.classes
     active = np.flatnonzero(weight > 0.0)
     low, high = int(active[0]), _furthest(active, reach)
     active = active[active < high]
@@ -198,35 +215,90 @@ def _transitions(
     room[np.arange(low, high + 1)[None, :] <= active[:, None]] = 0
     x = np.arange(1, width + 1)
     single = np.where(x <= room[:, :, None], passages[active - low], 0.0)
-    several = np.zeros_like(single)
-    dropped = 0.0
-    for s in range(int(active[0]) + 1, high):
-        ends = np.flatnonzero(passages[s - low].any(axis=1))
-        if not ends.size:
-            continue
-        at = single[:, s - low] + several[:, s - low]
-        chance = at.sum(axis=1) * weight[active]
-        likely = chance > faint / (m + 1) ** 2
-        dropped += float(np.sum(chance[~likely]))
-        rows = np.flatnonzero(likely)
-        if not rows.size:
-            continue
-        at = at[rows]
-        used = np.flatnonzero(at.any(axis=0))
-        # probabilities by y = (height above the line at s) + (overshoot from s), 1 to width + 1
-        padded = np.zeros((ends.size, 2 * width + 1))
-        padded[:, width : 2 * width] = passages[s - low, ends]
-        toeplitz = padded[:, width + np.arange(width + 1)[None, :] - used[:, None] - 1]
-        product = at[:, used] @ np.moveaxis(toeplitz, 1, 0).reshape(used.size, -1)
-        product = product.reshape(rows.size, ends.size, width + 1)
-        # the height of a line over two stretches is that of both, or one more
-        starts = active[rows]
-        carry = lower[starts[:, None], low + ends] - lower[starts, s][:, None]
-        carry = (carry - lower[s, low + ends][None, :])[:, :, None]
-        more = np.where(carry == 0, product[:, :, :width], product[:, :, 1:])
-        more[x > room[rows[:, None], ends][:, :, None]] = 0.0
-        several[rows[:, None], ends] += more
+    borrow = _borrowed(path, slope)[low : high + 1, low : high + 1]
+    negligible = faint / (path.classes + 1) ** 2
+    rows = active - low
+    several, dropped = _by_records(passages, single, room, borrow, rows, weight[active], negligible)
     return _Found(active, low, single, several, dropped)
+
+
+def _borrowed(path: JumpPath, slope: int) -> NDArray[np.bool_]:
+    """Whether floor(g (L_i - L_j)) is one less than the difference of floor(g L_i), floor(g L_j).
+
+    With the overshoot x, `u = x - borrowed` is the rise less a difference of heights of one line,
+    so that it adds up over stretches.
+    """
+    # products modulo 2^64 have the right last 46 bits: the fractions of g L
+    fraction = path.clock.astype(np.uint64) * np.uint64(slope) % np.uint64(1 << SHIFT)
+    # a line between classes of one clock has the height -1: what jumps there is above it
+    together = path.clock[None, :] == path.clock[:, None]
+    return np.asarray((fraction[None, :] < fraction[:, None]) | together)
+
+
+def _by_records(
+    passages: Array,
+    single: Array,
+    room: NDArray[np.int64],
+    borrow: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    weight: Array,
+    faint: float,
+) -> tuple[Array, float]:
+    """Transitions over one record or more; and what is dropped, being less than `faint`.
+
+    Args:
+        passages: first passages from every class to every class.
+        single: the transitions without a record between, from each of the starts.
+        room: which overshoots are below the upper line, for each of these.
+        borrow: what turns overshoots into numbers that add up.
+        starts: classes.
+        weight: the mass at each of them.
+        faint: what is less likely from a start to a record is not followed.
+    """
+    own = borrow[starts]
+    width, dropped = single.shape[2] + 1, 0.0
+    several = np.zeros((*single.shape[:2], width))  # by u, 0 to width - 1
+    u = np.arange(width)
+    furthest = _ends_of(np.asarray(passages.any(axis=2)))
+    for s in range(int(starts[0]) + 1, len(passages) - 1):
+        end = int(furthest[s])
+        if end <= s + 1:
+            continue
+        rows = int(np.searchsorted(starts, s))
+        at = np.where(u <= (room - own)[:rows, s, None], several[:rows, s], 0.0)
+        at += _by_u(single[:rows, s], own[:rows, s], 0)
+        chance = at.sum(axis=1) * weight[:rows]
+        likely = np.flatnonzero(chance > faint)
+        if not likely.size:
+            dropped += float(np.sum(chance))
+            continue
+        first, last = int(likely[0]), int(likely[-1]) + 1
+        dropped += float(np.sum(chance[:first]) + np.sum(chance[last:]))
+        onward = _by_u(passages[s, s + 1 : end], borrow[s, s + 1 : end], width - 1)
+        heights = np.flatnonzero(at[first:last].any(axis=0))
+        for a in range(int(heights[0]), int(heights[-1]) + 1, _HEIGHTS):
+            b = min(a + _HEIGHTS, int(heights[-1]) + 1)
+            # entry [u - a, e, k]: from u at the record to a + k at the end e
+            shape, (line, step) = (b - a, end - s - 1, width - a), onward.strides
+            moved = as_strided(onward[:, width - 1 :], shape, (-step, line, step))
+            gained = at[first:last, a:b] @ moved.reshape(b - a, -1)
+            several[first:last, s + 1 : end, a:] += gained.reshape(last - first, end - s - 1, -1)
+    several = np.where(own[:, :, None], several[:, :, :-1], several[:, :, 1:])
+    several[u[1:] > room[:, :, None]] = 0.0
+    return several, dropped
+
+
+def _by_u(chances: Array, borrow: NDArray[np.bool_], before: int) -> Array:
+    """Probabilities by u = 0, 1, ... from those by x = 1, 2, ..., after so many zeros."""
+    found = np.zeros((chances.shape[0], before + chances.shape[1] + 1))
+    found[~borrow, before + 1 :] = chances[~borrow]
+    found[borrow, before:-1] = chances[borrow]
+    return found
+
+
+def _ends_of(some: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each row, one more than the place of the last entry that is true; 0 if there is none."""
+    return np.where(some.any(axis=1), some.shape[1] - np.argmax(some[:, ::-1], axis=1), 0)
 
 
 def _followed(
@@ -241,20 +313,22 @@ def _followed(
 
     Those that are rare even together are dropped.
     """
-    chance = part * weight[found.starts][:, None, None]
-    often = chance >= tiny
-    start, end, above = np.nonzero(often)
+    start, end = np.nonzero(part.any(axis=2))
+    mass = weight[found.starts[start]]
+    part = part[start, end]
+    often = part * mass[:, None] >= tiny
+    pair, above = np.nonzero(often)
     rare = np.where(often, 0.0, part)
-    together = rare.sum(axis=2)
-    worth = together * weight[found.starts][:, None]
-    kept = worth >= faint
-    start_2, end_2 = np.nonzero(kept)
-    largest = part.shape[2] - 1 - np.argmax(rare[start_2, end_2, ::-1] > 0.0, axis=1)
-    probability = np.append(part[start, end, above], together[start_2, end_2])
-    start, end = np.append(start, start_2), np.append(end, end_2)
+    together = rare.sum(axis=1)
+    worth = together * mass
+    some = np.flatnonzero(worth >= faint)
+    largest = part.shape[1] - 1 - np.argmax(rare[some, ::-1] > 0.0, axis=1)
+    probability = np.append(part[pair, above], together[some])
+    both = np.append(pair, some)
+    start, end = start[both], end[both]
     begin, finish = found.starts[start], end + found.low
     rise = lower[begin, finish] + 1 + np.append(above, largest)
-    return _Transitions(begin, finish, rise, probability, float(np.sum(worth[~kept])))
+    return _Transitions(begin, finish, rise, probability, float(np.sum(worth[worth < faint])))
 
 
 def _furthest(active: NDArray[np.int64], reach: NDArray[np.int64]) -> int:

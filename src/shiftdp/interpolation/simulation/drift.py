@@ -22,8 +22,6 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.interpolation.closed_forms._shared import per_step
 from shiftdp.interpolation.schedule import Schedule
 
-__all__ = ["DriftingInstance", "Simulation", "drifting_instance", "simulate"]
-
 # Window half-widths in standard deviations, beyond the shift that both processes must fit in.
 _DEVIATIONS = 9.0
 # |x| beyond this many noise deviations would bring float rounding (1e-16 |x|) near the noise.

@@ -16,8 +16,6 @@ from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule, Shifts
 
-__all__ = ["Map", "Projection", "ShiftedProcess", "simulate_shifted"]
-
 Map = Callable[[int, Array], Array]
 """Step k (counted from 1) of one data set, before noise and projection: `phi_k(x)`."""
 

@@ -15,8 +15,6 @@ from shiftdp._checks import Array, array_in, count, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.interpolation.simulation.process import Map, Projection
 
-__all__ = ["Sampled", "SampledPair", "simulate_sampled_pair", "simulate_sampled_proj"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sampled:

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftdp._checks import count, number_in
+from shiftdp._checks import count, countable, number_in, per_step
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.schedules.lengths import countable, per_step
-
-__all__ = ["cooldown"]
 
 
 def cooldown(

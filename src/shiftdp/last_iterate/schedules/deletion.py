@@ -48,15 +48,6 @@ from shiftdp.last_iterate.schedules.visits import (
     step_constants,
 )
 
-__all__ = [
-    "Idle",
-    "deletion_outcomes",
-    "deletion_schedule",
-    "further_idle",
-    "require_deletion",
-    "restart_distance",
-]
-
 _DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 _UP = 1.0 + EIGHT_ROUNDINGS
 _LOSS = Decimal("1e-50")  # more than the roundings of a power or of a root with 60 digits

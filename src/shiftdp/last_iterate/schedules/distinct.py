@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["MOST_LAWS", "few_distinct", "levels_of"]
-
 MOST_LAWS = 64
 """How many different laws of a step are composed: each takes about .01 s, and 64 that stand for
 sensitivities which vary evenly by a factor of ten raise epsilon by one or two per cent."""

@@ -25,8 +25,6 @@ from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, FOUR_ROUNDINGS, LARGEST_EXPONENT, UNIT
 from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, levels_of
 
-__all__ = ["Groups", "UnequalSteps", "all_in_the_last_step", "group_laws", "grouped_payments"]
-
 Groups = tuple[tuple[float, int], ...]
 """Payments in units of the noise, and for how many consecutive steps each; up to the last step."""
 
@@ -76,11 +74,14 @@ class UnequalSteps:
         """Whether nothing need be known of the steps up to tau."""
         return self.diameter <= float(self.distance[tau])
 
-    def need(self, count: int) -> tuple[Array, float]:
-        """w sd of the last `count` steps, over its maximum, and w_tau z_tau over the same."""
+    def need(self, count: int, start: float | None = None) -> tuple[Array, float]:
+        """w sd of the last `count` steps, over its maximum, and w_tau z_tau over the same.
+
+        `start` is another distance than z_tau.
+        """
         tau = self.steps - count
         shares = self.weight[tau + 1 :] + np.log(self.sd[tau:])
-        top, z = float(np.max(shares)), self.start(tau)
+        top, z = float(np.max(shares)), self.start(tau) if start is None else start
         if z == 0.0 or self.weight[tau] == -math.inf:
             return np.exp(shares - top), 0.0
         log_need = float(self.weight[tau]) + math.log(z) - top
@@ -88,15 +89,19 @@ class UnequalSteps:
         return np.exp(shares - top), need * (1.0 + AMPLE + _EACH_STEP * count)
 
 
-def grouped_payments(steps: UnequalSteps, count: int, most: int) -> Groups:
+def grouped_payments(
+    steps: UnequalSteps, count: int, most: int, start: float | None = None
+) -> Groups:
     """Payments over the last `count` steps that lead the runs together, in at most `most` groups.
+
+    They are z_tau apart, or `start` if that is given.
 
     >>> ones = np.ones(5)
     >>> steps = UnequalSteps.of(ones, ones, ones, np.array([1.0, 1.0, 1.0, 2.0, 2.0]), np.inf)
     >>> [(round(a, 6), n) for a, n in grouped_payments(steps, 3, 4)]
     [(0.222222, 1), (0.444444, 2)]
     """
-    shares, need = steps.need(count)
+    shares, need = steps.need(count, start)
     if need == 0.0:
         return ((0.0, count),)
     place = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(shares)) ** (2.0 / 3.0))])

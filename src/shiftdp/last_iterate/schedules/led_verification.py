@@ -17,8 +17,6 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.schedules.led_together import Groups
 
-__all__ = ["meeting_starts"]
-
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
 
 

@@ -32,8 +32,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import NOT_ZERO, UNIT
 from shiftdp.interpolation.schedule import Schedule
 
-__all__ = ["StepTable", "step_table", "strongest", "visited_each_epoch", "visited_last"]
-
 _OTHERS = 20.0  # roundings beside those of products and sums along an epoch
 
 

@@ -32,8 +32,6 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
 
-__all__ = ["begins_within_set", "followed_steps", "participation_law", "verify_participation"]
-
 _ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
 _WORTH = 1.005  # times the epsilon of the law as it was found: what few values may cost
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...

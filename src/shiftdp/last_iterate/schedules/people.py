@@ -37,8 +37,6 @@ from shiftdp.last_iterate.outcomes import Outcome, has_random_visits, later_is_w
 from shiftdp.last_iterate.runs import NoisyCGD
 from shiftdp.last_iterate.schedules.visits import Pattern, Visits, require_short, step_constants
 
-__all__ = ["person_outcomes", "person_schedule", "position_law", "require_arranged", "visited_by"]
-
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of a product of two numbers
 _MOST_GROUPS, _LEAST_GROUPS = 128, 16  # of positions, one of which stands for each
 _MOST_WORK = 8_000_000  # steps times groups that are solved, a few seconds

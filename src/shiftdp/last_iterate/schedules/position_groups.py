@@ -14,13 +14,13 @@ so it need not be exact.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp.last_iterate.schedules.merged_steps import StepTable
-
-__all__ = ["MOST_GROUPS", "position_groups"]
 
 MOST_GROUPS = 256
 """Each is proved by shifts of its own, in about a millisecond; so many cost some tenths of a per
@@ -31,29 +31,39 @@ _LEAST_WIDTH = 8  # of the window in which the end of a group is first looked fo
 
 
 def position_groups(
-    table: StepTable, seen: int, cut: int = 0, *, last_only: bool = False, most: int = MOST_GROUPS
+    tables: Sequence[StepTable],
+    seen: int,
+    cuts: Sequence[int] = (),
+    *,
+    last_only: bool = False,
+    most: int = MOST_GROUPS,
 ) -> list[range]:
-    """Positions 1 to `seen` in at most `most` groups, or few more; none reaches over `cut`.
+    """Positions 1 to `seen` in at most `most` groups, or few more; none reaches over one of `cuts`.
 
-    `last_only`: the positions are those of the last epoch; else of every epoch.
+    `tables`: one for each segment of steps that ends with a release. `last_only`: the positions are
+    those of the last epoch; else of every epoch.
 
     >>> from shiftdp.last_iterate.schedules.merged_steps import step_table
     >>> table = step_table(np.ones(100), np.full(100, 2.0), np.ones(100), 100, math.inf)
-    >>> [len(group) for group in position_groups(table, 100, most=9)]
+    >>> [len(group) for group in position_groups([table], 100, most=9)]
     [74, 9, 6, 4, 3, 2, 1, 1]
     """
     if seen <= most:
         return [range(j, j + 1) for j in range(1, seen + 1)]
-    pushes, clocks = _costs(table)
+    ends = sorted({0, *cuts, seen})
+    most = max(most, len(ends) - 1)
+    costs = [_costs(table) for table in tables]
+    pushes, clocks = (np.concatenate(parts) for parts in zip(*costs, strict=True))
     if last_only:
         pushes, clocks = pushes[-1:], clocks[-1:]
     alone = _difference(pushes, clocks)
     factor = _FINEST
     while True:
         found: list[range] | None = []
-        for begin, end in ((0, cut), (cut, seen)):
-            if end > begin and found is not None:
-                part = _greedy(alone, pushes, clocks, begin, end, factor, most - len(found))
+        for i, (begin, end) in enumerate(pairwise(ends)):
+            if found is not None:
+                left = most - len(found) - (len(ends) - 2 - i)  # one at least for each that follows
+                part = _greedy(alone, pushes, clocks, begin, end, factor, left)
                 found = None if part is None else found + part
         if found is not None:
             return found

@@ -3,7 +3,7 @@
 [Theorem B6] After tau steps two runs are apart by what is in a leaky bucket
 (`interpolation.bucket`); the K = t - tau last steps lead them together by shifts in proportion to
 it. Here the free parameters are looked for: K, what the bucket pays off, and few values for its
-law. All of it is for equal steps, in units of their noise.
+law.
 """
 
 from __future__ import annotations
@@ -18,26 +18,21 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.fdp.search.hidden_estimates import hidden_epsilon
 from shiftdp.fdp.search.sampled_estimates import Pair
-from shiftdp.interpolation.bucket.law import (
-    Bucket,
-    BucketGrid,
-    bucket_law,
-    few_values,
-    grid_for,
-)
-from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps, grouped_shifts
+from shiftdp.interpolation.bucket.chain import BucketGrid, LeakyBucket
+from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for
+from shiftdp.last_iterate.schedules.prefix_steps import PrefixSteps
+from shiftdp.last_iterate.theorems.sampled_shifts import MOST_GROUPS
 
-__all__ = ["Prefix", "best_prefix", "bucket_of", "prefix_law", "rough_epsilon"]
-
-_VALUES, _FEW = 12, 7  # of the law of the bucket, in a bound and in an estimate
+_VALUES, _FEW = 28, 11  # of the law of the bucket, in a bound and in an estimate
 _ROUGH_GROUPS = 3  # of equal shifts, in an estimate
 _COARSE, _MERGED = 6.0, 3  # times wider is the mesh in an estimate, and so many blocks are one
-_FIRST = 1.2  # times 1/(1 - c): the number of last steps with which a search begins
+_ROUGH_LAWS = 6  # of the last steps, about, where they differ
 _STEPS = (1.8, 1.25)  # by which numbers of steps are multiplied in the search
-_RATES = (0.7, 1.2, 1.7, 2.4, 3.4, 5.0, 7.0, 10.0)  # payments that are tried, in units of p s c^K
+_RATES = (0.7, 1.2, 1.7, 2.4, 3.4, 5.0, 7.0, 10.0)  # payments that are tried, in their unit
+_FLAT = 1.03  # times the least: estimates that differ by less do not tell which is better
 _GUESS, _FAR = 1.0, 2.0  # a first epsilon, and how much larger than its guess one may be found
 _SMALLEST, _LARGEST = 1e-3, 100.0  # guesses of an epsilon
-_MENDED, _MOST_ESTIMATES = 8, 16  # how often a guess is mended, and estimates of one search
+_MENDED, _MOST_ESTIMATES = 8, 20  # how often a guess is mended, and estimates of one search
 
 
 @dataclass(frozen=True)
@@ -59,55 +54,54 @@ class Prefix:
     grid: BucketGrid
 
 
-def bucket_of(steps: StochasticSteps, last: int, rate: float) -> Bucket:
-    """The bucket of the prefix that leaves so many last steps."""
-    tau = steps.steps - last
-    return Bucket(steps.p, steps.c, steps.apart, rate, tau, steps.diameter)
-
-
 def prefix_law(
-    steps: StochasticSteps, last: int, rate: float, delta: float, most: int = _VALUES
+    steps: PrefixSteps, last: int, rate: float, delta: float, most: int = _VALUES
 ) -> Prefix:
     """The law of the bucket, in at most so many values."""
-    bucket = bucket_of(steps, last, rate)
+    bucket = steps.bucket(last, rate)
     grid = grid_for(bucket, delta)
     law = bucket_law(bucket, grid)
-    steepness = _steepness(steps, last, delta)
-    values, weights = few_values(bucket, grid, law, most, delta, steepness)
+    values, weights = few_values(bucket, grid, law, most, delta, _steepness(steps, last, delta))
     return Prefix(last, rate, values, weights, grid)
 
 
-def _steepness(steps: StochasticSteps, last: int, delta: float) -> float:
+def _steepness(steps: PrefixSteps, last: int, delta: float) -> float:
     """By how much, in a logarithm, delta rises with the distance: as for a Gaussian."""
-    squares = math.fsum(n * a * a for a, n in grouped_shifts(steps.c, 1.0, last))
+    squares = math.fsum(n * a * a for a, n in steps.shifts(last, MOST_GROUPS))
     return math.sqrt(-2.0 * math.log(delta) * squares)
 
 
-def rough_epsilon(pair: Pair, steps: StochasticSteps, delta: float) -> float:
+def rough_epsilon(pair: Pair, steps: PrefixSteps, delta: float) -> float:
     """An estimate of epsilon with the usual number of last steps and no payments."""
-    last = min(steps.steps - 1, max(1, round(_FIRST / (1.0 - steps.c))))
-    return _Search(pair, steps, delta).epsilon(last, 0.0)
+    search = _search(pair, steps, delta)
+    return min(search.epsilon(last, 0.0) for last in steps.usual())
 
 
-def best_prefix(pair: Pair, steps: StochasticSteps, delta: float) -> tuple[int, float, float]:
+def best_prefix(pair: Pair, steps: PrefixSteps, delta: float) -> tuple[int, float, float]:
     """K and r that seem best at delta, and epsilon, by estimates: first K, then r, then K again."""
-    search, most = _Search(pair, steps, delta), steps.steps - 1
-    last, share = min(most, max(1, round(_FIRST / (1.0 - steps.c)))), 0.0
+    search, share = _search(pair, steps, delta), 0.0
+    last = min(steps.usual(), key=lambda last: search.epsilon(last, 0.0))
     last = search.better(last, share, _STEPS)
     for rate in _RATES:
-        if search.epsilon(last, rate) >= search.epsilon(last, share):
+        found, least = search.epsilon(last, rate), search.epsilon(last, share)
+        if found > _FLAT * least:
             break
-        share = rate
+        share = rate if found < least else share
     if share > 0.0:
         last = search.better(last, share, _STEPS[1:])
-    rate = share * steps.p * steps.apart * steps.c**last
-    return last, rate, search.epsilon(last, share)
+    return last, share * steps.unit(last), search.epsilon(last, share)
+
+
+@lru_cache(maxsize=16)
+def _search(pair: Pair, steps: PrefixSteps, delta: float) -> _Search:
+    """One search for all who ask."""
+    return _Search(pair, steps, delta)
 
 
 class _Search:
     """Estimates by K and payments, each made once."""
 
-    def __init__(self, pair: Pair, steps: StochasticSteps, delta: float) -> None:
+    def __init__(self, pair: Pair, steps: PrefixSteps, delta: float) -> None:
         self.pair, self.steps, self.delta = pair, steps, delta
         self.known: dict[tuple[int, float], float] = {}
 
@@ -121,7 +115,7 @@ class _Search:
         for ratio in ratios:
             for factor in (1.0 / ratio, ratio):
                 while True:
-                    near = min(self.steps.steps - 1, max(1, round(last * factor)))
+                    near = min(self.steps.t - 1, max(1, round(last * factor)))
                     if self.epsilon(near, share) >= self.epsilon(last, share):
                         break
                     last = near
@@ -136,14 +130,15 @@ class _Search:
             return math.inf
         steps, least = self.steps, min(self.known.values(), default=math.inf)
         guess = least if math.isfinite(least) and least > 0.0 else _GUESS
-        bucket = bucket_of(steps, last, share * steps.p * steps.apart * steps.c**last)
+        bucket = steps.bucket(last, share * steps.unit(last))
         law = _rough_law(bucket, self.delta, _steepness(steps, last, self.delta))
-        groups = grouped_shifts(steps.c, 1.0, last, _ROUGH_GROUPS)
+        laws = steps.laws(steps.shifts(last, _ROUGH_GROUPS), _ROUGH_LAWS)
         found = math.inf
         for _ in range(_MENDED):
-            found = hidden_epsilon(
-                self.pair, steps.p, steps.s, groups, law, bucket.payments, self.delta, guess
-            )
+            new = hidden_epsilon(self.pair, steps.p, laws, law, bucket.payments, self.delta, guess)
+            if math.isinf(new) and math.isfinite(found):
+                break  # the guess before was as low as may be
+            found = new
             if found > _FAR * guess:
                 if guess >= _FAR * least or guess >= _LARGEST:
                     break
@@ -155,8 +150,7 @@ class _Search:
         return found
 
 
-@lru_cache(maxsize=64)
-def _rough_law(bucket: Bucket, delta: float, steepness: float) -> tuple[Array, Array]:
+def _rough_law(bucket: LeakyBucket, delta: float, steepness: float) -> tuple[Array, Array]:
     """The law in few values, but for the last one, on a coarse grid and not rounded up."""
     fine = grid_for(bucket, delta)
     size = len(fine.blocks)

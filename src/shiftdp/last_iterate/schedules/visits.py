@@ -15,7 +15,7 @@ from shiftdp._rounding import EIGHT_ROUNDINGS, ROOMY_EXPONENT
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Order, PerStep
+from shiftdp.last_iterate.runs import Order, PerStep, Releases
 from shiftdp.last_iterate.schedules.merged_steps import (
     StepTable,
     step_table,
@@ -23,20 +23,7 @@ from shiftdp.last_iterate.schedules.merged_steps import (
     visited_each_epoch,
     visited_last,
 )
-
-__all__ = [
-    "BatchRun",
-    "Pattern",
-    "StepSchedule",
-    "Visits",
-    "can_merge",
-    "has_equal_steps",
-    "require_short",
-    "schedule_of",
-    "schedules_of",
-    "step_constants",
-    "table_of",
-]
+from shiftdp.last_iterate.schedules.releases import segments_of
 
 Pattern = Literal["every", "final"]
 StepSchedule = Schedule | PeriodicSchedule | ReshuffledSchedule
@@ -62,6 +49,8 @@ class BatchRun(Protocol):
     def order(self) -> Order: ...
     @property
     def batches(self) -> int: ...
+    @property
+    def releases(self) -> Releases: ...
     def size_of(self, position: int) -> int: ...
     def divisor_of(self, position: int) -> int: ...
 
@@ -144,6 +133,27 @@ def schedule_of(
 def table_of(run: BatchRun, geometry: Geometry) -> StepTable:
     require_short(run.steps)
     return step_table(*step_constants(run, geometry, run.steps), run.batches, geometry.diameter)
+
+
+def tables_of(run: BatchRun, geometry: Geometry) -> list[StepTable]:
+    """The steps of each segment that ends with a release, in rows that are those of the epochs.
+
+    The steps of the first row that come before the segment do nothing, as do those after it.
+    """
+    segments, batches = segments_of(run), run.batches
+    if len(segments) == 1:
+        return [table_of(run, geometry)]
+    require_short(run.steps + 2 * batches * len(segments))
+    c, s, sd = step_constants(run, geometry, run.steps)
+    found = []
+    for segment in segments:
+        part, ahead = slice(segment.begin, segment.end), segment.begin % batches
+        own_c, own_s, own_sd = (
+            np.pad(x[part], (ahead, 0), constant_values=idle)
+            for x, idle in ((c, 1.0), (s, 0.0), (sd, 0.0))
+        )
+        found.append(step_table(own_c, own_s, own_sd, batches, geometry.diameter))
+    return found
 
 
 def _last_noise(run: BatchRun) -> float:

@@ -14,13 +14,14 @@ import math
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import least_whole
 from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
+from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
-
-__all__ = ["affordable_cap", "cap_failure", "choose_cap", "tail_probability"]
+from shiftdp.last_iterate.theorems.sampled_shifts import capped_smoothness, participation_up
 
 _MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
 _SHARP = 1e-3  # the series takes over once it is at most this part of the sum
 _SHARE = 1e-3  # of delta that is spent on batches beyond the cap
+_NEVER = 1e-60  # a cap that is passed as rarely is high enough for every delta in use
 _EXPONENT = AMPLE  # added to an exponent for the differences of logarithms of factorials
 
 
@@ -90,17 +91,25 @@ def choose_cap(n: int, p: float, steps: int, failure: float, *, independent: boo
     return least_whole(rare, 0, n)
 
 
-def affordable_cap(run: NoisySGD, p: float, delta: float) -> tuple[int, float]:
+def affordable_cap(run: NoisySGD, geometry: Geometry, p: float, delta: float) -> tuple[int, float]:
     """The batch cap of the run, or one that hardly costs anything, and how likely it is passed.
+
+    The least cap that is passed rarely enough at delta is raised as long as no step contracts less
+    for it, so that the bound is as good at far smaller deltas: with M_l the smoothness of a record
+    without the ridge, steps keep their `1 - eta m` up to `eta (2m + B M_l/b) = 2`.
 
     Args:
         run: with batches of random size.
+        geometry: what is assumed of the losses, which are convex.
         p: its participation, rounded up.
         delta: of which the cap must leave something.
     """
     apart = run.sampling != "random_allocation"
     least = choose_cap(run.n, p, run.steps, _SHARE * delta, independent=apart)
-    cap = least if run.batch_cap is None else run.batch_cap
+    cap = run.batch_cap
+    if cap is None:
+        never = choose_cap(run.n, p, run.steps, _NEVER, independent=apart)
+        cap = _raised(run, geometry, least, never)
     failure = cap_failure(run.n, p, cap, run.steps, independent=apart)
     if not failure < delta:
         raise UnmetHypothesis(
@@ -110,3 +119,31 @@ def affordable_cap(run: NoisySGD, p: float, delta: float) -> tuple[int, float]:
             f"give at least {least}",
         )
     return cap, failure
+
+
+def left_by_cap(run: NoisySGD, geometry: Geometry, delta: float) -> tuple[int | None, float]:
+    """The batch cap of `affordable_cap`, and what it leaves of delta to a bound within it.
+
+    A run whose batches have one size has no cap, and all of delta is left.
+    """
+    if not run.has_random_sizes:
+        return None, delta
+    cap, failure = affordable_cap(run, geometry, participation_up(run), delta)
+    return cap, (delta - failure) / (1.0 - failure)
+
+
+def _raised(run: NoisySGD, geometry: Geometry, least: int, never: int) -> int:
+    """The largest cap with which steps contract as with the least one; `never`, if that is less,
+    but for all records, of which there are never more."""
+
+    def contractions(cap: int) -> list[float]:
+        M = capped_smoothness(run, geometry, cap)
+        return [contraction_of(geometry.strong_convexity, M, rate) for rate in rates]
+
+    rates = {run.learning_rate} if isinstance(run.learning_rate, float) else {*run.learning_rate}
+    known = contractions(least)
+    if contractions(run.n) == known:
+        return run.n
+    if contractions(never) == known:
+        return never
+    return least_whole(lambda cap: contractions(cap) != known, least, never) - 1

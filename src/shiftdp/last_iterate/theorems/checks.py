@@ -17,12 +17,13 @@ from typing import Any
 from shiftdp._errors import VerificationFailed
 from shiftdp._rounding import NOT_ZERO
 from shiftdp.fdp import TradeoffFunction
+from shiftdp.interpolation.shifts import Shifts
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import are_outcomes
 from shiftdp.last_iterate.runs import NoisySGD, people
 from shiftdp.last_iterate.schedules.led_verification import meeting_starts
-from shiftdp.last_iterate.schedules.visits import BatchRun, schedules_of
+from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, schedules_of
 from shiftdp.last_iterate.theorems.proofs import (
     LEAST_SPLIT,
     MOST_SPLIT,
@@ -32,21 +33,6 @@ from shiftdp.last_iterate.theorems.proofs import (
     StochasticProof,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps, require_equal_steps
-
-__all__ = [
-    "FORMULA_SLACK",
-    "SHIFTS_SLACK",
-    "at_least",
-    "barely_above",
-    "mu_of",
-    "require",
-    "verify_constants",
-    "verify_failure",
-    "verify_gap",
-    "verify_groups",
-    "verify_led_from_one",
-    "verify_shifts",
-]
 
 SHIFTS_SLACK = 1e-6
 """By which part a stated number may exceed what shifts prove. A certificate of a noisier run is no
@@ -125,15 +111,20 @@ def verify_shifts(
     require(are_outcomes(run, geometry, stated), "the outcomes are not those of the run")
     schedules = schedules_of(run, geometry, [visits for visits, _ in stated])
     for schedule, proof in zip(schedules, by_shifts, strict=True):
-        proved = verify(schedule, proof.shifts)
-        # what a longer run adds is far below the last digit, but it is not nothing
-        least = math.nextafter(proved, math.inf) if endless and proved else proved
-        mu = proof.shifts.mu
-        require(
-            least <= mu and (mu == math.inf or barely_above(mu, proved, SHIFTS_SLACK)),
-            f"mu={mu!r} is stated where the shifts prove {proved!r}: they belong to another run",
-        )
+        verify_stated_mu(schedule, proof.shifts, endless=endless)
     return by_shifts
+
+
+def verify_stated_mu(schedule: StepSchedule, shifts: Shifts, *, endless: bool = False) -> None:
+    """Raise unless shifts prove the mu that they state. `endless`: for every longer run too."""
+    proved = verify(schedule, shifts)
+    # what a longer run adds is far below the last digit, but it is not nothing
+    least = math.nextafter(proved, math.inf) if endless and proved else proved
+    mu = shifts.mu
+    require(
+        least <= mu and (mu == math.inf or barely_above(mu, proved, SHIFTS_SLACK)),
+        f"mu={mu!r} is stated where the shifts prove {proved!r}: they belong to another run",
+    )
 
 
 def verify_constants(

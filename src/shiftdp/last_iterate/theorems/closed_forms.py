@@ -23,8 +23,6 @@ from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, is_cycl
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Claim
 
-__all__ = ["DESCENT_PAPER"]
-
 _NOTHING = 1e-100  # by which a mu may exceed 0
 
 

@@ -1,7 +1,7 @@
 """Noisy gradient descent with full or cyclic batches: composition, and Theorems B1 and B4.
 
 Langevin Monte Carlo is such a run [BSA24, Prop lmc], and so is NoisySGD whose batches
-have all records.
+have all records, and each window of a stream.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import each_outcome, outcomes
-from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, Run, people
+from shiftdp.last_iterate.runs import (
+    LangevinMC,
+    NoisyCGD,
+    NoisyGD,
+    NoisySGD,
+    NoisyStream,
+    Run,
+    people,
+)
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,
@@ -43,17 +51,6 @@ from shiftdp.last_iterate.theorems.checks import (
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
-
-__all__ = [
-    "DESCENT_COMPOSITION",
-    "DESCENT_SHIFTED",
-    "OnDescent",
-    "composition_mu",
-    "descent_of",
-    "is_cyclic",
-    "proofs_of",
-    "solve",
-]
 
 _DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)
 _DIGIT_LOSS = Decimal("1e-40")  # far more than 2^53 additions with 60 digits
@@ -80,14 +77,18 @@ class OnDescent(Theorem):
         losses = (given.batch_losses(geometry, descent),) if self.contracts else ()
         projected = geometry.bounded and self.projects
         constraint = (given.constraint(geometry),) if projected else ()
+        if isinstance(run, NoisyStream):
+            batches = given.stream_batches(run)
+        else:
+            batches = given.batches_used(descent)
         return (
             *losses,
             *constraint,
             given.sensitivity(geometry),
             given.adjacency(geometry),
-            *given.batches_used(descent),
+            *batches,
             given.gaussian_noise(),
-            given.hidden_iterates(),
+            given.hidden_iterates(run),
         )
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
@@ -107,6 +108,8 @@ class OnDescent(Theorem):
 
 def is_cyclic(run: Run) -> bool:
     """Whether it takes several batches to use every record."""
+    if isinstance(run, NoisyStream):
+        run = run.window
     return isinstance(run, NoisyCGD) and run.batches > 1
 
 
@@ -114,9 +117,17 @@ def descent_of(run: Any, geometry: Geometry) -> Any:
     """The noisy gradient descent that a run is."""
     if isinstance(run, LangevinMC):
         return run.as_descent(run.steps)
+    if isinstance(run, NoisyStream):
+        return run.window
     if isinstance(run, NoisySGD):
         refuse_adjacency(run, geometry)
-        return NoisyGD(n=run.n, steps=run.steps, learning_rate=run.learning_rate, noise=run.noise)
+        return NoisyGD(
+            n=run.n,
+            steps=run.steps,
+            learning_rate=run.learning_rate,
+            noise=run.noise,
+            releases=run.releases,
+        )
     return run
 
 
@@ -130,8 +141,10 @@ class _Composition(OnDescent):
     name: str
     citation: str
     cyclic: bool
+    runs = (*OnDescent.runs, NoisyStream)
     anchor = "composition"
     family = "composition"
+    released = True
     contracts = False
     projects = False
 
@@ -189,8 +202,12 @@ def _worst_precision(run: BatchRun) -> Decimal:
         return worst / Decimal(run.noise) ** 2
     if 0.0 in run.noise:
         return Decimal("Infinity")
+    # long runs have few different noises
+    squares = {sigma: Decimal(sigma) ** 2 for sigma in set(run.noise)}
+    inside = {sigma: full / square for sigma, square in squares.items()}
+    at_end = {sigma: last / square for sigma, square in squares.items()}
     each = [
-        (last if k % batches == 0 else full) / Decimal(sigma) ** 2
+        at_end[sigma] if k % batches == 0 else inside[sigma]
         for k, sigma in enumerate(run.noise, start=1)
     ]
     if reshuffled:
@@ -390,18 +407,23 @@ def _solve_for_every_length(run: Any, geometry: Geometry, proof: Proof) -> Proof
 def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
     """With the mu that the verifier proves, where that costs little: a digit above, for endless
     runs, instead of the solver's own margin."""
-    shifts = proof.shifts
     if not has_equal_steps(run):
         return proof
-    schedule = schedule_of(run, geometry, proof.visits)
+    shifts = sharpened(schedule_of(run, geometry, proof.visits), proof.shifts)
+    return proof if shifts is proof.shifts else replace(proof, shifts=shifts)
+
+
+def sharpened(schedule: StepSchedule, shifts: Shifts) -> Shifts:
+    """The shifts of equal steps with a mu one digit above what the verifier proves."""
     if isinstance(schedule, Schedule) or schedule.contraction > 1.0 or not shifts.mu > 0.0:
-        return proof
+        return shifts
     proved = math.nextafter(proved_mu_of_equal_steps(schedule, shifts)[0], math.inf)
-    return replace(proof, shifts=replace(shifts, mu=min(proved, shifts.mu)))
+    return replace(shifts, mu=min(proved, shifts.mu))
 
 
 DESCENT_COMPOSITION = (
     _Composition("Thm gd (composition)", "[BSA24, Thm gd]", cyclic=False),
     _Composition("Thm mgd (composition)", "[BSA24, Thm mgd]", cyclic=True),
 )
-DESCENT_SHIFTED = (_TheoremB1(), _TheoremB4())
+ONE_OUTCOME, RANDOM_ORDER = _TheoremB1(), _TheoremB4()
+DESCENT_SHIFTED = (ONE_OUTCOME, RANDOM_ORDER)

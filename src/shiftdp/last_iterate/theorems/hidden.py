@@ -38,7 +38,7 @@ from shiftdp.last_iterate.schedules.participation import (
     participation_law,
     verify_participation,
 )
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
@@ -47,8 +47,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     participation_up,
     step_arrays,
 )
-
-__all__ = ["HIDDEN", "hidden_proofs"]
 
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
@@ -75,10 +73,7 @@ class _TheoremB7(OnSampled):
             given.require_convex(geometry)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = None, delta
-        if run.has_random_sizes:
-            cap, failure = affordable_cap(run, participation_up(run), delta)
-            left = (delta - failure) / (1.0 - failure)
+        cap, left = left_by_cap(run, geometry, delta)
         found = [
             (self._function(run, geometry, proof).epsilon(left), proof)
             for proof in hidden_proofs(run, geometry, cap, left)

@@ -20,8 +20,6 @@ from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, Run
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Theorem
 
-__all__ = ["PURE_DP", "SAMPLER_PAPER", "SAMPLER_TOGETHER"]
-
 _ANCHOR = "langevin-monte-carlo-and-the-exponential-mechanism"
 
 

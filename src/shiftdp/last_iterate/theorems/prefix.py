@@ -35,38 +35,42 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.schedules.prefix import (
-    best_prefix,
-    bucket_of,
-    prefix_law,
-    rough_epsilon,
+from shiftdp.last_iterate.schedules.prefix import best_prefix, prefix_law, rough_epsilon
+from shiftdp.last_iterate.schedules.prefix_steps import (
+    EqualPrefix,
+    PrefixSteps,
+    ScheduledPrefix,
+    prefix_steps,
 )
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
-from shiftdp.last_iterate.theorems.checks import require, verify_failure, verify_led_from_one
+from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.checks import (
+    require,
+    verify_constants,
+    verify_failure,
+    verify_led_from_one,
+)
 from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
 from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     UP,
-    StochasticSteps,
+    Laws,
     capped_steps,
-    grouped_shifts,
+    charged_in_groups,
     participation_up,
-    require_equal_steps,
+    shifted_laws,
 )
 from shiftdp.last_iterate.theorems.theorem import Bound
-
-__all__ = ["PREFIX"]
 
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
 
-# times the rival: a first estimate, and one after the search. Both are too large by up to a part of
-# .75 and .35 where epsilon is small, and hardly so where it is large
-_HOPELESS, _FOUND = 2.0, 1.4
-_MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
-_SHORTEST = 1.0 - 1e-6  # the largest contraction: nearer to 1 the prefix has no end
+# times the rival: a first estimate, for the usual prefix, and one after the search, which is still
+# up to a part of .15 above what is certified, with more values of the law
+_HOPELESS, _FOUND = 2.0, 1.3
 _GROUPS, _COARSER = 3, 3.0  # of shifts, and times the usual accuracy: more costs, and hardly helps
+_LAWS = 16  # of steps that differ, after the prefix: each is composed for each value of a law
 _MOST_VALUES = 64  # of a law: each is a composition
 _RARE = 1e-9  # the probability of a filling that need not be composed
 _SURELY = 4  # times the steps after which a distance has faded: beyond the digits of a check
@@ -87,7 +91,6 @@ class _TheoremB6(OnSampled):
         super().require(run, geometry)
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
-        require_equal_steps(run)
         if run.has_random_sizes:
             given.require_convex(geometry)
         if run.steps < 2 or participation_up(run) >= 1.0 or not geometry.sensitivity:
@@ -99,8 +102,8 @@ class _TheoremB6(OnSampled):
             )
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, left = _affordable(run, delta)
-        steps = _forgetting(run, geometry, cap)
+        cap, left = left_by_cap(run, geometry, delta)
+        steps = prefix_steps(run, geometry, cap)
         last, rate, guess = _searched(_kind(run, geometry)[1], steps, left)
         prefix = prefix_law(steps, last, rate, left)
         proof = PrefixProof(
@@ -109,7 +112,7 @@ class _TheoremB6(OnSampled):
             values=prefix.values,
             weights=prefix.weights,
             grid=prefix.grid,
-            groups=grouped_shifts(steps.c, 1.0, last, _GROUPS),
+            groups=steps.shifts(last, _GROUPS),
             accuracy=min(1.0, _COARSER * accuracy_for(guess)),
             cap=cap,
         )
@@ -125,8 +128,8 @@ class _TheoremB6(OnSampled):
         self.require(run, geometry)
         if math.isinf(rival):
             return False
-        cap, left = _affordable(run, delta)
-        steps = _forgetting(run, geometry, cap)
+        cap, left = left_by_cap(run, geometry, delta)
+        steps = prefix_steps(run, geometry, cap)
         if rough_epsilon(_kind(run, geometry)[1], steps, left) > _HOPELESS * rival:
             return True
         return _searched(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival
@@ -135,10 +138,11 @@ class _TheoremB6(OnSampled):
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
         (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
-        steps = capped_steps(run, geometry, proof.cap)
-        paid = bucket_of(steps, run.steps - proof.tau, proof.rate).payments
+        steps = prefix_steps(run, geometry, proof.cap)
+        paid = steps.bucket(run.steps - proof.tau, proof.rate).payments
+        laws = shifted_laws(run, geometry, proof.groups, _LAWS)
         step, _, shared = _kind(run, geometry)
-        parts = [_part(step, steps, proof, z, paid) for z in proof.values]
+        parts = [_part(step, steps.p, laws, proof.accuracy, z, paid) for z in proof.values]
         if proof.weights[-1] <= _RARE:  # the fullest bucket: a Gaussian will do
             parts[-1] = GaussianTradeoff(parts[-1]._gaussian_below()[0])
         f = HiddenMixture(parts, proof.weights, shared).worse_direction()
@@ -155,10 +159,7 @@ class _TheoremB6(OnSampled):
         require(proof.cap is None or proof.cap >= 1, "the batch cap admits no batch")
         require(len(proof.values) <= _MOST_VALUES, "the law has too many values")
         require(LEAST_ACCURACY <= proof.accuracy <= 1.0, "nothing is composed to this accuracy")
-        steps = capped_steps(run, geometry, proof.cap)
-        verify_led_from_one(run, geometry, steps, proof)
-        bucket = bucket_of(steps, run.steps - proof.tau, proof.rate)
-        verify_bucket(bucket, proof.grid, proof.values, proof.weights)
+        _verify_steps(run, geometry, prefix_steps(run, geometry, proof.cap), proof)
         verify_failure(run, proof.cap, failure, run.steps)
         require(not endless or self.forgets(run, geometry, (proof,)), "older steps count, too")
 
@@ -168,17 +169,34 @@ class _TheoremB6(OnSampled):
         (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
         older = proof.tau - sum(proof.grid.blocks)
         uncapped = proof.cap is None or proof.cap >= run.n
+        if not isinstance(run.learning_rate, float) or not isinstance(run.noise, float):
+            return False
         return uncapped and faded(capped_steps(run, geometry, proof.cap).c, older / _SURELY)
 
 
 def _part(
-    step: Step, steps: StochasticSteps, proof: PrefixProof, z: float, paid: float
+    step: Step, p: float, laws: Laws, accuracy: float, z: float, paid: float
 ) -> TradeoffFunction:
     """f_z."""
-    laws: list[tuple[TradeoffFunction, int]] = [
-        (step(steps.p, z * a * UP, steps.s), n) for a, n in proof.groups
-    ]
-    return product([(GaussianTradeoff(paid), 1), *laws], proof.accuracy)
+    steps: list[tuple[TradeoffFunction, int]] = [(step(p, z * a * UP, s), n) for a, s, n in laws]
+    return product([(GaussianTradeoff(paid), 1), *steps], accuracy)
+
+
+def _verify_steps(
+    run: NoisySGD, geometry: Geometry, steps: PrefixSteps, proof: PrefixProof
+) -> None:
+    """Raise unless the law dominates the bucket, and the shifts close it."""
+    if isinstance(steps, ScheduledPrefix):
+        verify_scheduled_prefix(run, geometry, steps, proof)
+        end = proof.tau
+        charged = charged_in_groups(run, geometry, proof.groups, _LAWS)
+        for (_, n), each in zip(proof.groups, charged, strict=True):
+            verify_constants(run, geometry, steps.p, each, slice(end, end + n))
+            end += n
+    elif isinstance(steps, EqualPrefix):
+        verify_led_from_one(run, geometry, steps.steps, proof)
+        bucket = steps.bucket(run.steps - proof.tau, proof.rate)
+        verify_bucket(bucket, proof.grid, proof.values, proof.weights)
 
 
 def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
@@ -190,30 +208,8 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     return PoissonZeroOut, "one_sided", "second"
 
 
-def _affordable(run: NoisySGD, delta: float) -> tuple[int | None, float]:
-    """The batch cap, and what it leaves of delta."""
-    if not run.has_random_sizes:
-        return None, delta
-    cap, failure = affordable_cap(run, participation_up(run), delta)
-    return cap, (delta - failure) / (1.0 - failure)
-
-
-def _forgetting(run: NoisySGD, geometry: Geometry, cap: int | None) -> StochasticSteps:
-    """The steps, if they contract, and forget before there are too many participations."""
-    steps = capped_steps(run, geometry, cap)
-    if not 0.0 < steps.c <= _SHORTEST or steps.p / (1.0 - steps.c) > _MOST_FELT:
-        raise UnmetHypothesis(
-            "contraction",
-            steps.c,
-            f"is not between 0 and 1, or too near to 1 for p={steps.p:g}: Theorem B6 follows what "
-            f"is not forgotten, at most {_MOST_FELT:g} participations",
-            "rely on Theorem B7 or on composition, or add a ridge",
-        )
-    return steps
-
-
 @lru_cache(maxsize=32)
-def _searched(pair: Pair, steps: StochasticSteps, delta: float) -> tuple[int, float, float]:
+def _searched(pair: Pair, steps: PrefixSteps, delta: float) -> tuple[int, float, float]:
     """The best number of last steps, what is paid, and an estimate of epsilon."""
     return best_prefix(pair, steps, delta)
 

@@ -7,22 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiftdp._checks import count
-from shiftdp.interpolation.bucket.law import BucketGrid
+from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.participation.law import Grid
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
-
-__all__ = [
-    "LEAST_SPLIT",
-    "MOST_SPLIT",
-    "AnyProof",
-    "HiddenProof",
-    "PrefixProof",
-    "Proof",
-    "Proofs",
-    "StochasticProof",
-    "proof_from_dict",
-]
 
 LEAST_SPLIT, MOST_SPLIT = 1.0 + 2.0**-10, 2.0**10
 """The range of beta. Its best value lies far inside, and here nothing overflows or cancels."""
@@ -37,15 +25,52 @@ class Proof:
     shifts: Shifts
 
     def to_dict(self) -> dict[str, Any]:
-        visits = {name: value for name, value in vars(self.visits).items() if name != "first"}
-        group = {"first": self.visits.first} if self.visits.first else {}
-        return {**visits, **group, "weight": self.weight, "shifts": self.shifts.to_dict()}
+        visits = _written(self.visits)
+        return {**visits, "weight": self.weight, "shifts": self.shifts.to_dict()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Proof:
-        first = count("first", data.get("first", 0))
-        visits = Visits(data["pattern"], count("position", data["position"]), first)
-        return Proof(visits, float(data["weight"]), Shifts.from_dict(data["shifts"]))
+        return Proof(_visits(data), float(data["weight"]), Shifts.from_dict(data["shifts"]))
+
+
+@dataclass(frozen=True)
+class ReleasesProof:
+    """Shifts that prove a bound for one outcome of a run with several releases. Theorem V1.
+
+    `segments` has shifts for each of `segments_of(run)`, in their order.
+    """
+
+    visits: Visits
+    weight: float
+    segments: tuple[Shifts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        shifts = [part.to_dict() for part in self.segments]
+        return {**_written(self.visits), "weight": self.weight, "segments": shifts}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> ReleasesProof:
+        parts = tuple(Shifts.from_dict(part) for part in data["segments"])
+        return ReleasesProof(_visits(data), float(data["weight"]), parts)
+
+
+@dataclass(frozen=True)
+class SegmentProof:
+    """What proves a bound on a segment that is a run by itself: a theorem, by name, and its proofs.
+
+    Theorem V1 for batches that are drawn afresh in each segment; one for each of
+    `segments_of(run)`, in their order.
+    """
+
+    theorem: str
+    proofs: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"theorem": self.theorem, "proofs": [proof.to_dict() for proof in self.proofs]}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> SegmentProof:
+        return SegmentProof(str(data["theorem"]), tuple(map(proof_from_dict, data["proofs"])))
 
 
 @dataclass(frozen=True)
@@ -123,13 +148,16 @@ class HiddenProof:
 class PrefixProof:
     """What proves a bound by Theorem B6: a law that dominates the bucket, and what follows it.
 
+    Distances are in units of the noise that the last step adds to the iterate.
+
     Args:
         tau: steps of the prefix.
-        rate: what is paid in the last of them at most, in units of the noise.
-        values: of the law of the bucket after tau steps, in units of the noise, rising.
+        rate: what step k pays at most is rate * c_{k+1} ... c_tau * sd_k^2.
+        values: of the law of the bucket after tau steps, rising.
         weights: their probabilities.
         grid: on which it was computed, and can be again.
-        groups: shifts for a distance of 1 at tau, and number of steps, from step tau + 1 to t.
+        groups: shifts for a distance of 1 at tau, in units of the noise of each step, and number of
+            steps, from step tau + 1 to t.
         accuracy: to which the steps after tau are composed.
         cap: B, the largest batch that is covered where batches have random sizes; else None.
     """
@@ -162,6 +190,15 @@ class PrefixProof:
         )
 
 
+def _written(visits: Visits) -> dict[str, Any]:
+    return {name: value for name, value in vars(visits).items() if name != "first" or value}
+
+
+def _visits(data: Mapping[str, Any]) -> Visits:
+    first = count("first", data.get("first", 0))
+    return Visits(data["pattern"], count("position", data["position"]), first)
+
+
 def _grid(data: Mapping[str, Any]) -> Grid:
     return Grid(
         starts=tuple(count("starts", item) for item in data["starts"]),
@@ -175,7 +212,7 @@ def _grid(data: Mapping[str, Any]) -> Grid:
     )
 
 
-AnyProof = Proof | StochasticProof | HiddenProof | PrefixProof
+AnyProof = Proof | StochasticProof | HiddenProof | PrefixProof | ReleasesProof | SegmentProof
 Proofs = tuple[AnyProof, ...]
 
 
@@ -185,4 +222,8 @@ def proof_from_dict(data: Mapping[str, Any]) -> AnyProof:
         return HiddenProof.from_dict(data)
     if "rate" in data:
         return PrefixProof.from_dict(data)
+    if "theorem" in data:
+        return SegmentProof.from_dict(data)
+    if "segments" in data:
+        return ReleasesProof.from_dict(data)
     return StochasticProof.from_dict(data) if "groups" in data else Proof.from_dict(data)

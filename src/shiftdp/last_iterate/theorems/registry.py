@@ -21,11 +21,12 @@ from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_S
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
 from shiftdp.last_iterate.theorems.prefix import PREFIX
+from shiftdp.last_iterate.theorems.released.joint import JOINT
+from shiftdp.last_iterate.theorems.released.segments import SEGMENTS
+from shiftdp.last_iterate.theorems.released.streams import STREAMS
 from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.theorem import Theorem
-
-__all__ = ["THEOREMS", "theorem_of"]
 
 _OF_ONE_RECORD: tuple[Theorem, ...] = (
     *DESCENT_COMPOSITION,
@@ -38,6 +39,9 @@ _OF_ONE_RECORD: tuple[Theorem, ...] = (
     *HIDDEN,
     *PREFIX,
     *DESCENT_SHIFTED,
+    *JOINT,
+    *SEGMENTS,
+    *STREAMS,
     *SAMPLER_PAPER,
     *SAMPLER_TOGETHER,
 )
@@ -45,7 +49,13 @@ _OF_ONE_RECORD: tuple[Theorem, ...] = (
 
 _TRAINING = {NoisyGD, NoisyCGD, NoisySGD}
 
-_ON_TRAINING = [item for item in _OF_ONE_RECORD if _TRAINING.intersection(item.runs)]
+# theorems on several releases say nothing of people with several records, nor of deletion
+_ON_RELEASES = {*JOINT, *SEGMENTS, *STREAMS}
+_ON_TRAINING = [
+    item
+    for item in _OF_ONE_RECORD
+    if _TRAINING.intersection(item.runs) and item not in _ON_RELEASES
+]
 
 _OF_PEOPLE: tuple[Theorem, ...] = (
     *people_together((*DESCENT_COMPOSITION, *DESCENT_PAPER, DESCENT_SHIFTED[0])),

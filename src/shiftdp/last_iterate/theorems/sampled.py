@@ -28,7 +28,7 @@ from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, Sampling
 from shiftdp.last_iterate.schedules.led_together import Groups
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import (
     require,
     verify_constants,
@@ -45,6 +45,7 @@ from shiftdp.last_iterate.theorems.sampled_search import (
     best_groups,
     best_scheduled_groups,
     composed_guess,
+    rough_scheduled_epsilon,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     UP,
@@ -60,22 +61,13 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 )
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = [
-    "SAMPLED_COMPOSITION",
-    "SAMPLED_SHIFTED",
-    "OnSampled",
-    "composed_renyi",
-    "composition_below",
-    "limit_reached",
-    "parameters",
-    "product",
-    "subsampled",
-]
-
 Found = tuple[Any, float]
 """Free parameters, and an estimate of epsilon with them."""
 
 ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it does not matter
+
+
+_HOPELESS = 1.5  # times the rival: what a rough estimate may be too large by, and more
 
 
 class OnSampled(Theorem):
@@ -126,7 +118,7 @@ class OnSampled(Theorem):
         found += [moved(geometry), given.adjacency(geometry), given.random_batches(run)]
         caps = [proof.cap for proof in proofs if isinstance(proof, self.proof)]
         found += [given.batch_cap(cap) for cap in caps if cap is not None]
-        return (*found, given.gaussian_noise(), given.hidden_iterates())
+        return (*found, given.gaussian_noise(), given.hidden_iterates(run))
 
     def check(self, claim: Claim) -> None:
         """The parameters are checked in exact arithmetic, and f must be what they give."""
@@ -153,6 +145,7 @@ class _Composed(OnSampled):
 
     anchor = "composition"
     family = "composition"
+    released = True
     contracts = False
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
@@ -269,6 +262,27 @@ class _Led(OnSampled):
             verify_constants(run, geometry, participation_up(run), charged, slice(end, end + n))
             end += n
 
+    def costly(self, run: Run) -> bool:
+        """Where steps differ: each trial is composed."""
+        run = cast(NoisySGD, run)
+        return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By an estimate for which nothing is composed, if steps differ."""
+        run = cast(NoisySGD, run)
+        self.require(run, geometry)
+        if not self.costly(run) or math.isinf(rival):
+            return False
+        cap, left = left_by_cap(run, geometry, delta)
+        steps = unequal_steps(run, geometry, cap)
+        if steps is None:
+            return False
+        return rough_scheduled_epsilon(run, geometry, steps, left) > _HOPELESS * rival
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        cap, left = left_by_cap(run, geometry, delta)
+        return self.led(run, geometry, left, cap)
+
     def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
         """The best shifts at delta, and an estimate of epsilon with them."""
         steps = unequal_steps(run, geometry, cap)
@@ -300,9 +314,6 @@ class _TheoremB3(_Led):
 
     name = citation = "Theorem B3"
 
-    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        return self.led(run, geometry, delta)
-
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
     ) -> TradeoffFunction:
@@ -326,10 +337,6 @@ class _TheoremB3Poisson(_Led):
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
         given.require_convex(geometry)
-
-    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap, failure = affordable_cap(run, participation_up(run), delta)
-        return self.led(run, geometry, (delta - failure) / (1.0 - failure), cap)
 
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float

@@ -26,8 +26,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     steps_of,
 )
 
-__all__ = ["Approximation", "sgd_proj_approx", "sgd_sc_approx", "sgd_sc_gen"]
-
 _ROUNDING = 1e-9  # in comparisons of sequences that users computed
 
 

@@ -45,8 +45,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     steps_of,
 )
 
-__all__ = ["SGD_PROJ", "SGD_SC", "other_split", "require_paper"]
-
 
 class _Split(OnSampled):
     """Part of the noise hides the distance at tau, the rest the steps after; B3 is no worse.

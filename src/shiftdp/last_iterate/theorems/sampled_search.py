@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -45,15 +46,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
     participation_up,
     start_distance,
 )
-
-__all__ = [
-    "SEARCH_LAWS",
-    "accuracy_for",
-    "best_groups",
-    "best_scheduled_groups",
-    "best_split",
-    "composed_guess",
-]
 
 _SEARCH_GROUPS = 3  # numbers of groups of equal shifts that are tried
 SEARCH_LAWS = 12  # to which unequal steps are rounded, about
@@ -134,9 +126,15 @@ def composed_guess(
     if guess is not None:
         return guess
     if len(charged) > 1:
-        return f.epsilon(delta)
+        return _composed_epsilon(f, delta)
     ((s, count),) = charged
     return _guess(_Costs(_pair(run, geometry), participation_up(run), s), ((0.0, count),), delta)
+
+
+@lru_cache(maxsize=32)
+def _composed_epsilon(f: TradeoffFunction, delta: float) -> float:
+    """Of a composition that takes a second: `certify` asks for it, and `epsilon` once more."""
+    return f.epsilon(delta)
 
 
 def best_split(
@@ -241,9 +239,42 @@ def best_scheduled_groups(
     epsilon: Callable[[Groups], float],
 ) -> tuple[Groups, float]:
     """The same where steps differ; `epsilon` has a closer estimate for some shifts."""
+    cumulants = _scheduled_cumulants(run, geometry, steps)
+    top = float(np.max(steps.sensitivity))
+    found: list[tuple[float, Groups]] = []
+    for schedule in (grouped_payments, all_in_the_last_step):
+        count, _ = best_count(cumulants(schedule), top, steps.longest, delta)
+        close: dict[int, float] = {}
+        for ratio in _NEIGHBOURS:
+            around = {max(1, round(count / ratio)), min(steps.longest, round(count * ratio))}
+            for near in around - {*close}:
+                close[near] = epsilon(schedule(steps, near, _SEARCH_GROUPS))
+            count = min(close, key=close.__getitem__)
+            if found and close[count] > _HOPELESS * found[0][0]:
+                break
+        groups = schedule(steps, count, MOST_GROUPS)
+        found.append((epsilon(groups), groups))
+    guess, groups = min(found)
+    return groups, guess
+
+
+def rough_scheduled_epsilon(
+    run: NoisySGD, geometry: Geometry, steps: UnequalSteps, delta: float
+) -> float:
+    """A first estimate of what `best_scheduled_groups` will find: nothing is composed for it."""
+    cumulants = _scheduled_cumulants(run, geometry, steps)
+    top = float(np.max(steps.sensitivity))
+    schedules = (grouped_payments, all_in_the_last_step)
+    return min(best_count(cumulants(each), top, steps.longest, delta)[1] for each in schedules)
+
+
+def _scheduled_cumulants(
+    run: NoisySGD, geometry: Geometry, steps: UnequalSteps
+) -> Callable[[Payments], Cumulants]:
+    """K(theta) for each kind of schedule."""
     if not geometry.bounded and float(np.min(steps.weight)) >= 0.0:
         raise _nothing_forgotten(geometry, math.exp(float(np.max(steps.weight)) / run.steps))
-    pair, p, top = _pair(run, geometry), participation_up(run), float(np.max(steps.sensitivity))
+    pair, p = _pair(run, geometry), participation_up(run)
 
     def rows(schedules: Sequence[Groups], theta: Array) -> Array:
         """K(theta) of each schedule; laws with equal sensitivity are treated together."""
@@ -261,25 +292,12 @@ def best_scheduled_groups(
             np.add.at(total, [row for row, _, _ in entries], each)
         return total
 
-    found: list[tuple[float, Groups]] = []
-    for schedule in (grouped_payments, all_in_the_last_step):
+    def cumulants(schedule: Payments) -> Cumulants:
+        return lambda counts, theta: rows(
+            [schedule(steps, count, _SEARCH_GROUPS) for count in counts], theta
+        )
 
-        def cumulants(counts: Sequence[int], theta: Array, schedule: Payments = schedule) -> Array:
-            return rows([schedule(steps, T, _SEARCH_GROUPS) for T in counts], theta)
-
-        count, _ = best_count(cumulants, top, steps.longest, delta)
-        close: dict[int, float] = {}
-        for ratio in _NEIGHBOURS:
-            around = {max(1, round(count / ratio)), min(steps.longest, round(count * ratio))}
-            for near in around - {*close}:
-                close[near] = epsilon(schedule(steps, near, _SEARCH_GROUPS))
-            count = min(close, key=close.__getitem__)
-            if found and close[count] > _HOPELESS * found[0][0]:
-                break
-        groups = schedule(steps, count, MOST_GROUPS)
-        found.append((epsilon(groups), groups))
-    guess, groups = min(found)
-    return groups, guess
+    return cumulants
 
 
 def _nothing_forgotten(geometry: Geometry, c: float) -> UnmetHypothesis:

@@ -30,32 +30,6 @@ from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, few_distinct
 from shiftdp.last_iterate.schedules.led_together import Groups, UnequalSteps, group_laws
 
-__all__ = [
-    "MOST_GROUPS",
-    "UP",
-    "Laws",
-    "StepArrays",
-    "StochasticSteps",
-    "capped_smoothness",
-    "capped_steps",
-    "charged_each",
-    "charged_in_groups",
-    "charged_steps",
-    "grouped_shifts",
-    "last_shift",
-    "longest",
-    "participation_up",
-    "record_move",
-    "refuse_adjacency",
-    "require_equal_steps",
-    "shifted_laws",
-    "start_distance",
-    "starts_from_diameter",
-    "step_arrays",
-    "steps_of",
-    "unequal_steps",
-]
-
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below

@@ -15,11 +15,9 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import never_forgotten
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Run, people
+from shiftdp.last_iterate.runs import Run, has_releases, people
 from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.proofs import Proofs
-
-__all__ = ["DELTA", "Bound", "Claim", "Family", "Theorem"]
 
 Family = Literal["composition", "paper", "ours", "user"]
 
@@ -36,6 +34,8 @@ class Theorem(ABC):
         runs: the classes of runs that it is about.
         anchor: the heading of docs/theory.md under which it is stated; None if it is not ours.
         family: `composition`, the `paper`, `ours`, or that of a `user`.
+        released: whether it lets other iterates than the last one be released (see
+            `docs/releases.md`); where it does not, it is not about runs that release some.
         contracts: whether it asks that a step is Lipschitz, so that losses must be convex as
             they are clipped; composition does not.
         contained: whether another theorem here applies wherever this one does and is nowhere worse,
@@ -51,6 +51,7 @@ class Theorem(ABC):
     runs: tuple[type[Run], ...]
     anchor: str | None = None
     family: Family = "user"
+    released: bool = False
     contracts: bool = True
     contained: bool = False
     unbeaten: bool = False
@@ -58,7 +59,11 @@ class Theorem(ABC):
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""
-        if (people(run) > 1) > self.protects_people:
+        # people with several records and several releases are not proved together
+        several, shown = people(run) > 1, has_releases(getattr(run, "training", run))
+        if several and (shown or not self.protects_people):
+            return False
+        if shown and (not self.released or self.protects_people):
             return False
         return isinstance(run, self.runs) and self.speaks_of(run)
 
@@ -92,6 +97,10 @@ class Theorem(ABC):
         require(not claim.proofs, f"{self.name} needs no proof")
         expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
         require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
+
+    def costly(self, run: Run) -> bool:
+        """Whether the search takes so long that others are tried first, which may spare it."""
+        return False
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
         """Whether a quick look shows that its epsilon at delta is above `rival`.

@@ -15,8 +15,6 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.last_iterate.certificate import Certificate
 
-__all__ = ["dominating_event", "to_pld"]
-
 _MESH, _FINEST_MESH = 1e-4, 1e-7  # of losses: what dp_accounting takes, and what memory allows
 _CUT, _CUTS = 1e-12, (1e-18, 0.1)  # mass put at infinity: unless told, and what may be asked for
 

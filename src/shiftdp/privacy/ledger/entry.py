@@ -17,20 +17,7 @@ from shiftdp.last_iterate.serialisation import tradeoff_from_json
 from shiftdp.privacy.ledger.release import Release
 from shiftdp.privacy.ledger.running_total import RunningTotal
 from shiftdp.privacy.ledger.store import Record
-
-__all__ = [
-    "COLUMNS",
-    "FORMAT",
-    "NUMBERS",
-    "Account",
-    "Entry",
-    "Terms",
-    "cells_of",
-    "first_body",
-    "next_body",
-    "print_of",
-    "read_total",
-]
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 FORMAT = "shiftdp-ledger/1"
 
@@ -73,11 +60,11 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """`certified` by a verified certificate, or `declared` by the user."""
+        """`certified` or `pipeline` by a verified certificate, or `declared` by the user."""
         return self.release.source
 
     @property
-    def certificate(self) -> Certificate | None:
+    def certificate(self) -> Certificate | PipelineCertificate | None:
         return self.release.certificate
 
     @property
@@ -89,7 +76,7 @@ class Entry:
 class Account(Protocol):
     """What a training loop asks of a ledger, before a run and after it."""
 
-    def reserve(self, certificate: Certificate, *, label: str = "") -> Entry:
+    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
         """Charge a run before it starts, or refuse it."""
 
     def complete(self, entry: Entry) -> None:

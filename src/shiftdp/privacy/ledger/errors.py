@@ -5,8 +5,6 @@ from __future__ import annotations
 from shiftdp._errors import ShiftdpError, UnmetHypothesis
 from shiftdp._printed import down, trimmed, up
 
-__all__ = ["AdjacencyMismatch", "BudgetExceeded", "LedgerUnavailable"]
-
 
 class BudgetExceeded(ShiftdpError):
     """A release that does not fit into what is left. Nothing was written, and nothing may run.

@@ -50,8 +50,7 @@ from shiftdp.privacy.ledger.release import (
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
 from shiftdp.privacy.ledger.verification import verify_log
-
-__all__ = ["Ledger"]
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 
@@ -131,7 +130,7 @@ class Ledger:
 
     def reserve(
         self,
-        certificate: Certificate,
+        certificate: Certificate | PipelineCertificate,
         *,
         label: str = "",
         times: int = 1,
@@ -144,7 +143,7 @@ class Ledger:
         is killed: whether anybody saw its result cannot be known.
 
         Args:
-            certificate: of the run.
+            certificate: of the run, or of a whole pipeline, which is one release.
             label: for people.
             times: how many such runs.
             key: names this call, so that repeating it after a doubtful end charges nothing twice.
@@ -190,7 +189,9 @@ class Ledger:
             if log.completion(entry.number) is None:
                 log.add(next_body(log.head(), "completed", of=entry.number, note=note))
 
-    def check(self, release: Certificate | TradeoffFunction, times: int = 1) -> float:
+    def check(
+        self, release: Certificate | PipelineCertificate | TradeoffFunction, times: int = 1
+    ) -> float:
         """The total epsilon that `times` such releases would make; `BudgetExceeded` if too much.
 
         Nothing is written, so nothing is promised either: others may spend in between.
@@ -199,7 +200,7 @@ class Ledger:
         terms, total = self._state()
         f = (
             certified(release).charged(terms.adjacency)
-            if isinstance(release, Certificate)
+            if isinstance(release, (Certificate, PipelineCertificate))
             else tradeoff("release", release)
         )
         _require_admitted(f, terms)

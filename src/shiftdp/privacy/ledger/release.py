@@ -19,12 +19,13 @@ from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.tradeoff import tradeoff
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
-__all__ = ["Release", "certified", "declared", "digest_of", "read_release", "text_in"]
-
-Source = Literal["certified", "declared"]
+Source = Literal["certified", "pipeline", "declared"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Release:
     adjacency: Adjacency
     document: str
     # its arrays do not compare, and the document says the same
-    certificate: Certificate | None = field(default=None, compare=False)
+    certificate: Certificate | PipelineCertificate | None = field(default=None, compare=False)
 
     def charged(self, adjacency: Adjacency, convert: bool = False) -> TradeoffFunction:
         """What it costs in a ledger with this adjacency.
@@ -62,16 +63,17 @@ class Release:
         )
 
 
-def certified(certificate: Certificate) -> Release:
+def certified(certificate: Certificate | PipelineCertificate) -> Release:
     """The release of a certificate, which is verified in the form in which it will be stored."""
-    if not isinstance(certificate, Certificate):
+    if not isinstance(certificate, (Certificate, PipelineCertificate)):
         raise InvalidInput(
             "certificate",
             certificate,
             "is not a Certificate",
             "give what certify returns; a release by other software is entered with declare",
         )
-    document = f'{{"source": "certified", "certificate": {certificate.to_json()}}}'
+    source = "certified" if isinstance(certificate, Certificate) else "pipeline"
+    document = f'{{"source": "{source}", "certificate": {certificate.to_json()}}}'
     _verify(document)
     return read_release(document)
 
@@ -106,8 +108,12 @@ def read_release(document: str) -> Release:
         source = choice("source", data["source"], get_args(Source))
         if source == "certified":
             proof = Certificate.from_json(json.dumps(data["certificate"]))
-            title = f"{type(proof.run).__name__}, {proof.bound}"
+            _require_release(proof)
+            title = f"{type(proof.run).__name__}{_released(proof)}, {proof.bound}"
             return Release("certified", title, proof.f, proof.geometry.adjacency, document, proof)
+        if source == "pipeline":
+            whole = PipelineCertificate.from_json(json.dumps(data["certificate"]))
+            return Release("pipeline", _title(whole), whole.f, whole.adjacency, document, whole)
         return Release(
             "declared",
             str(data["description"]),
@@ -121,6 +127,32 @@ def read_release(document: str) -> Release:
         raise InvalidInput(
             "release", "<JSON text>", f"lacks or misplaces {error}", "restore the ledger"
         ) from error
+
+
+def _require_release(certificate: Certificate) -> None:
+    """What is left of records after their deletion is not what a release costs."""
+    if isinstance(certificate.run, Unlearning):
+        raise InvalidInput(
+            "certificate",
+            "<that of Unlearning>",
+            "says what is left of those who were deleted, and not what the release costs anybody",
+            "charge the certificate of the training, and that of the further steps",
+        )
+
+
+def _title(whole: PipelineCertificate) -> str:
+    model = whole.model
+    after = "" if model is None else f" and {type(model.run).__name__}, {model.bound}"
+    return f"preparation by {len(whole.sums)} noisy sums{after}"
+
+
+def _released(certificate: Certificate) -> str:
+    """What an entry is for, where it is more than the last iterate."""
+    if isinstance(certificate.run, NoisyStream):
+        return " (for ever)"
+    if has_releases(certificate.run):
+        return f" ({number_of_releases(certificate.run)} releases)"
+    return ""
 
 
 @lru_cache(maxsize=64)

@@ -19,8 +19,6 @@ from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 
-__all__ = ["RunningTotal", "is_gaussian", "least_root"]
-
 _HALVINGS = 14
 """The largest release that fits is found to a part of 2^-14 of the budget's mu."""
 _FAINTEST = 1e-150

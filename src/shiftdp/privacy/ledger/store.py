@@ -30,8 +30,6 @@ from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.privacy.ledger.errors import LedgerUnavailable
 from shiftdp.privacy.ledger.release import digest_of
 
-__all__ = ["Record", "Store", "Transaction", "columns_of"]
-
 _APPLICATION = 0x73686470  # "shdp"
 _VERSION = 1
 

@@ -13,8 +13,6 @@ from shiftdp.privacy.ledger.release import Release, digest_of, read_release
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, columns_of
 
-__all__ = ["verify_log"]
-
 
 def verify_log(
     records: Sequence[Record], documents: Mapping[str, str], head: str | None = None

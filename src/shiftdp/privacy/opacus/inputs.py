@@ -15,8 +15,6 @@ import torch
 
 from shiftdp._errors import UnmetHypothesis
 
-__all__ = ["WatchedInputs", "tensors_in"]
-
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     """The tensors in a batch, or in the arguments of a model, however they are nested.
@@ -44,22 +42,26 @@ class WatchedInputs:
 
     def __init__(self, *, computed: bool) -> None:
         self._computed = computed
-        self._batch: list[tuple[torch.Tensor, int]] = []
+        self._batch: list[tuple[torch.Tensor, torch.Tensor]] = []  # with a copy of each
         self._earlier: list[weakref.ref[torch.Tensor]] = []
         self._given: list[weakref.ref[torch.Tensor]] = []
         self._problem: str | None = None
         self._calls = 0
 
     def yielded(self, batch: Any) -> None:
-        """A new batch: what was yielded before must not be used any more."""
+        """A new batch: what was yielded before must not be used any more.
+
+        Copies are kept, as a loop may write into the batch in ways that torch does not count, such
+        as `x.data = ...` or an array of NumPy that shares its memory.
+        """
         old = [*self._earlier, *(weakref.ref(tensor) for tensor, _ in self._batch)]
         self._earlier = [reference for reference in old if reference() is not None]
-        self._batch = [(tensor, tensor._version) for tensor in tensors_in(batch)]
+        self._batch = [(tensor, tensor.detach().clone()) for tensor in tensors_in(batch)]
 
     @property
     def records(self) -> int | None:
         """How many records the batch has; None where that cannot be seen."""
-        lengths = {tensor.shape[0] for tensor, _ in self._batch if tensor.dim()}
+        lengths = {copy.shape[0] for _, copy in self._batch if copy.dim()}
         return lengths.pop() if len(lengths) == 1 else None
 
     def hook(self, module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -93,10 +95,7 @@ class WatchedInputs:
         )
 
     def _loaded(self, given: torch.Tensor) -> bool:
-        return any(
-            tensor._version == version and _same(given.detach(), tensor)
-            for tensor, version in self._batch
-        )
+        return any(_same(given.detach(), copy) for _, copy in self._batch)
 
     def _used_before(self, given: torch.Tensor) -> bool:
         earlier = (reference() for reference in self._earlier)

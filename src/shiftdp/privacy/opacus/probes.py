@@ -8,8 +8,6 @@ as a line from the one to the other where it is below it: a larger epsilon is st
 
 from __future__ import annotations
 
-__all__ = ["Probes"]
-
 _NARROW = 1.0 + 1e-6  # noises whose quotient is smaller are as good as equal
 
 

@@ -30,18 +30,6 @@ from shiftdp._checks import finite
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.privacy.opacus.run import FEATURE_SLACK, Declaration, LoaderReading, StepReading
 
-__all__ = [
-    "check_features",
-    "check_records",
-    "inner_of",
-    "read_loader",
-    "read_model",
-    "read_settings",
-    "read_step",
-    "refuse_clipped_softmax",
-    "refuse_collating",
-]
-
 _WRAPPERS: dict[type, str] = {
     AdaClipDPOptimizer: "clips adaptively: the clip depends on the data, and its release is paid",
     DPPerLayerOptimizer: "clips layer by layer, which leaves no gradient of a convex loss",
@@ -53,6 +41,8 @@ _PASSIVE = (nn.Flatten, nn.Identity)
 _GRADIENT_SLACK = 1.0 + 1e-5  # gradients in single precision may be above their bound by this part
 _OPACUS_ADDS = 1e-6  # Opacus scales by C / (norm + 1e-6) where that is below 1
 _CANCELLED = 1e-4  # rows that sum to this part of their sizes sum to 0, in single precision
+_ROUNDINGS = 16  # of the sum of a record's softmax, in whatever precision it is computed
+_HEADS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)  # layers that scores may come from
 
 
 def refuse_collating(loader: Any, declaration: Declaration) -> None:
@@ -249,16 +239,12 @@ def refuse_clipped_softmax(module: Any, optimizer: Any, declaration: Declaration
 
     Scaling its gradient to a norm leaves no gradient of a convex function, nor of any other
     ([docs/losses.md]): no theorem but composition holds. Softmax is known by its gradients: those
-    of the outputs of a linear head add up to zero in every record, p - e_y having sum 0. Where the
-    clip cannot act it is covered: rows of norm R have gradients of norm sqrt(2) R at most.
+    of the outputs of a linear head add up to zero, p - e_y having sum 0. Where the clip cannot act
+    it is covered: rows of norm R have gradients of norm sqrt(2) R at most.
     """
     if declaration.composed_only:
         return
-    heads = [
-        part
-        for part in inner_of(module).modules()
-        if isinstance(part, nn.Linear) and part.out_features > 2 and _sums_to_zero(part)
-    ]
+    heads = [count for part in inner_of(module).modules() if (count := _softmax_outputs(part))]
     if not heads:
         return
     whole = _linear_map(module)
@@ -270,20 +256,36 @@ def refuse_clipped_softmax(module: Any, optimizer: Any, declaration: Declaration
     raise UnmetHypothesis(
         "curvature",
         declaration.curvature,
-        f"is declared for a softmax of {heads[0].out_features} outputs, whose clipped gradient is "
-        "not the gradient of any function",
+        f"is declared for a softmax of {heads[0]} outputs, whose clipped gradient is not the "
+        "gradient of any function",
         'give bounds="composition", or a feature_bound R of a linear model with sqrt(2) R below '
         "max_grad_norm, so that nothing is clipped",
     )
 
 
-def _sums_to_zero(linear: nn.Linear) -> bool:
-    samples = getattr(linear.weight, "grad_sample", None)
-    if not isinstance(samples, torch.Tensor) or samples.numel() == 0:
-        return False
+def _softmax_outputs(part: nn.Module) -> int:
+    """How many outputs a layer has, if they are three or more and their gradients add up to zero.
+
+    Weights or biases may be frozen, so either tells.
+    """
+    if not isinstance(part, _HEADS):
+        return 0
+    samples = (getattr(p, "grad_sample", None) for p in (part.weight, part.bias))
+    found = [s for s in samples if isinstance(s, torch.Tensor) and s.dim() > 1]
+    outputs = int(part.weight.shape[0])
+    return outputs if outputs > 2 and any(map(_sums_to_zero, found)) else 0
+
+
+def _sums_to_zero(samples: torch.Tensor) -> bool:
+    """Whether gradients, of shape (records, outputs, ...), are zero when summed over the outputs.
+
+    Of all records together: p - e_y of a record whose p_y is nearly 1 has hardly a digit, and says
+    nothing by itself.
+    """
     rows = samples.detach().double()
-    total, size = rows.sum(dim=1).abs().sum(dim=1), rows.abs().sum(dim=(1, 2))
-    return bool((size > 0).any() and (total <= _CANCELLED * size).all())
+    total, size = float(rows.sum(dim=1).abs().sum()), float(rows.abs().sum())
+    digits = _ROUNDINGS * torch.finfo(samples.dtype).eps
+    return size > 0.0 and total <= max(_CANCELLED, digits) * size
 
 
 def _longest(samples: Any) -> float:

@@ -29,17 +29,6 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 
-__all__ = [
-    "FEATURE_SLACK",
-    "Declaration",
-    "LoaderReading",
-    "Loss",
-    "StepReading",
-    "described",
-    "refuse_change",
-    "refuse_loader",
-]
-
 Loss = Literal["logistic", "squared", "huber"]
 Kind = Literal["fixed", "reshuffled", "poisson"]
 Inputs = Literal["as_loaded", "computed"]

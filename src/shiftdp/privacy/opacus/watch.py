@@ -9,8 +9,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp.privacy.opacus.inputs import WatchedInputs
 from shiftdp.privacy.opacus.run import LoaderReading
 
-__all__ = ["WatchedLoader"]
-
 
 class WatchedLoader:
     """Yields what the loader yields, and knows which batch a step is about to use.

@@ -17,17 +17,6 @@ from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.records import Indices
 
-__all__ = [
-    "Batch",
-    "TrainingRun",
-    "allocation",
-    "batches",
-    "bernoulli",
-    "is_repeated",
-    "permutation",
-    "subset",
-]
-
 TrainingRun = NoisyGD | NoisyCGD | NoisySGD
 Places = NDArray[np.intp]
 

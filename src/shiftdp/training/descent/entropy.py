@@ -19,17 +19,6 @@ from shiftdp._errors import ShiftdpError
 from shiftdp._rounding import ULP
 from shiftdp.training.losses.base import Floats
 
-__all__ = [
-    "Aes",
-    "Entropy",
-    "MissingPackage",
-    "Role",
-    "Seeded",
-    "Stream",
-    "System",
-    "normals",
-]
-
 Role = Literal["noise", "batches"]
 Draw = Callable[[int], bytes]
 

@@ -23,9 +23,7 @@ from shiftdp.training.descent.records import Indices, Records
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
-__all__ = ["BatchGradient", "batch_gradient"]
-
-_SMALL = 1 << 19  # multiplications of a product that is over before a second thread could help
+_SMALL = 1 << 21  # multiplications of a product that is over before a second thread could help
 _BLOCK = 1 << 19  # entries of a block's features, and of its scores: more leave the cache
 _LEAST = 16  # records of a block, however many features they have
 
@@ -79,6 +77,7 @@ class _Sum:
         self._rows, self._outputs = rows, models.size // models.shape[-1]
         self._features = None if records.rows.sparse else np.empty((rows, records.rows.shape[1]))
         self._scores = np.empty(self._outputs * rows)
+        self._taken: tuple[Indices, Any] | None = None
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
@@ -106,7 +105,7 @@ class _Sum:
         """The sum over one block: two products, and what lies between."""
         sparse, d = self._records.rows.sparse, self._records.rows.shape[1]
         W, out = models.reshape(self._outputs, -1), into.reshape(self._outputs, -1)
-        X = self._records.rows.take(rows, self._features)
+        X = self._taken_rows(rows)
         z = self._scores[: self._outputs * X.shape[0]].reshape(self._outputs, -1)
         if sparse:
             z[...] = (X @ W[:, :d].T).T
@@ -126,6 +125,12 @@ class _Sum:
             np.matmul(z, X, out=out[:, :d])
         if self._intercept:
             np.add.reduce(z, axis=1, keepdims=True, out=out[:, d:])
+
+    def _taken_rows(self, rows: Indices) -> Any:
+        """The features of these rows; if they are those of the last block, as they are."""
+        if self._taken is None or not isinstance(rows, slice) or rows != self._taken[0]:
+            self._taken = rows, self._records.rows.take(rows, self._features)
+        return self._taken[1]
 
     def erase(self) -> None:
         for array in (self._scores, self._block, self._chunk, self._total):

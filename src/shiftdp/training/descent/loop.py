@@ -1,4 +1,5 @@
-"""The training loop: one for full, cyclic and random batches. Only the last iterate leaves it.
+"""The training loop: one for full, cyclic and random batches. Only the last iterate leaves it,
+and those that the run releases beside it.
 
     w <- Proj(prox(w - eta (sum of clipped gradients / b + l2 w + Z))),   Z ~ N(0, sigma^2 I),
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate.runs import PerStep
+from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.descent.gradient import batch_gradient
@@ -27,27 +29,26 @@ from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
-__all__ = [
-    "Progress",
-    "TrainingStopped",
-    "certified_records",
-    "descend",
-    "descend_on",
-    "descend_stacked",
-    "iterates",
-    "starting_point",
-]
-
 Progress = Callable[[int, int], object]
 """Called after each step with the number of steps done and the number of steps in all."""
 
+Checkpoints = Callable[[int, NDArray[Any]], object]
+"""Called with each iterate that is released, and the number of its step."""
+
 
 class TrainingStopped(ShiftdpError):
-    """The loop ended before its last step. Nothing was released, and nothing is left of it."""
+    """The loop ended before its last step. Nothing more was released, and nothing is left of it."""
 
 
-def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> NDArray[Any]:
-    """Run the plan on the data and release the last iterate.
+def descend(
+    plan: Plan,
+    X: Any,
+    y: Any,
+    *,
+    progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> NDArray[Any]:
+    """Run the plan on the data and release the last iterate, and the others of its `releases`.
 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
@@ -56,10 +57,13 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
             Arrow become arrays of objects, which are refused; the estimators read them.
         y: n labels or numbers, as the loss wants them.
         progress: called with the steps done and the steps in all.
+        checkpoints: called with each step whose iterate the run releases, the last one included,
+            and that iterate, as soon as it is there. The certificate covers them together, whether
+            they are published or not.
 
     Returns:
-        The parameters, of shape (outputs, features), or (features,) for losses of one score; with
-        an intercept one more column, the last.
+        The parameters of the last iterate, of shape (outputs, features), or (features,) for losses
+        of one score; with an intercept one more column, the last.
 
     >>> import numpy as np
     >>> from shiftdp import NoisyGD
@@ -71,7 +75,8 @@ def descend(plan: Plan, X: Any, y: Any, *, progress: Progress | None = None) -> 
     >>> weights.shape, bool(weights[0] > 0)
     ((3,), True)
     """
-    return descend_on(plan, certified_records(plan, X, y), progress=progress)
+    records = certified_records(plan, X, y)
+    return descend_on(plan, records, progress=progress, checkpoints=checkpoints)
 
 
 def certified_records(plan: Plan, X: Any, y: Any) -> Records:
@@ -90,14 +95,22 @@ def descend_on(
     records: Records,
     *,
     progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """`descend` on records that were checked. A ledger is charged between the check and this.
 
-    `start`: where to begin, instead of 0: parameters that were released, as `descend` returns them.
+    `start`: parameters to begin from instead of 0, that were released, as `descend` returns them.
     """
+    shown: Checkpoints | None = None
+    if checkpoints is not None:
+        show = checkpoints
+
+        def shown(step: int, released: NDArray[Any]) -> object:
+            return show(step, released[0])
+
     begin = None if start is None else np.asarray(start)[np.newaxis]
-    return np.asarray(_run(plan, records, [plan.entropy], progress, begin)[0])
+    return np.asarray(_run(plan, records, [plan.entropy], progress, shown, begin)[0])
 
 
 def descend_stacked(
@@ -107,6 +120,7 @@ def descend_stacked(
     runs: int,
     *,
     progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Several independent runs of one plan, for reproductions and audits; test mode only.
@@ -118,6 +132,8 @@ def descend_stacked(
     Args:
         progress: called with the steps done and the steps in all. A step that runs make together
             counts once.
+        checkpoints: called with each step that is released, and the iterates of runs that make
+            their steps together.
         start: where each run begins, instead of 0, in the form that is returned.
 
     Returns:
@@ -140,7 +156,7 @@ def descend_stacked(
         done, total = k * plan.run.steps, len(stacks) * plan.run.steps
         counted = None if progress is None else _counted(progress, done, total)
         begin = start if start is None or len(stacks) == 1 else start[k : k + 1]
-        models.append(_run(plan, records, stack, counted, begin))
+        models.append(_run(plan, records, stack, counted, checkpoints, begin))
     return np.concatenate(models)
 
 
@@ -159,6 +175,7 @@ def _run(
     records: Records,
     sources: Sequence[Entropy],
     progress: Progress | None,
+    checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """All steps of a stack of models, and their release; if the run stops before its end, its
@@ -166,25 +183,33 @@ def _run(
     models = starting_point(plan, records, len(sources))
     if start is not None:
         models[...] = np.asarray(start, dtype=np.float64).reshape(models.shape)
+        _project(plan, models)
+    early = {*release_steps(plan.run)[:-1]} if checkpoints is not None else frozenset[int]()
     done = 0
     stopped: type[BaseException] | None = None
     try:
         with np.errstate(all="ignore"), closing(iterates(plan, records, models, sources)) as steps:
             for done in steps:
+                if checkpoints is not None and done in early:
+                    checkpoints(done, _released(plan, models.copy(), done))
                 if progress is not None:
                     progress(done, plan.run.steps)
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
-        return _released(plan, models)
+        released = _released(plan, models, done)
+        if checkpoints is not None:
+            checkpoints(done, released)
+        return released
     # raised here, outside of the handler, so that the new exception has no context: the old one
     # leads to frames, and the frames to arrays
     models.fill(0)
     del records, models
     if not issubclass(stopped, Exception):
         raise stopped
+    nothing = "nothing more" if checkpoints is not None and early else "nothing"
     raise TrainingStopped(
-        f"{stopped.__name__} after step {done} of {plan.run.steps}; nothing was released"
+        f"{stopped.__name__} after step {done} of {plan.run.steps}; {nothing} was released"
     )
 
 
@@ -267,9 +292,10 @@ def _project(plan: Plan, models: Floats) -> None:
         flat[...] = plan.projection.project(flat)
 
 
-def _released(plan: Plan, models: Floats) -> NDArray[Any]:
-    """The last iterate on the public grid; the one it came from is erased."""
-    released = np.rint(models / plan.grid) * plan.grid
+def _released(plan: Plan, models: Floats, step: int) -> NDArray[Any]:
+    """The iterate after a step on the public grid; the one it came from is erased."""
+    grid = plan.grid_at(step)
+    released = np.rint(models / grid) * grid
     models.fill(0)
     _project(plan, released)  # the grid may lead out of the set; this looks at no data
     return released[:, 0] if plan.loss.outputs == 1 else released

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import NoisyCGD
 
-__all__ = ["arranged", "can_be_apart", "people_of", "within_cap"]
-
 Places = NDArray[np.intp]
 
 

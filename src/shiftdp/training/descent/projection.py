@@ -16,8 +16,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.training.losses.base import Floats
 
-__all__ = ["Ball", "Box", "Projection", "Simplex"]
-
 _UP = 1.0 + EIGHT_ROUNDINGS  # for a root, a product or two, and this one
 
 

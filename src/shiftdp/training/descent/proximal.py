@@ -16,8 +16,6 @@ import numpy as np
 from shiftdp._checks import RIDGE_GREATEST, magnitude
 from shiftdp.training.losses.base import Floats
 
-__all__ = ["L1", "ElasticNet", "Prox"]
-
 
 class Prox(ABC):
     """A convex penalty h of the parameters, by its prox."""

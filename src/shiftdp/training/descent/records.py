@@ -21,18 +21,6 @@ from shiftdp.training.losses.base import Floats, described
 if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
 
-__all__ = [
-    "BoundedRows",
-    "Indices",
-    "Records",
-    "bounded_rows",
-    "canonical",
-    "csr",
-    "prepare",
-    "rows_of_csr",
-    "wide_if_summed",
-]
-
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
 _HUGE = 2.0**500  # the square of a larger entry may overflow
 _ROOM = 1.0 - EIGHT_ROUNDINGS  # for the roundings of a scale and of the product with it

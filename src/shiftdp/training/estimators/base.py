@@ -11,7 +11,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
+from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.privacy.ledger.entry import Account
@@ -32,6 +33,7 @@ from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.people import arranged, can_be_apart, people_of, within_cap
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.descent.records import bounded_rows
+from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
     labels_of,
     quietly,
@@ -39,8 +41,16 @@ from shiftdp.training.estimators.inputs import (
     require_numbers,
     table_type,
 )
+from shiftdp.training.estimators.streams import (
+    StreamState,
+    first_window,
+    next_window,
+    stream_certificate,
+)
+from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.plan import Plan
+from shiftdp.training.planning.checkpoints import averaged_steps
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
@@ -54,9 +64,11 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "Checkpoint",
     "Penalty",
     "PrivacyLeakWarning",
     "PrivateLinearModel",
+    "entropy_of",
     "given_classes",
     "learnt_classes",
     "warn_of_learnt_classes",
@@ -67,8 +79,12 @@ Penalty = Literal["l2", "l1", "elasticnet"]
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 
 
-class PrivacyLeakWarning(UserWarning):
-    """Something that is released was read off the data, and is not covered by the certificate."""
+class Checkpoint(NamedTuple):
+    """A model that was released after some step, in the shapes of `coef_` and `intercept_`."""
+
+    step: int
+    coef: NDArray[Any]
+    intercept: Any
 
 
 class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
@@ -102,6 +118,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         The strength of that penalty.
     l1_ratio : float, default=0.5
         The share of L1 in it, from 0 to 1.
+    checkpoints : "epochs", int or list of epochs, default=None
+        Which models are released beside the last one, in `releases_`: after each pass over the
+        data, so many at equal distances, or after these passes. The noise is enough for all of
+        them together (Theorem V1).
+    average : int, default=None
+        `coef_` is the mean of the models after so many last passes. It costs what releasing each
+        of them does, and they are in `releases_` too.
     compute : float, default=1e11
         How many multiplications a fit may take.
     oversized : {"scale", "refuse"}, default="scale"
@@ -117,12 +140,20 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     coef_, intercept_ : the released parameters.
     plan_ : what was chosen, and why.
     certificate_ : the proved guarantee.
+    releases_ : with checkpoints or an average, all models that were released, as (step, coef,
+        intercept).
+    stream_ : after `partial_fit`, the stream and how many windows it had.
     classes_learnt_ : of a classifier, whether the classes were read off the labels.
+    not_covered_ : what around the fit learnt from the records too and is not covered; only if
+        there was something.
     """
+
+    _single = False  # whether it has one vector of weights, and not one for each score
 
     epsilon: float
     delta: float
     feature_bound: float
+    average: int | None
     adjacency: Any
     fit_intercept: bool
     oversized: Any
@@ -166,6 +197,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _run(self, X: Any, targets: NDArray[Any], outputs: int, groups: Any = None) -> NDArray[Any]:
         """Plan, certify, check the data, charge the ledger, train: in this order."""
+        leaks = uncovered(charged=self.ledger is not None)
+        warn_of(leaks)
         X, targets, people = self._capped(X, targets, groups)
         planned = self._planned(X.shape[0], X.shape[1], outputs)
         run = planned.plan.run
@@ -179,11 +212,53 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         entry = None
         if ledger is not None:
             entry = ledger.reserve(certificate, label=type(self).__name__)
-        released = descend_on(planned.plan, records)
+        shown: list[tuple[int, NDArray[Any]]] = []
+        released = descend_on(
+            planned.plan, records, checkpoints=lambda step, model: shown.append((step, model))
+        )
         if ledger is not None and entry is not None:
             ledger.complete(entry)
         self.plan_ = planned
         self.certificate_ = certificate
+        for name in ("not_covered_", "releases_", "stream_", "_prepared"):
+            self.__dict__.pop(name, None)
+        if leaks:
+            self.not_covered_ = leaks
+        if has_releases(planned.plan.run):
+            self.releases_ = tuple(Checkpoint(step, *self._parts(one)) for step, one in shown)
+        if self.average is not None:
+            wanted = averaged_steps(planned.plan.run, self.average)
+            return np.asarray(np.mean([one for step, one in shown if step in wanted], axis=0))
+        return released
+
+    def _run_window(self, X: Any, targets: NDArray[Any], outputs: int) -> NDArray[Any]:
+        """One window of a stream, from what the last one released: planned by the first call."""
+        state: StreamState | None = getattr(self, "stream_", None)
+        fitted = hasattr(self, "coef_")
+        if state is None:
+            problem = self._problem(X.shape[0], X.shape[1], outputs)
+            before = self.certificate_ if fitted else None
+            state = first_window(problem, self._overrides(), self.oversized, before)
+            if fitted and self.plan_.plan.intercept != problem.intercept:
+                raise InvalidInput(
+                    "fit_intercept",
+                    self.fit_intercept,
+                    "is not that of the model to go on from",
+                    "leave it as it was, or begin with a new model",
+                )
+        plan = next_window(state, X.shape[0], self._entropy())
+        certificate = self._signed(stream_certificate(state, plan))
+        records = certified_records(plan, X, targets)
+        planned = replace(state.planned, plan=plan)
+        ledger = self._ledger(planned) if state.windows == 0 else None
+        entry = None
+        if ledger is not None:  # once, for all windows to come
+            entry = ledger.reserve(certificate, label=type(self).__name__)
+        released = descend_on(plan, records, start=self._weights() if fitted else None)
+        if ledger is not None and entry is not None:
+            ledger.complete(entry)
+        self.plan_, self.certificate_ = planned, certificate
+        self.stream_ = replace(state, windows=state.windows + 1)
         return released
 
     def _capped(
@@ -255,9 +330,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             raise InvalidInput(
                 "X", f"<{left} records>", f"are not fewer than the {run.n} of fit", "leave some out"
             )
-        weights = np.atleast_2d(self.coef_)
-        if plan.intercept:
-            weights = np.hstack([weights, np.atleast_1d(self.intercept_)[:, np.newaxis]])
+        weights = self._weights()
         several = self.records_per_person > 1
         if several and gone > self.records_per_person:
             raise InvalidInput(
@@ -293,6 +366,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.further_certificate_ = stays
         return certificate, released
 
+    def _weights(self) -> NDArray[Any]:
+        """The released parameters as the loop has them."""
+        weights = np.atleast_2d(self.coef_)
+        if not self.plan_.plan.intercept:
+            return weights
+        return np.concatenate([weights, np.reshape(self.intercept_, (-1, 1))], axis=1)
+
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""
         training = certificate.training
@@ -301,7 +381,16 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return replace(certificate, training=replace(training, estimator=type(self).__name__))
 
     def _planned(self, n: int, features: int, outputs: int) -> Planned:
-        problem = Problem(
+        refuse_unproved(self)
+        problem, chosen = self._problem(n, features, outputs), self._overrides()
+        planned = plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
+        return self._for_people(self._penalised(planned))
+
+    def _overrides(self) -> Overrides:
+        return Overrides(**{name: getattr(self, name) for name in _CHOICES})
+
+    def _problem(self, n: int, features: int, outputs: int) -> Problem:
+        return Problem(
             n=n,
             features=features,
             loss=self._loss(outputs),
@@ -312,9 +401,6 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             intercept=bool(self.fit_intercept),
             compute=self.compute,
         )
-        chosen = Overrides(**{name: getattr(self, name) for name in _CHOICES})
-        planned = plan_for(problem, chosen, entropy=self._entropy(), oversized=self.oversized)
-        return self._for_people(self._penalised(planned))
 
     def _penalised(self, planned: Planned) -> Planned:
         """The plan with the prox of the penalty, which never costs anything."""
@@ -338,18 +424,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return self._planned(n, features, outputs)
 
     def _entropy(self) -> Entropy:
-        if self.random_state is None:
-            return System()
-        try:
-            generator = check_random_state(self.random_state)
-        except ValueError:
-            raise InvalidInput(
-                "random_state",
-                self.random_state,
-                "is no seed",
-                "give a whole number from 0 to 4294967295, or none",
-            ) from None
-        return Seeded(int(generator.randint(2**31 - 1)))
+        return entropy_of(self.random_state)
 
     def _ledger(self, planned: Planned) -> Account | None:
         if self.ledger is None:
@@ -363,15 +438,20 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             )
         return self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
 
-    def _keep(self, released: NDArray[Any], *, single: bool = False) -> None:
+    def _keep(self, released: NDArray[Any]) -> None:
         """The released parameters as `coef_` and `intercept_`, in scikit-learn's shapes."""
+        self.coef_, self.intercept_ = self._parts(released)
+
+    def _parts(self, released: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        """Weights and constants."""
         weights = np.atleast_2d(released)
         if self.fit_intercept:
             weights, constants = weights[:, :-1], weights[:, -1]
         else:
             constants = np.zeros(len(weights))
-        self.coef_ = weights[0].copy() if single else weights.copy()
-        self.intercept_ = float(constants[0]) if single else constants.copy()
+        if self._single:
+            return weights[0].copy(), float(constants[0])
+        return weights.copy(), constants.copy()
 
     # --- what was fitted: by what `fit` kept, as parameters may have been set since ---
 
@@ -408,9 +488,14 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return "\n".join(lines)
 
     def _caveats(self) -> list[str]:
-        if self.plan_.plan.entropy.private:
-            return []
-        return ["NOT PRIVATE: random_state made this run reproducible."]
+        lines = [f"Not covered: {leak}." for leak in getattr(self, "not_covered_", ())]
+        if hasattr(self, "stream_") and self.stream_.before is not None:
+            lines.append(
+                "It began from a model of other records, whose own certificate is stream_.before."
+            )
+        if not self.plan_.plan.entropy.private:
+            lines.append("NOT PRIVATE: random_state made this run reproducible.")
+        return lines
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -441,6 +526,22 @@ def _going_on(run: TrainingRun, n: int, steps: int) -> TrainingRun:
         last_batch="divide_by_b",
         records_per_person=k,
     )
+
+
+def entropy_of(random_state: Any) -> Entropy:
+    """The operating system's randomness, or what a seed makes, which is not private."""
+    if random_state is None:
+        return System()
+    try:
+        generator = check_random_state(random_state)
+    except ValueError:
+        raise InvalidInput(
+            "random_state",
+            random_state,
+            "is no seed",
+            "give a whole number from 0 to 4294967295, or none",
+        ) from None
+    return Seeded(int(generator.randint(2**31 - 1)))
 
 
 def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -25,8 +25,6 @@ from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.training.descent.records import wide_if_summed
 from shiftdp.training.losses.base import described
 
-__all__ = ["labels_of", "quietly", "readable", "require_numbers", "table_type"]
-
 Answer = TypeVar("Answer")
 
 _NUMBERS = "fiub"

@@ -19,19 +19,23 @@ from shiftdp.training.estimators.base import (
     learnt_classes,
     warn_of_learnt_classes,
 )
+from shiftdp.training.estimators.combinations import (
+    refuse_forgetting,
+    refuse_stream,
+    refuse_unproved,
+)
 from shiftdp.training.estimators.inputs import labels_of, quietly
 from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Oversized
+from shiftdp.training.planning.checkpoints import Checkpoints
 from shiftdp.training.planning.problem import COMPUTE, Algorithm
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip
 from sklearn.metrics import r2_score  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
 from sklearn.utils.validation import check_is_fitted  # isort: skip
-
-__all__ = ["PrivateHuberRegressor", "PrivateLinearSVC", "PrivateLogisticRegression"]
 
 _ALPHA = (
     0.01  # the strength of an L1 penalty, of the size of a ridge that helps a few hundred records
@@ -55,6 +59,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             groups: whose record each is, with `records_per_person` above 1: of each person the
                 first so many are used.
         """
+        refuse_unproved(self, groups=groups)
         with self._all_or_nothing():
             X, y = self._checked(X, y)
             quietly(lambda: check_classification_targets(y), X, y)
@@ -67,6 +72,43 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             released = self._run(X, places, outputs, groups)
             self.classes_ = known
             self.classes_learnt_ = learnt
+            self._keep(released)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on with new records, each of which is used once, and release the model. Theorem V2.
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        A model that `fit` has made goes on from there; its records keep the certificate that they
+        had, `stream_.before`.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: labels.
+            classes: all labels there will ever be; needed in the first call unless the model was
+                made with them.
+        """
+        refuse_stream(self)
+        first = not hasattr(self, "coef_")
+        names = classes if self.classes is None else self.classes
+        if first and names is None:
+            raise InvalidInput(
+                "classes",
+                None,
+                "are missing: later records may have labels that these have not",
+                "give classes=... to the model, or to the first partial_fit",
+            )
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, reset=first)
+            quietly(lambda: check_classification_targets(y), X, y)
+            known, places = given_classes(names if first else self.classes_, y)
+            self._require_classes(y, known.size)
+            released = self._run_window(X, places, 1 if known.size == 2 else known.size)
+            self.classes_ = known
+            if first:
+                self.classes_learnt_ = False
             self._keep(released)
         return self
 
@@ -89,8 +131,9 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
             How well the model can be told from one that never had them. Its `run` has
             `further_steps`, and `training.steps`, which training anew would take.
         """
+        check_is_fitted(self)
+        refuse_forgetting(self)
         with self._all_or_nothing():
-            check_is_fitted(self)
             X, y = self._checked(X, y, reset=False)
             _, places = given_classes(self.classes_, y)
             certificate, released = self._forget(X, places, epsilon, delta, groups)
@@ -154,6 +197,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         records_per_person: int = 1,
         penalty: Penalty = "l2",
         alpha: float = _ALPHA,
@@ -180,6 +225,8 @@ class PrivateLogisticRegression(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.records_per_person = records_per_person
         self.penalty = penalty
         self.alpha = alpha
@@ -245,6 +292,8 @@ class PrivateLinearSVC(_PrivateClassifier):
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         records_per_person: int = 1,
         penalty: Penalty = "l2",
         alpha: float = _ALPHA,
@@ -272,6 +321,8 @@ class PrivateLinearSVC(_PrivateClassifier):
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.records_per_person = records_per_person
         self.penalty = penalty
         self.alpha = alpha
@@ -317,6 +368,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
     True
     """
 
+    _single = True
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -337,6 +390,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         clip: float | None = None,
         noise: float | None = None,
         bounds: Bounds | None = None,
+        checkpoints: Checkpoints = None,
+        average: int | None = None,
         records_per_person: int = 1,
         penalty: Penalty = "l2",
         alpha: float = _ALPHA,
@@ -363,6 +418,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
         self.clip = clip
         self.noise = noise
         self.bounds = bounds
+        self.checkpoints = checkpoints
+        self.average = average
         self.records_per_person = records_per_person
         self.penalty = penalty
         self.alpha = alpha
@@ -386,9 +443,29 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
             groups: whose record each is, with `records_per_person` above 1: of each person the
                 first so many are used.
         """
+        refuse_unproved(self, groups=groups)
         with self._all_or_nothing():
             X, y = self._checked(X, y, y_numeric=True)
-            self._keep(self._run(X, y, 1, groups), single=True)
+            self._keep(self._run(X, y, 1, groups))
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on with new records, each of which is used once, and release the model. Theorem V2.
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        A model that `fit` has made goes on from there; its records keep the certificate that they
+        had, `stream_.before`.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: numbers.
+        """
+        refuse_stream(self)
+        with self._all_or_nothing():
+            X, y = self._checked(X, y, y_numeric=True, reset=not hasattr(self, "coef_"))
+            self._keep(self._run_window(X, y, 1))
         return self
 
     def forget(
@@ -410,11 +487,12 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
             How well the model can be told from one that never had them. Its `run` has
             `further_steps`, and `training.steps`, which training anew would take.
         """
+        check_is_fitted(self)
+        refuse_forgetting(self)
         with self._all_or_nothing():
-            check_is_fitted(self)
             X, y = self._checked(X, y, y_numeric=True, reset=False)
             certificate, released = self._forget(X, y, epsilon, delta, groups)
-            self._keep(released, single=True)
+            self._keep(released)
         return certificate
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 
-__all__ = ["Floats", "Loss", "described", "real_numbers", "real_vector", "scale_to_limits", "signs"]
-
 Floats = NDArray[Any]
 """An array of float64."""
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = ["LEAST", "envelope_residuals"]
-
 LEAST = 1e-4
 """The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse
 smaller ones: nu is about 1/kappa, and digits of z would be lost in it."""

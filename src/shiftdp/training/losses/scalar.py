@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp.training.losses.base import Floats, Loss, real_numbers, signs
 
-__all__ = ["ClippedSquared", "Huber", "Logistic", "SmoothedHinge"]
-
 
 class _OneScore(Loss):
     """A loss of one score a record."""

@@ -15,8 +15,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.losses.base import Floats, Loss, described, real_vector
 from shiftdp.training.losses.envelope import LEAST, envelope_residuals
 
-__all__ = ["Softmax"]
-
 _CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
 
 
@@ -101,9 +99,12 @@ def _residuals(z: Floats, y: NDArray[Any], limits: Floats | None) -> None:
         _residuals(contiguous, y, limits)
         z[...] = contiguous
         return
-    # scores of any size are rare: a pass over them is saved until they occur
+    # scores of any size are rare: a pass over them is saved until they occur. Others stay as they
+    # are to the last bit, so that a residual depends on the scores of its own record only
     if not (z.max() < _CALM and z.min() > -_CALM):
-        z -= np.maximum.reduce(z, axis=-2, keepdims=True)
+        top = np.maximum.reduce(z, axis=-2, keepdims=True)
+        least = np.minimum.reduce(z, axis=-2, keepdims=True)
+        z -= np.where((top < _CALM) & (least > -_CALM), 0.0, top)
     *models, classes, records = z.shape
     flat = z.reshape(-1)
     own = y * records + np.arange(records)

@@ -23,18 +23,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LONGEST",
-    "Damaged",
-    "digest_of",
-    "dtype_named",
-    "is_plain",
-    "pack",
-    "read_npy",
-    "unpack",
-    "write_npy",
-]
-
 LONGEST = 2**31 - 1
 """Bytes of a file: the sizes in a zip archive are numbers of 32 bits."""
 

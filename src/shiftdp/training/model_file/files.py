@@ -27,17 +27,23 @@ from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
 from shiftdp.last_iterate import Certificate
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
 from shiftdp.training.model_file.archive import LONGEST, Damaged, digest_of, pack, unpack
 from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitted
 from shiftdp.training.model_file.plans import require_match
+from shiftdp.training.model_file.prepared import (
+    certify_pipeline,
+    prepared_readers,
+    write_prepared,
+)
 from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
+from shiftdp.training.preparation.pipeline import PrivatePipeline
 
 import sklearn  # isort: skip  (after the estimators, which say what to install without it)
-
-__all__ = ["FORMAT", "ModelFile", "load_model", "read_model", "save_model"]
+from sklearn.pipeline import Pipeline  # isort: skip
 
 FORMAT = "shiftdp-model/1"
 _MODEL, _CERTIFICATE, _DIGEST = "model.json", "certificate.json", "digest.txt"
@@ -59,6 +65,7 @@ class ModelFile:
         digest: the SHA-256 of everything in the file, which names this model.
         learnt: the steps before the model that were fitted to data, which nothing covers.
         classes_learnt: whether the classes were read off the labels, which nothing covers.
+        pipeline: of a PrivatePipeline, the certificate of all of its steps together.
     """
 
     model: Any
@@ -67,6 +74,7 @@ class ModelFile:
     digest: str
     learnt: tuple[str, ...]
     classes_learnt: bool
+    pipeline: PipelineCertificate | None = None
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -76,8 +84,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     path: of a ledger its file name, of the cache of a pipeline nothing.
 
     Args:
-        model: one of the estimators of `shiftdp.sklearn`, or a scikit-learn Pipeline whose last
-            step is one and whose other steps are on the list in docs/training.md.
+        model: one of the estimators of `shiftdp.sklearn`, a PrivatePipeline, or a scikit-learn
+            Pipeline whose last step is one and whose other steps are on the list in
+            docs/training.md.
         path: the file, which is replaced as a whole or left as it is.
     """
     _require_fitted(model)
@@ -149,9 +158,7 @@ def _require_fitted(model: Any) -> None:
 
 def _last(model: Any) -> Any:
     """Our own estimator at the end of nested pipelines, or None."""
-    from sklearn.pipeline import Pipeline
-
-    while type(model) is Pipeline and model.steps:
+    while type(model) in (Pipeline, PrivatePipeline) and model.steps:
         model = model.steps[-1][1]
     return model if is_ours(model) else None
 
@@ -166,7 +173,12 @@ def _packed(model: Any, versions: dict[str, str]) -> bytes:
             raise InvalidInput(
                 where, f"<{type(value).__name__}>", "is not the last step", "give a pipeline of one"
             )
-        return write_step(writer, value, where)
+        if type(value) is PrivatePipeline and value is not model:
+            raise InvalidInput(
+                where, "<PrivatePipeline>", "is inside of another pipeline", "save it by itself"
+            )
+        prepared = write_prepared(writer, value, where)
+        return write_step(writer, value, where) if prepared is None else prepared
 
     writer = Writer(known)
     document = {"format": FORMAT, **versions, "model": writer.write(model, "model")}
@@ -242,7 +254,7 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
         fitted.append(read_fitted(reader, content))
         return fitted[-1]
 
-    reader = Reader(taken, {**step_readers(), _OURS: ours})
+    reader = Reader(taken, {**step_readers(), **prepared_readers(), _OURS: ours})
     model = reader.read(document["model"])
     taken.require_all_used()
     if len(fitted) != 1 or _last(model) is not fitted[0]:
@@ -254,8 +266,13 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
     classes_learnt = bool(getattr(fitted[0], "classes_learnt_", False))
-    learnt = tuple(learnt_steps(model))
-    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt)
+    whole = None
+    if type(model) is PrivatePipeline:
+        certify_pipeline(model, certificate)
+        whole = model.certificate_
+    steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
+    learnt = tuple(learnt_steps(steps))
+    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole)
 
 
 def _document(text: bytes) -> dict[str, Any]:

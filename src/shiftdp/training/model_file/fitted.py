@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,6 @@ from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
-__all__ = ["is_ours", "read_fitted", "write_fitted"]
-
 _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
     "PrivateLogisticRegression": (PrivateLogisticRegression, (Logistic, Softmax)),
     "PrivateLinearSVC": (PrivateLinearSVC, (SmoothedHinge,)),
@@ -31,6 +30,8 @@ _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
 }
 _COMMON = ("n_features_in_", "feature_names_in_", "coef_", "intercept_")
 _CLASSIFIER = ("classes_", "classes_learnt_")
+_LEAKS = ("not_covered_",)
+_OPTIONAL = ("feature_names_in_", *_LEAKS)  # which some fitted models have
 _FIELDS = ("class", "parameters", "plan", "attributes")
 
 
@@ -41,11 +42,28 @@ def is_ours(model: Any) -> bool:
 
 def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     """A fitted estimator without its certificate."""
-    parameters = {**model.get_params(deep=False), "ledger": _ledger_name(model.ledger)}
+    parameters = {**model.get_params(deep=False), "ledger": ledger_name(model.ledger)}
+    if hasattr(model, "stream_"):
+        raise InvalidInput(
+            where,
+            f"<{type(model).__name__}>",
+            "is fitted by partial_fit: its stream goes on, and a model file holds a finished run",
+            "publish coef_ and intercept_ with certificate_.to_json()",
+        )
+    if hasattr(model, "further_certificate_"):
+        raise InvalidInput(
+            where,
+            f"<{type(model).__name__}>",
+            "has forgotten records: it has two certificates, and a model file holds one finished "
+            "run",
+            "publish coef_ and intercept_ with both certificates, or fit anew",
+        )
     attributes = {key: item for key, item in vars(model).items() if key not in parameters}
+    attributes.pop("_prepared", None)  # which a pipeline that is read sets again
+    attributes.pop("releases_", None)  # other models than the one that is written
     plan = attributes.pop("plan_")
     attributes.pop("certificate_")
-    expected = _attributes(type(model), "feature_names_in_" in attributes)
+    expected = _attributes(type(model), attributes)
     strange = sorted(set(attributes) - set(expected))
     if strange:
         raise InvalidInput(
@@ -74,7 +92,7 @@ def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
         raise Damaged("has a model with a parameter that its class does not have")
     if not isinstance(attributes, dict):
         raise Damaged("has a model without attributes")
-    expected = _attributes(kind, "feature_names_in_" in attributes)
+    expected = _attributes(kind, attributes)
     values = {key: reader.read(item) for key, item in parameters.items()}
     model: Any = kind(**values)
     planned = read_plan(plan)
@@ -82,18 +100,19 @@ def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
     vars(model).update(zip(expected, found, strict=True), plan_=planned)
     if not isinstance(planned.plan.loss, losses):
         raise Damaged("has a plan for another loss than that of its model")
-    if not _is_name(model.ledger):
+    if not is_file_name(model.ledger):
         raise Damaged("has a ledger that is no file name")
     _require_shapes(model)
     return model  # type: ignore[no-any-return]
 
 
-def _attributes(kind: type, named: bool) -> tuple[str, ...]:
-    own = [key for key in _COMMON if named or key != "feature_names_in_"]
-    return (*own, *(() if kind is PrivateHuberRegressor else _CLASSIFIER))
+def _attributes(kind: type, present: Container[str]) -> tuple[str, ...]:
+    classes = () if kind is PrivateHuberRegressor else _CLASSIFIER
+    every = (*_COMMON, *classes, *_LEAKS)
+    return tuple(key for key in every if key in present or key not in _OPTIONAL)
 
 
-def _ledger_name(ledger: Any) -> str | None:
+def ledger_name(ledger: Any) -> str | None:
     """The name of the file alone: where it lies is nobody's business."""
     if ledger is None:
         return None
@@ -103,7 +122,8 @@ def _ledger_name(ledger: Any) -> str | None:
     return os.path.basename(os.fspath(path))
 
 
-def _is_name(ledger: Any) -> bool:
+def is_file_name(ledger: Any) -> bool:
+    """Whether it is what `ledger_name` makes: a name, and no path."""
     return ledger is None or (isinstance(ledger, str) and not set(ledger) & set("/\\"))
 
 
@@ -121,8 +141,9 @@ def _require_shapes(model: Any) -> None:
         and (type(model.intercept_) is float if single else type(model.intercept_) is np.ndarray)
         and _weights(intercept, () if single else (outputs,))
         and (plan.intercept or not intercept.any())
-        and _names(getattr(model, "feature_names_in_", None), features)
+        and names_fit(getattr(model, "feature_names_in_", None), features)
         and (single or _classes(model, 2 if outputs == 1 else outputs))
+        and _texts(getattr(model, "not_covered_", ()))
     )
     if not good:
         raise Damaged("has weights, classes or names that are not those of its plan")
@@ -137,11 +158,16 @@ def _weights(array: Any, shape: tuple[int, ...]) -> bool:
     )
 
 
-def _names(names: NDArray[Any] | None, features: int) -> bool:
+def names_fit(names: NDArray[Any] | None, features: int) -> bool:
+    """Whether these are the names of so many features, or none."""
     if names is None:
         return True
     words = type(names) is np.ndarray and names.dtype == object and names.shape == (features,)
     return words and all(type(name) is str for name in names)
+
+
+def _texts(leaks: Any) -> bool:
+    return type(leaks) is tuple and all(type(leak) is str for leak in leaks)
 
 
 def _classes(model: Any, count: int) -> bool:

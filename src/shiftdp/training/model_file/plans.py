@@ -27,8 +27,6 @@ from shiftdp.training.planning.planner import Planned
 from shiftdp.training.planning.problem import Problem
 from shiftdp.training.planning.utility import Prediction
 
-__all__ = ["read_plan", "require_match", "write_plan"]
-
 _CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (

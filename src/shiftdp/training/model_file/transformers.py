@@ -16,8 +16,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
-__all__ = ["TRANSFORMERS", "learnt_steps", "read_transformer", "step_readers", "write_step"]
-
 TRANSFORMERS: dict[str, str] = {
     **dict.fromkeys(("Pipeline", "FeatureUnion"), "sklearn.pipeline"),
     "ColumnTransformer": "sklearn.compose",

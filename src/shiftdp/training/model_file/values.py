@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.training.model_file.archive import Damaged, dtype_named, is_plain, read_npy, write_npy
 
-__all__ = ["ArrayReader", "Reader", "Writer", "fields_of", "only_key"]
-
 _DEEPEST = 60  # objects inside objects
 _WHOLE = 2**64  # whole numbers beyond it are no parameters
 _LONGEST = 10**6  # numbers in a range

@@ -16,16 +16,15 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy
 from shiftdp.training.plan import Oversized, Plan
-from shiftdp.training.planning.clips import Clip, clipping_under, clips
-from shiftdp.training.planning.cyclic_batches import cyclic_batches
-from shiftdp.training.planning.full_batches import full_batches
-from shiftdp.training.planning.placed_batches import placed_batches
+from shiftdp.training.planning.kinds import (
+    cyclic_batches,
+    full_batches,
+    placed_batches,
+    random_batches,
+)
 from shiftdp.training.planning.problem import Overrides, Problem
-from shiftdp.training.planning.random_batches import random_batches
-from shiftdp.training.planning.setting import Listed, Setting
+from shiftdp.training.planning.setting import Clip, Listed, Setting, clipping_under, clips
 from shiftdp.training.planning.utility import Prediction
-
-__all__ = ["Candidate", "Candidates"]
 
 _Kind = Callable[[Setting, Clip], Iterator[Listed | None]]
 

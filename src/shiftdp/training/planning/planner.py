@@ -12,13 +12,15 @@ from typing import Any
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.last_iterate.runs import PerStep
+from shiftdp.last_iterate.runs import PerStep, has_releases
+from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.privacy.noise_placement import placed_noise
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.plan import Oversized, Plan
 from shiftdp.training.planning.candidates import Candidate, Candidates
+from shiftdp.training.planning.checkpoints import with_checkpoints
 from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.setting import MOST_STEPS, QUICK
 from shiftdp.training.planning.utility import Prediction
@@ -84,6 +86,8 @@ class Planned:
             found["sampling"] = run.sampling
         if isinstance(run.noise, tuple) and 0.0 in run.noise:
             found["noisy_steps"] = sum(sigma > 0.0 for sigma in run.noise)
+        if has_releases(run):
+            found["releases"] = number_of_releases(run)
         return found
 
     def __str__(self) -> str:
@@ -143,7 +147,8 @@ def plan_for(
 def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     """The plan of this run with the least noise that meets the budget, certified."""
     problem, given = candidates.problem, candidates.chosen.noise
-    run, l2 = taken.run, taken.l2
+    chosen, l2 = candidates.chosen, taken.l2
+    run = with_checkpoints(taken.run, chosen.checkpoints, chosen.average)
     plan = candidates.plan(run, l2, taken.clip, candidates.setting.bounds(run, l2))
     if given is None:
         plan = _with_least_noise(plan, problem, taken.placed)
@@ -252,6 +257,7 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
     for name in vars(chosen):
         if getattr(chosen, name) is not None:
             why[name] = "given"
+    why["releases"] = "the noise is enough for all of them together (Theorem V1)"
     return why
 
 

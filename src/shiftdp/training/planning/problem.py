@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from shiftdp._checks import (
     DATA_GREATEST,
@@ -22,8 +22,7 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling
 from shiftdp.training.losses.base import Loss
-
-__all__ = ["COMPUTE", "Algorithm", "Overrides", "Problem"]
+from shiftdp.training.planning.checkpoints import checked_checkpoints
 
 COMPUTE = 1e11
 """Multiplications that a run takes unless the user says otherwise: seconds on one core, a minute at
@@ -125,6 +124,11 @@ class Overrides:
         noise: on the mean gradient; refused if it does not meet the budget.
         clip: the norm that gradients are clipped to; `math.inf` for none.
         bounds: which theorems the certificate may use.
+        checkpoints: which iterates are released beside the last one: `epochs`, after each pass
+            over the data; so many, equally spaced; or a list of epochs. The noise is calibrated
+            for all of them together (Theorem V1).
+        average: the mean of the iterates at the ends of so many last epochs is what is asked for;
+            it costs what their release does.
     """
 
     algorithm: Algorithm | None = None
@@ -138,8 +142,13 @@ class Overrides:
     noise: float | None = None
     clip: float | None = None
     bounds: Bounds | None = None
+    checkpoints: Any = None
+    average: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "checkpoints", checked_checkpoints(self.checkpoints))
+        if self.average is not None:
+            object.__setattr__(self, "average", count("average", self.average, 1))
         words = {
             "algorithm": Algorithm,
             "order": Order,
@@ -181,6 +190,11 @@ class Overrides:
         if len(self.named) > 1:
             values = tuple(getattr(self, name) for name in given)
             raise InvalidInput(", ".join(given), values, "exclude each other", "give one")
+
+    @property
+    def releases(self) -> bool:
+        """Whether other iterates than the last one are released."""
+        return self.checkpoints is not None or self.average is not None
 
     @property
     def named(self) -> set[str]:

@@ -29,8 +29,6 @@ import numpy as np
 
 from shiftdp._checks import Array
 
-__all__ = ["Prediction", "Reference", "Segments"]
-
 _FARTHEST = 1e4  # the slowest direction's reach, in scores of a good model
 _SPEEDS = 40  # directions that stand for all
 _SPREAD = 25.0  # from so many directions on, records of one length have less of the scores in each

@@ -19,8 +19,6 @@ from shiftdp.ui.report import (
 )
 from shiftdp.ui.settings import certificate_of
 
-__all__ = ["command"]
-
 
 @click.command(
     "account",
@@ -33,6 +31,12 @@ __all__ = ["command"]
         "shiftdp account sgd --n 1000 --batch-size 10 --steps 500 --learning-rate 0.05 "
         "--noise 0.5 --sampling poisson --strong-convexity 1 --smoothness 10 --sensitivity 1 "
         "--adjacency zero_out",
+        "shiftdp account cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 "
+        "--noise 0.01 --releases 400,1000 --strong-convexity 0.002 --smoothness 32.502 "
+        "--sensitivity 10",
+        "shiftdp account stream --batch-size 1500 --batches-per-release 40 --learning-rate 0.05 "
+        "--noise 0.01 --order shuffled --strong-convexity 0.002 --smoothness 32.502 "
+        "--sensitivity 10",
         "shiftdp account langevin --steps 100 --learning-rate 0.02 --strong-convexity 1 "
         "--smoothness 10 --sensitivity 1",
         "shiftdp account exponential --strong-convexity 1 --sensitivity 1 --diameter 2",
@@ -47,9 +51,10 @@ __all__ = ["command"]
 def command(ctx: click.Context, /, **options: Any) -> None:
     """What a run costs: epsilon, mu, the theorem and its hypotheses.
 
-    KIND is what is run: gd (full batches), cgd (batches in turn), sgd (random batches), langevin
-    (Langevin Monte Carlo) or exponential (one draw from exp(-F)). Only the last iterate is
-    released. The number is a proved upper bound, rounded up.
+    KIND is what is run: gd (full batches), cgd (batches in turn), sgd (random batches), stream
+    (records that are used once), langevin (Langevin Monte Carlo) or exponential (one draw from
+    exp(-F)). Only the last iterate is released, unless --releases names others, which then count
+    together with it. The number is a proved upper bound, rounded up.
     """
     require_plot(options["plot"])
     with waiting("certifying"):

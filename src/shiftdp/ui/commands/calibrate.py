@@ -25,8 +25,6 @@ from shiftdp.ui.report import (
 from shiftdp.ui.settings import overridden, require_parameter, setting_of
 from shiftdp.ui.types import Word
 
-__all__ = ["TARGETS", "command"]
-
 TARGETS: dict[str, Mapping[str, Any]] = {
     "noise": {"noise": 1.0},
     "epochs": {"epochs": 1, "steps": 1},
@@ -80,7 +78,6 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
     _check_placed(ctx, parameter, options)
-    from shiftdp.last_iterate.runs import has_epochs
     from shiftdp.privacy import calibrate, placed_noise
     from shiftdp.privacy.budget_search import certify_at
 
@@ -93,7 +90,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         delta = budget.get("delta")
         certificate = certify_at(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
-    name = "steps" if parameter == "epochs" and not has_epochs(run) else parameter
+    name = "steps" if parameter == "epochs" and not run.in_epochs else parameter
     value = getattr(geometry if name in vars(geometry) else run, name)
     warn_of_last_batch(ctx, certificate, document["delta"])
     save(certificate, options["save"])

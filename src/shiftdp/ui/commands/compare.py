@@ -15,8 +15,6 @@ from shiftdp.ui.refusals import print_warning
 from shiftdp.ui.report import comparison, described, draw, print_comparison, require_plot
 from shiftdp.ui.settings import setting_of
 
-__all__ = ["command"]
-
 
 @click.command(
     "compare",

@@ -14,8 +14,6 @@ from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import document_of, print_comparison, require_plot
 from shiftdp.ui.types import NUMBER, OutFolder
 
-__all__ = ["command"]
-
 
 @click.command(
     "demo",

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Frontier
 
-__all__ = ["CURVES", "PARAMETERS", "command"]
-
 PARAMETERS = (
     "epochs",
     "steps",
     "n",
     "batch_size",
+    "batches_per_release",
     "noise",
     "learning_rate",
     "batch_cap",
@@ -40,7 +39,15 @@ PARAMETERS = (
     "diameter",
     "prox_convexity",
 )
-_WHOLE = ("epochs", "steps", "n", "batch_size", "batch_cap", "records_per_person")
+_WHOLE = (
+    "epochs",
+    "steps",
+    "n",
+    "batch_size",
+    "batches_per_release",
+    "batch_cap",
+    "records_per_person",
+)
 CURVES = {
     "composition": "composition",
     "prior_renyi": "prior Renyi",
@@ -82,9 +89,9 @@ CURVES = {
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Epsilon against one parameter, as a table, a CSV file or a plot.
 
-    PARAMETER is what changes along the values: epochs, steps, n, batch_size, noise,
-    learning_rate, batch_cap, strong_convexity, smoothness, sensitivity, gradient_bound or diameter.
-    All else stays.
+    PARAMETER is what changes along the values: epochs, steps, n, batch_size,
+    batches_per_release, noise, learning_rate, batch_cap, strong_convexity, smoothness, sensitivity,
+    gradient_bound or diameter. All else stays.
     """
     require_plot(options["plot"])
     parameter = require_parameter(ctx, options, PARAMETERS)

@@ -26,8 +26,6 @@ from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 if TYPE_CHECKING:
     from shiftdp.privacy import Entry, Ledger
 
-__all__ = ["command"]
-
 _FILE = click.argument("file", type=InFile(), metavar="FILE")
 _ADJACENCY = Word(("replace_one", "zero_out"))
 

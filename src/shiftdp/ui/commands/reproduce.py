@@ -9,8 +9,6 @@ from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_pairs, print_table
 from shiftdp.ui.progress import waiting
 
-__all__ = ["command"]
-
 
 @click.command(
     "reproduce",

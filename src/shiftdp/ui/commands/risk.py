@@ -15,8 +15,6 @@ from shiftdp.ui.report import warn_of_last_batch
 from shiftdp.ui.settings import certificate_of, refuse_described
 from shiftdp.ui.types import NUMBER, NUMBERS, InFile
 
-__all__ = ["command"]
-
 
 @click.command(
     "risk",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
@@ -18,16 +21,16 @@ from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.planning.planner import Planned
     from shiftdp.ui.data_files import Rules
-
-__all__ = ["command"]
 
 _MODELS = {
     "logistic": "PrivateLogisticRegression",
     "svc": "PrivateLinearSVC",
     "huber": "PrivateHuberRegressor",
 }
+_CUT = 0.9  # a row that is scaled by less has lost a part of its length that matters
 _ENDINGS = ("shiftdp", "skops")  # the latter of old: what is written is the same
 _PLAN: dict[str, dict[str, Any]] = {
     "algorithm": {
@@ -55,6 +58,10 @@ _PLAN: dict[str, dict[str, Any]] = {
         "type": NUMBER,
         "help": "On the mean gradient; refused if it costs more than --epsilon.",
     },
+    "average": {
+        "type": NUMBER,
+        "help": "The model is the mean of those after so many last passes, and pays for each.",
+    },
 }
 
 
@@ -65,6 +72,8 @@ _PLAN: dict[str, dict[str, Any]] = {
         "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --delta 1e-5 "
         "--feature-bound 1 -o model.shiftdp",
         "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --dry-run",
+        "shiftdp train people.csv --schema people.toml --classes no,yes --epsilon 1 "
+        "-o model.shiftdp",
     ),
 )
 @click.argument("data", type=InFile(), metavar="DATA")
@@ -85,6 +94,11 @@ _PLAN: dict[str, dict[str, Any]] = {
         "default": 1.0,
         "help": "Of the zone where the loss is a parabola (svc, huber).",
     },
+    schema={
+        "type": InFile(),
+        "help": "What is public about the columns (TOML or JSON; shiftdp schema writes one): "
+        "ranges, categories, missing entries. What it leaves out is learnt within the budget.",
+    },
     features={
         "type": NUMBER,
         "help": "How many there are. svmlight needs it: it must not be read off the data.",
@@ -100,8 +114,8 @@ _PLAN: dict[str, dict[str, Any]] = {
     "What it may cost",
     feature_bound={
         "type": NUMBER,
-        "required": True,
-        "help": "Rows that are longer are scaled down to it. It must not be read off the data.",
+        "help": "Rows that are longer are scaled down to it. It must not be read off the data. "
+        "Needed without --schema, which bounds the rows itself.",
     },
     oversized={
         "type": Word(("scale", "refuse")),
@@ -147,11 +161,20 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """Train a private linear model on a table, and certify it.
 
     DATA is a CSV file with a line of names, a Parquet file, an npz file with one matrix and the
-    target, or an svmlight file. The planner chooses the run by the shape of the table and the
-    budget alone; every choice can be overridden. Nothing but the model leaves the run.
+    target, or an svmlight file. With --schema, a CSV or Parquet file may have categories, true and
+    false, and missing entries; the certificate is of preparation and model. The planner chooses the
+    run by the shape of the table and the budget alone; every choice can be overridden. Nothing but
+    the model leaves the run.
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    if options["schema"] is not None:
+        _with_schema(ctx, options)
+        return
+    if options["feature_bound"] is None:
+        raise Refused(
+            "--feature-bound: is missing; give it, or --schema with the ranges of the columns", ctx
+        )
     estimator = _estimator(options)
     if options["dry_run"]:
         planned = _dry(estimator, options)
@@ -177,7 +200,7 @@ def _estimator(options: dict[str, Any]) -> Any:
     return getattr(room, _MODELS[kind])(
         epsilon=options["epsilon"],
         delta=options["delta"],
-        feature_bound=options["feature_bound"],
+        feature_bound=1.0 if options["feature_bound"] is None else options["feature_bound"],
         adjacency=options["adjacency"],
         fit_intercept=options["intercept"],
         compute=options["compute"],
@@ -225,21 +248,41 @@ def _dry(estimator: Any, options: dict[str, Any]) -> Planned:
 
 
 def _train(ctx: click.Context, estimator: Any, options: dict[str, Any]) -> Planned:
+    from shiftdp.ui.data_files import read
+
+    def table() -> tuple[Any, Any]:
+        found = read(options["data"], _rules(options))
+        _require_bound(found.X, options)
+        names.append(found.names)
+        return found.X, found.y
+
+    names: list[Any] = []
+    account = _fit(ctx, estimator, table, options)
+    if names[0] is not None:
+        estimator.feature_names_in_ = np.array(names[0], dtype=object)
+    _write(estimator, options["output"], account)
+    planned: Planned = estimator.plan_
+    return planned
+
+
+def _fit(
+    ctx: click.Context, model: Any, table: Callable[[], tuple[Any, Any]], options: dict[str, Any]
+) -> _CompletedLater | None:
+    """Fit a model to a table; what is wrong is said without a word about a record."""
     from shiftdp._errors import InvalidInput
     from shiftdp.privacy import Ledger
     from shiftdp.sklearn import PrivacyLeakWarning
-    from shiftdp.ui.data_files import read
 
     problem = None
     account = None
     if options["ledger"] is not None:
         account = _CompletedLater(Ledger(options["ledger"]))
-        estimator.set_params(ledger=account)
+        model.set_params(ledger=account)
     with waiting("training"), warnings.catch_warnings(record=True) as leaks:
         warnings.simplefilter("always", PrivacyLeakWarning)
-        table = read(options["data"], _rules(options))
+        X, y = table()
         try:
-            estimator.fit(table.X, table.y)
+            model.fit(X, y)
         except InvalidInput:
             raise
         except ValueError as error:  # `training.inputs` sees to it that it quotes no entry
@@ -249,10 +292,64 @@ def _train(ctx: click.Context, estimator: Any, options: dict[str, Any]) -> Plann
     for leak in leaks:
         if issubclass(leak.category, PrivacyLeakWarning):
             print_warning(ctx, str(leak.message))
-    estimator.set_params(ledger=options["ledger"])
-    _write(estimator, options["output"], account)
-    planned: Planned = estimator.plan_
-    return planned
+    model.set_params(ledger=options["ledger"])
+    return account
+
+
+def _require_bound(X: Any, options: dict[str, Any]) -> None:
+    """Refuse a bound that most rows are longer than: nothing but their direction would be left."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.training.descent.records import bounded_rows
+
+    if options["oversized"] != "scale" or 0 in X.shape:
+        return
+    scales = bounded_rows(X, options["feature_bound"]).scales
+    if scales is not None and (scales < _CUT).mean() > 0.5:
+        raise InvalidInput(
+            "feature_bound",
+            options["feature_bound"],
+            "is less than the length of most rows: cut to it, they would lose what tells them "
+            "apart",
+            "declare the ranges of the columns with --schema (shiftdp schema writes a template)",
+        )
+
+
+def _with_schema(ctx: click.Context, options: dict[str, Any]) -> None:
+    """The same for a raw table: encoder and model in one pipeline."""
+    from shiftdp.ui.table_training import (
+        PlannedPipeline,
+        dry,
+        pipeline_of,
+        print_pipeline,
+        read_table,
+    )
+
+    if options["feature_bound"] is not None:
+        raise Refused(
+            "--feature-bound: is not for --schema, which bounds the rows itself; leave it out", ctx
+        )
+    estimator = _estimator(options)
+    from shiftdp.training.preparation.schema import read_schema
+
+    schema = read_schema(options["schema"])
+    options = {**options, "target": options["target"] or schema.target}
+    if options["classes"] is None and schema.classes is not None and options["model"] != "huber":
+        options["classes"] = ",".join(map(str, schema.classes))
+        estimator.set_params(classes=_classes(options["classes"]))
+    pipeline, rules = pipeline_of(estimator, schema, options), _rules(options)
+    learnt = options["model"] != "huber" and options["classes"] is None
+    if options["dry_run"]:
+        whole = dry(pipeline, options["data"], schema, rules)
+        ending, leaks = "Nothing was trained: of the data only its shape was read.", []
+    else:
+        account = _fit(ctx, pipeline, lambda: read_table(options["data"], schema, rules), options)
+        _write(pipeline, options["output"], account)
+        whole = PlannedPipeline(pipeline.plan_, pipeline.certificate_)
+        ending = f"The model is in {options['output']}."
+        leaks = [CLASSES_LEARNT] if learnt else []
+    if options["save"] is not None:
+        write_file(options["save"], whole.certificate.to_json() + "\n")
+    print_pipeline(whole, options, leaks, ending)
 
 
 class _CompletedLater:
@@ -262,7 +359,7 @@ class _CompletedLater:
         self.ledger = ledger
         self.entries: list[Entry] = []
 
-    def reserve(self, certificate: Certificate, *, label: str = "") -> Entry:
+    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
         return self.ledger.reserve(certificate, label=label)
 
     def complete(self, entry: Entry) -> None:

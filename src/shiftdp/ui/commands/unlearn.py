@@ -14,8 +14,6 @@ from shiftdp.ui.report import document_of, draw, print_document, require_plot, s
 from shiftdp.ui.settings import setting_of
 from shiftdp.ui.types import NUMBER
 
-__all__ = ["command"]
-
 
 @click.command(
     "unlearn",

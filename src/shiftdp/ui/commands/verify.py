@@ -8,11 +8,10 @@ import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
+from shiftdp.ui.output import plain, up
 from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -38,6 +37,7 @@ def command(certificate: str, delta: float, json: bool) -> None:
     """
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
+    whole: float | None = None
     if is_archive(certificate):
         found = read_model_file(certificate)
         checked = found.certificate
@@ -45,9 +45,14 @@ def command(certificate: str, delta: float, json: bool) -> None:
         said += ", and it is that of the model's plan"
         classes = [CLASSES_LEARNT] if found.classes_learnt else []
         more = {"digest": found.digest, "not_covered": [*found.learnt, *classes]}
+        if found.pipeline is not None:
+            found.pipeline.verify()
+            whole = found.pipeline.epsilon(delta)
     else:
         checked = read_certificate(certificate)
     document = {"verified": True, **more, **document_of(checked, delta)}
+    if whole is not None:
+        document["pipeline_epsilon"] = whole
     document["assumptions"] = [vars(item) for item in checked.assumptions]
     if json:
         print_document(document, json=True)
@@ -56,6 +61,9 @@ def command(certificate: str, delta: float, json: bool) -> None:
     first = [("verified", said)]
     if more:
         first.append(("digest", more["digest"]))
+    if whole is not None:
+        said_of = f"epsilon {up(whole)} at delta = {plain(delta)}, with what its preparation learnt"
+        first.append(("pipeline", said_of))
     print_document(document, json=False, first=first)
     for step in more.get("not_covered", ()):
         learnt = step if step == CLASSES_LEARNT else f"what the step {step} learnt from its data"

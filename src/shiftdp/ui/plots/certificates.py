@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.ui.plots.curves import Named
 
-__all__ = ["certificate_figure", "profile_figure", "tradeoff_figure"]
-
 
 def certificate_figure(certificate: Certificate, *, delta: float) -> Any:
     """Both: f(alpha) on the left, delta(epsilon) on the right, with one legend."""

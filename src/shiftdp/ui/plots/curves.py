@@ -13,8 +13,6 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import ROUNDING, Bounds, certify
 from shiftdp.ui.plots.style import labelled
 
-__all__ = ["Named", "beside", "profile_points", "tradeoff_points"]
-
 _LINES = 160
 _LEAST = 1e-11
 

@@ -19,8 +19,6 @@ from shiftdp.ui.plots.style import (
 if TYPE_CHECKING:
     from shiftdp.privacy import Frontier
 
-__all__ = ["frontier_figure"]
-
 
 def frontier_figure(frontier: Frontier) -> Any:
     """All curves with a number on them; what is infinite or does not apply leaves a gap.

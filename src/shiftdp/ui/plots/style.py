@@ -12,19 +12,6 @@ from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
 from shiftdp.ui.types import FORMATS
 
-__all__ = [
-    "LINES",
-    "OTHER_LINES",
-    "Line",
-    "by_magnitude",
-    "labelled",
-    "loaded",
-    "new_figure",
-    "power",
-    "tidy",
-    "write",
-]
-
 
 class Line(NamedTuple):
     """The colour (of Okabe and Ito), dashes and width of one accountant, the same everywhere.

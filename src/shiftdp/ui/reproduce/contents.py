@@ -46,8 +46,6 @@ from shiftdp.ui.reproduce.tables.mnist_privacy import (
 )
 from shiftdp.ui.reproduce.verdict import Entry
 
-__all__ = ["FIGURES", "Reproduction", "accuracy_tables", "all_tables", "reproduce", "work"]
-
 _PRIVACY: tuple[Callable[[], Table], ...] = (
     epsilon_table,
     mu_table,

@@ -24,16 +24,6 @@ from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.plan import Clipping
 from shiftdp.ui.reproduce.images import Images, Part
 
-__all__ = [
-    "PUBLISHED",
-    "RIGOROUS",
-    "Accuracies",
-    "Results",
-    "Variant",
-    "experiment",
-    "trajectories",
-]
-
 Batching = Literal["fixed", "shuffled_once", "reshuffled", "sampled"]
 Tick = Callable[[int], object]
 

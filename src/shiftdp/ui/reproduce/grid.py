@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from shiftdp.ui.reproduce.verdict import Entry
 
-__all__ = ["Grid", "Table", "entries_csv", "grid_csv", "grid_latex"]
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     "%": r"\%",

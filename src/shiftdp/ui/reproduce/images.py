@@ -21,17 +21,6 @@ from shiftdp.last_iterate import Geometry, NoisyCGD, NoisySGD
 from shiftdp.last_iterate.runs import Order
 from shiftdp.ui.reproduce.verdict import published
 
-__all__ = [
-    "PAPER",
-    "Images",
-    "NoImages",
-    "Part",
-    "Setting",
-    "digits",
-    "mnist_from_openml",
-    "mnist_in",
-]
-
 _SIZE = 28 * 28
 _COUNTS = {"train": 60_000, "t10k": 10_000}
 

@@ -21,8 +21,6 @@ from shiftdp.ui.reproduce.figures.picture import Picture
 from shiftdp.ui.reproduce.grid import Grid, Table, entries_csv, grid_csv, grid_latex
 from shiftdp.ui.reproduce.verdict import Entry
 
-__all__ = ["page", "prepare_folder", "summary", "write_folder"]
-
 _STYLE = """
 :root { --ink: #1c2530; --soft: #5d6b7a; --line: #d9dfe6; --paper: #ffffff; --back: #f4f6f8; }
 * { box-sizing: border-box; }

@@ -14,19 +14,6 @@ from importlib.resources import files
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-__all__ = [
-    "DELTA",
-    "SLACK",
-    "Entry",
-    "Verdict",
-    "claimed",
-    "corrected",
-    "measured",
-    "printed",
-    "published",
-    "spread",
-]
-
 Verdict = Literal["agrees", "corrected", "differs", "not compared"]
 
 SLACK = 0.05

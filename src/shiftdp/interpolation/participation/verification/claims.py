@@ -36,16 +36,6 @@ from shiftdp.interpolation.participation.verification.epochs import (
 )
 from shiftdp.interpolation.participation.verification.tail import proved_tail
 
-__all__ = [
-    "verify_allocation",
-    "verify_classes",
-    "verify_cut_run",
-    "verify_equal_steps",
-    "verify_law",
-    "verify_long_run",
-    "verify_schedule",
-]
-
 _RARE = 1e-7  # of delta: what the verifier leaves out in a step of the ladder
 _SMALL = 9e-4  # of delta: transitions below it are put together
 _UP = 1.0 + 1e-10  # squares of mu, for a dozen roundings

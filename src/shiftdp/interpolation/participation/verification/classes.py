@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 
-__all__ = [
-    "Classes",
-    "JumpTable",
-    "Steps",
-    "classes_of",
-    "steps_of_equal",
-    "steps_of_schedule",
-    "thinned",
-]
-
 _UP = 1.0 + 1e-11  # weights and heights: their dozens of roundings are a part of 1e-14 each
 _DOWN = 1.0 - 1e-9  # clocks
 _ULP = 2.0**-52  # the error of a sum or of a logarithm, as a part
@@ -177,6 +167,12 @@ def _sum_of(
         places = np.ceil((low + np.arange(len(chances))) * step).astype(np.int64)
         more = np.asarray(np.bincount(places, chances), dtype=np.float64)
         law = more if len(law) == 1 else _convolved(law, more)
+        rest = np.add.accumulate(law[::-1])[::-1]
+        # larger sums are too rare to matter
+        enough = int(np.argmax(np.append(rest, 0.0) <= _LEAST))
+        if 0 < enough < len(law):
+            lost += float(rest[enough])
+            law = law[:enough]
     blocks = law
     if len(law) > 1:
         blocks = np.append(law[:1], np.add.reduceat(law[1:], np.arange(0, len(law) - 1, parts)))

@@ -19,8 +19,6 @@ from shiftdp.interpolation.participation.verification.classes import (
     thinned,
 )
 
-__all__ = ["Start", "allocated_classes", "classes_with_start", "start_of"]
-
 _UP = 1.0 + 1e-10  # heights and distances, for a dozen roundings
 _DOWN = 1.0 - 1e-9  # clocks, of which honest grids have as much
 _CHORD = 1e-13  # part by which a point may be above a chord, and is left out

@@ -15,21 +15,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.verification.classes import Classes, JumpTable
-
-__all__ = ["proved_tail"]
 
 _SHIFT = 46  # slopes are multiples of 2^-46
 _RELATIVE = 1e-8  # see above
 _TILTS = 2.0 ** np.linspace(-12.0, 2.0, 30)  # of Chernoff's bound
 _HALVES = 2  # square roots of energies are rounded up to halves of cells
 _LARGEST = (300, 150, 101, 4000, 8000)  # slopes, classes, jumps of one, cells, levels
-_TOGETHER = 16  # ends that one product of matrices serves
+_AT_ONCE = 1 << 18  # numbers that are moved at once: more would not be in the processor's cache
 _VANISHED = 1e-30  # tails below it count as 0
 
 
@@ -64,23 +64,27 @@ def proved_tail(
     upper = _lines(classes.ticks, slopes[0], cap)
     ticks = np.array(classes.ticks, dtype=np.float64)
     each = rare / (m + 1) ** 2
+    unmoved = rare / (m + 1)
     for g, h in pairwise(slopes):
         lower = _lines(classes.ticks, h, cap)
         reach = _reach(classes, moments, h, each)
-        steep, flat = g / 2.0**_SHIFT, h / 2.0**_SHIFT
-        for j, ends, rises, direct, through in _transitions(
-            classes, upper, lower, reach, above[:, 0].copy(), each
-        ):
-            apart = (ticks[ends] - ticks[j])[:, None]
-            chord = rises**2 / apart
-            tangents = (steep + flat) * rises - steep * flat * apart
-            one, missing = _listed(ends, direct, chord * square, float(above[j, 0]), each, small)
-            other, more = _listed(ends, through, tangents * square, float(above[j, 0]), each, small)
-            lost += missing + more
-            target, energy, chance = (np.append(a, b) for a, b in zip(one, other, strict=True))
-            _add(above, origin, j, target, energy, chance)
+        found = _transitions(classes, upper, lower, reach, above[:, 0], each)
+        if found is not None:
+            steep, flat = g / 2.0**_SHIFT, h / 2.0**_SHIFT
+            apart = (ticks[found.ends] - ticks[found.starts][:, None])[:, :, None]
+            apart = np.maximum(apart, 1.0)  # of an end before its start, which has no chance
+            chord = found.rises**2 / apart
+            tangents = (steep + flat) * found.rises - steep * flat * apart
+            listed = [
+                _listed(found, chances, energy * square, above[:, 0], each, small)
+                for chances, energy in ((found.direct, chord), (found.through, tangents))
+            ]
+            lost += sum(missing for _, missing in listed)
+            (one, _), (other, _) = listed
+            moves = _Moves(*(np.append(a, b) for a, b in zip(one, other, strict=True)))
+            _add(above, origin, moves, unmoved)
         above[above < _VANISHED] = 0.0
-        lost += 2.0 * rare + (m + 1) * _VANISHED
+        lost += 3.0 * rare + (m + 1) * _VANISHED
         upper = lower
     law = _nothing_after(classes) @ above
     return law * (1.0 + _RELATIVE), lost * (1.0 + _RELATIVE)
@@ -104,16 +108,27 @@ def _check(classes: Classes, slopes: tuple[int, ...], cap: int, cells: int) -> N
         raise ValueError("clocks fall")
 
 
-def _lines(ticks: list[int], slope: int, cap: int) -> NDArray[np.int64]:
-    """Whole heights of lines from each class to each later one, at most the cap; -1 elsewhere."""
-    heights = np.full((len(ticks), len(ticks)), -1, dtype=np.int64)
-    for j, begin in enumerate(ticks):
-        row = [
-            min(cap, slope * (end - begin) >> _SHIFT) if end > begin else -1
-            for end in ticks[j + 1 :]
-        ]
-        heights[j, j + 1 :] = row
-    return heights
+class _Lines(NamedTuple):
+    """Whole heights of lines from each class to each later one, at most the cap; -1 elsewhere.
+
+    `short` says where that is one less than the difference of the whole heights over 0.
+    """
+
+    heights: NDArray[np.int64]
+    short: NDArray[np.bool_]
+
+
+def _lines(ticks: list[int], slope: int, cap: int) -> _Lines:
+    """In exact arithmetic: the whole part of a difference, from whole parts and fractions."""
+    whole, part = zip(*(divmod(slope * tick, 1 << _SHIFT) for tick in ticks), strict=True)
+    if whole[-1] >= 1 << 62:
+        raise ValueError("lines are steeper than whole numbers can follow")
+    fraction, at = np.array(part, dtype=np.int64), np.array(ticks, dtype=np.int64)
+    # classes of one clock have a line of height -1 between them
+    short = (fraction[None, :] < fraction[:, None]) | (at[None, :] == at[:, None])
+    over_zero = np.array(whole, dtype=np.int64)
+    heights = np.minimum(over_zero[None, :] - over_zero[:, None] - short, cap)
+    return _Lines(np.where(at[None, :] > at[:, None], heights, -1), short)
 
 
 def _beyond(classes: Classes, cap: int) -> float:
@@ -178,41 +193,45 @@ def _reach(classes: Classes, moments: Array, slope: int, each: float) -> NDArray
     return last
 
 
+class _Found(NamedTuple):
+    """Chances of transitions [start, end, rise], with no record on the way and with some."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    rises: Array
+    direct: Array
+    through: Array
+
+
 def _transitions(
     classes: Classes,
-    upper: NDArray[np.int64],
-    lower: NDArray[np.int64],
+    upper: _Lines,
+    lower: _Lines,
     reach: NDArray[np.int64],
     weight: Array,
     each: float,
-) -> Iterator[tuple[int, NDArray[np.int64], Array, Array, Array]]:
-    """For each start, from the oldest to the youngest: ends, rises, and both kinds of chances.
-
-    Rises are counted from the lower line; the first kind has no record on the way.
-    """
+) -> _Found | None:
+    """From all classes that have weight; None if there are no transitions."""
     starts = np.flatnonzero(weight > 0.0)
     high = int(reach[starts].max())
     while int(reach[int(starts[0]) : high + 1].max()) > high:
         high = int(reach[int(starts[0]) : high + 1].max())
     starts = starts[starts < high]
     if not starts.size:
-        return
+        return None
     first = int(starts[0])
-    width = int((upper - lower)[first : high + 1, first : high + 1].max(initial=0))
+    band = upper.heights - lower.heights
+    width = int(band[first : high + 1, first : high + 1].max(initial=0))
     if width <= 0:
-        return
-    passages = _first_passages(classes, lower, reach, first, high, width)
-    found = _by_records(passages, upper, lower, starts, first, high, weight, each)
-    direct, through = found
-    across = np.arange(1, width + 1)
-    for row in range(len(starts) - 1, -1, -1):
-        j = int(starts[row])
-        ends = np.arange(j + 1, high + 1)
-        some = (direct[row, ends - first] + through[row, ends - first]).any(axis=1)
-        ends = ends[some]
-        if ends.size:
-            rises = (lower[j, ends][:, None] + across).astype(np.float64)
-            yield j, ends, rises, direct[row, ends - first], through[row, ends - first]
+        return None
+    passages = _first_passages(classes, lower.heights, reach, first, high, width)
+    ends = np.arange(first, high + 1)
+    room = np.where(ends > starts[:, None], band[starts][:, ends], 0)
+    direct = passages[starts - first] * (np.arange(1, width + 1) <= room[:, :, None])
+    short = lower.short[first : high + 1, first : high + 1]
+    through = _by_records(passages, direct, room, short, starts - first, weight[starts], each)
+    rises = lower.heights[starts][:, ends][:, :, None] + np.arange(1.0, width + 1.0)
+    return _Found(starts, ends, rises, direct, through)
 
 
 def _first_passages(
@@ -231,7 +250,9 @@ def _first_passages(
     size = high - first + 1
     found = np.zeros((size, size, width))
     room = int(lower[first, high]) + 1
-    free, spent = np.zeros((size, room)), np.zeros((size, room))
+    free = np.zeros((size, room))
+    single = all(classes.opens[first:high])  # one class an epoch: all that is spent is free again
+    spent = free if single else np.zeros((size, room))
     for i in range(first + 1, high + 1):
         table = classes.tables[i - 1]
         s = np.flatnonzero(reach[first:i] >= i)
@@ -239,7 +260,7 @@ def _first_passages(
         if not s.size:
             continue
         own = slice(int(s[0]), i - first)
-        if classes.opens[i - 1]:
+        if classes.opens[i - 1] and not single:
             free[own] += spent[own]
             spent[own] = 0.0
         line = lower[first:i, i][own]
@@ -254,67 +275,86 @@ def _first_passages(
         heights = np.arange(new.shape[1])
         under = heights[: new.shape[1] - width] <= line[:, None]
         spent[own, : under.shape[1]] += new[:, : under.shape[1]] * under
-        found[own, i - first] = np.take_along_axis(new, line[:, None] + heights[1 : width + 1], 1)
+        corner = np.arange(len(line)) * new.shape[1] + line
+        found[own, i - first] = new.ravel()[corner[:, None] + heights[1 : width + 1]]
     return found
 
 
 def _by_records(
     passages: Array,
-    upper: NDArray[np.int64],
-    lower: NDArray[np.int64],
+    direct: Array,
+    room: NDArray[np.int64],
+    short: NDArray[np.bool_],
     starts: NDArray[np.int64],
-    first: int,
-    high: int,
     weight: Array,
     each: float,
-) -> tuple[Array, Array]:
-    """Transitions with no record between, and with records between, never above the upper line."""
+) -> Array:
+    """Transitions with records between, never above the upper line.
+
+    An overshoot counts from the whole height of a line, and two whole heights in a row may be one
+    less than that of both. The rise less the difference of heights over 0, one number less where a
+    line is `short`, adds up: with it, stretches are put together.
+    """
     width = passages.shape[2]
-    ends = np.arange(first, high + 1)
-    allowed = np.where(ends > starts[:, None], (upper - lower)[starts][:, ends], 0)
-    within = np.arange(1, width + 1) <= allowed[:, :, None]
-    direct = passages[starts - first] * within
-    through = np.zeros_like(direct)
-    for s in range(int(starts[0]) + 1, high):
-        here = direct[:, s - first] + through[:, s - first]
-        likely = np.flatnonzero(here.sum(axis=1) * weight[starts] > each)
-        later = np.flatnonzero(passages[s - first].any(axis=1))
+    onward = _lowered(passages, short)
+    own = short[starts]
+    at_once = _lowered(direct, own)
+    through = np.zeros_like(at_once)
+    limit = room - own
+    for s in range(int(starts[0]) + 1, len(passages)):
+        rows = starts < s
+        through[rows, s] *= np.arange(width + 1) <= limit[rows, s][:, None]
+        here = at_once[:, s] + through[:, s]
+        likely = np.flatnonzero(rows & (here.sum(axis=1) * weight > each))
+        later = np.flatnonzero(onward[s].any(axis=1))
         if not likely.size or not later.size:
             continue
-        onward = passages[s - first][later]
+        begin, end = int(later[0]), int(later[-1]) + 1
         heights = np.flatnonzero(here[likely].any(axis=0))
-        # by the sum of both overshoots, 2 to 2 width, of which width + 1 are enough
-        shifted = np.zeros((heights.size, later.size, width + 2))
-        for row, x in zip(shifted, heights.tolist(), strict=True):
-            row[:, x + 2 :] = onward[:, : width - x]
-        sums = here[np.ix_(likely, heights)] @ shifted.reshape(heights.size, -1)
-        sums = sums.reshape(likely.size, later.size, width + 2)
-        j = starts[likely][:, None]
-        i = ends[later][None, :]
-        # two whole parts of heights of a line are the whole part of both, or one less
-        extra = (lower[j, i] - lower[j, s] - lower[s, i])[:, :, None]
-        place = np.clip(np.arange(1, width + 1) + extra, 0, width + 1)
-        more = np.take_along_axis(sums, place, axis=2)
-        through[likely[:, None], later] += more * within[likely[:, None], later]
-    return direct, through
+        low, high = int(heights[0]), int(heights[-1]) + 1
+        shifted = np.zeros((high - low, end - begin, width + 1 - low))
+        for x, row in enumerate(shifted):
+            row[:, x:] = onward[s, begin:end, : width + 1 - low - x]
+        sums = here[likely, low:high] @ shifted.reshape(high - low, -1)
+        through[likely, begin:end, low:] += sums.reshape(likely.size, end - begin, -1)
+    through = np.where(own[:, :, None], through[:, :, :-1], through[:, :, 1:])
+    return np.asarray(through * (np.arange(1, width + 1) <= room[:, :, None]))
+
+
+def _lowered(chances: Array, short: NDArray[np.bool_]) -> Array:
+    """By x = 0 to width, from x = 1 to width; one number less where a line is short."""
+    found = np.zeros((*chances.shape[:2], chances.shape[2] + 1))
+    found[:, :, 1:] = chances
+    less = np.nonzero(short & chances.any(axis=2))
+    found[less] = np.append(chances[less], np.zeros((len(less[0]), 1)), axis=1)
+    return found
+
+
+class _Moves(NamedTuple):
+    """From a start to an end, adding an energy, with a probability."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    energy: Array
+    chance: Array
 
 
 def _listed(
-    ends: NDArray[np.int64], chance: Array, energy: Array, weight: float, each: float, small: float
-) -> tuple[tuple[NDArray[np.int64], Array, Array], float]:
-    """End, energy and probability of each transition, small ones together; and what is left out."""
-    worth = chance * weight
-    followed, width = worth > each / chance.shape[1], chance.shape[1]
+    found: _Found, chance: Array, energy: Array, weight: Array, each: float, small: float
+) -> tuple[_Moves, float]:
+    """The transitions one by one, small ones together; and what is left out."""
+    worth = chance * weight[found.starts][:, None, None]
+    followed, width = worth > each / chance.shape[2], chance.shape[2]
     missing = float(np.sum(worth[~followed]))
-    alone = followed & (worth >= small)
-    together = np.where(followed & ~alone, chance, 0.0)
-    some = np.flatnonzero(together.any(axis=1))
-    largest = width - 1 - np.argmax(together[some, ::-1] > 0.0, axis=1)
-    where = np.flatnonzero(alone)
-    listed = (
-        np.append(ends[where // width], ends[some]),
-        np.append(energy.ravel()[where], energy[some, largest]),
-        np.append(chance.ravel()[where], together[some].sum(axis=1)),
+    alone = np.nonzero(followed & (worth >= small))
+    together = np.where(followed & (worth < small), chance, 0.0)
+    some = np.nonzero(together.any(axis=2))
+    largest = width - 1 - np.argmax(together[some][:, ::-1] > 0.0, axis=1)
+    listed = _Moves(
+        found.starts[np.append(alone[0], some[0])],
+        found.ends[np.append(alone[1], some[1])],
+        np.append(energy[alone], energy[(*some, largest)]),
+        np.append(chance[alone], together[some].sum(axis=1)),
     )
     return listed, missing
 
@@ -322,27 +362,42 @@ def _listed(
 def _add(
     above: Array,
     origin: NDArray[np.int16],
-    j: int,
-    ends: NDArray[np.int64],
-    energy: Array,
-    chance: Array,
+    moves: _Moves,
+    unmoved: float,
 ) -> None:
-    """Move mass of class j to its ends, mu^2 raised by the energies, mu rounded up to cells."""
-    if not ends.size:
+    """Move mass to the ends, mu^2 raised by the energies, mu rounded up to cells.
+
+    All of it moves from where it was before; the tail of a start, up to `unmoved`, does not.
+    """
+    starts, ends, energy, chance = moves
+    if not starts.size:
         return
     cells = above.shape[1] - 2
-    half = np.minimum(np.ceil(np.sqrt(energy) * _HALVES), _HALVES * cells + 1.0)
-    roots, which = np.unique(half, return_inverse=True)
-    places, where = np.unique(ends, return_inverse=True)
-    size = places.size * roots.size
-    weights = np.bincount(where * roots.size + which, chance, size).reshape(places.size, -1)
-    low = max(0, int(np.count_nonzero(above[j] == above[j, 0])) - 1)  # all mass is here or above
-    raised = above[j][origin[roots.astype(np.intp), low:]]
-    above[places, :low] += np.sum(weights, axis=1)[:, None] * above[j, 0]
-    for a in range(0, places.size, _TOGETHER):
-        some = weights[a : a + _TOGETHER]
-        used = np.flatnonzero(some.any(axis=0))
-        above[places[a : a + _TOGETHER], low:] += some[:, used] @ raised[used]
+    half = np.minimum(np.ceil(np.sqrt(energy) * _HALVES), _HALVES * cells + 1.0).astype(np.int64)
+    step = _HALVES * cells + 2
+    kinds, kind = np.unique(starts * step + half, return_inverse=True)
+    order = np.argsort(kind, kind="stable")
+    gained = np.zeros_like(above)
+    edges = np.append(np.searchsorted(kinds // step, np.unique(starts)), kinds.size).tolist()
+    places = np.searchsorted(kind[order], np.arange(kinds.size + 1))
+    width = cells + 2
+    index = np.empty((_AT_ONCE // width + int(np.diff(edges).max()), width), dtype=np.intp)
+    raised = np.empty(index.shape)
+    while len(edges) > 1:
+        # as many starts as there is room for
+        count = max(1, sum(edge - edges[0] <= _AT_ONCE // width for edge in edges[1:]))
+        a, b = edges[0], edges[count]
+        index[: b - a] = origin[kinds[a:b] % step]
+        for u, v in pairwise(edges[: count + 1]):
+            law = above[int(kinds[u]) // step]
+            law = np.where(law > unmoved, law, 0.0)
+            np.take(law, index[u - a : v - a], out=raised[u - a : v - a], mode="clip")
+        own = order[places[a] : places[b]]
+        parts = (chance[own], (ends[own], kind[own] - a))
+        chances = scipy.sparse.csr_array(parts, shape=(above.shape[0], b - a))
+        gained += chances @ raised[: b - a]
+        del edges[:count]
+    above += gained
 
 
 def _origins(cells: int) -> NDArray[np.int16]:

@@ -13,8 +13,6 @@ from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = ["Delegated"]
-
 
 class Delegated(Theorem):
     """What another theorem, the `base`, says of another run, read for this one.

@@ -38,8 +38,6 @@ from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = ["arranged_people", "group_privacy", "people_together", "scaled_losses"]
-
 _ANCHOR = "theorem-v4-people-with-several-records"
 
 

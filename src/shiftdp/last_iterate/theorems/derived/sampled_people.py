@@ -48,8 +48,6 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 )
 from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
 
-__all__ = ["SAMPLED_PEOPLE", "binomial_law", "summed_law"]
-
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and their probabilities."""
 

@@ -51,8 +51,6 @@ from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-__all__ = ["DELETION", "after_training"]
-
 _ANCHOR = "theorem-v3-deletion"
 _LARGEST_FACTOR = 1e100  # of noise: a larger one would leave a mu that is nothing all the same
 

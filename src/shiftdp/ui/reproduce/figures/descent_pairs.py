@@ -22,13 +22,6 @@ from shiftdp.ui.reproduce.figures.picture import (
 )
 from shiftdp.ui.reproduce.verdict import Entry, claimed
 
-__all__ = [
-    "cgd_constrained_figure",
-    "cgd_strongly_convex_figure",
-    "gd_constrained_figure",
-    "gd_strongly_convex_figure",
-]
-
 Mu = Callable[[int], float]
 
 _DELTAS = (1e-3, 1e-5)

@@ -18,8 +18,6 @@ from shiftdp.ui.plots.style import LINES
 from shiftdp.ui.reproduce.figures.picture import ALPHA, CALM, Picture, canvas, epsilon_axes
 from shiftdp.ui.reproduce.verdict import claimed, published
 
-__all__ = ["instance", "introduction_figure", "one_step_figure", "tradeoffs_figure"]
-
 
 def introduction_figure() -> Picture:
     """1-strongly convex, 10-smooth, eta = 0.05, L/(n sigma) = 0.1."""

@@ -15,8 +15,6 @@ from shiftdp._checks import Array
 from shiftdp.ui.plots.style import LINES, loaded, new_figure
 from shiftdp.ui.reproduce.verdict import Entry
 
-__all__ = ["ALPHA", "CALM", "WARM", "Canvas", "Picture", "Series", "canvas", "epsilon_axes"]
-
 ALPHA = np.linspace(0.0, 1.0, 401)
 """Where tradeoff functions are drawn."""
 

@@ -19,15 +19,6 @@ from shiftdp.interpolation.simulation.sampled_process import (
 from shiftdp.ui.reproduce.figures.picture import Canvas, Picture, canvas
 from shiftdp.ui.reproduce.verdict import claimed
 
-__all__ = [
-    "ADJACENT",
-    "BETWEEN",
-    "ORIGINAL",
-    "sampled_processes_figure",
-    "shifted_process_figure",
-    "simulated",
-]
-
 ORIGINAL, ADJACENT, BETWEEN = "#0072B2", "#D55E00", "#009E73"
 
 _SCHEDULE = PeriodicSchedule(1.0, 0.2, 0.07, period=1, first=1, steps=45, diameter=2.0)

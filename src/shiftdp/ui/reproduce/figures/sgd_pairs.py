@@ -18,8 +18,6 @@ from shiftdp.ui.plots.style import LINES
 from shiftdp.ui.reproduce.figures.picture import ALPHA, CALM, WARM, Picture, canvas, epsilon_axes
 from shiftdp.ui.reproduce.verdict import DELTA, Entry, claimed
 
-__all__ = ["paper_mu", "sgd_constrained_figure", "sgd_panels_figure", "sgd_strongly_convex_figure"]
-
 _LENGTHS = (500, 2000, 8000, 32_000)
 _RECORDS = 10_000
 _NAMES: dict[str, tuple[str, Bounds]] = {

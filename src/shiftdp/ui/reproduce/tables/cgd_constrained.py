@@ -13,8 +13,6 @@ from shiftdp.ui.output import up
 from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.verdict import corrected, printed, published
 
-__all__ = ["cgd_constrained_tables"]
-
 _SLIP = "printed: ceil((D b/(η L l)) (3 + (L/b)²)), a product where the formula has a sum"
 
 

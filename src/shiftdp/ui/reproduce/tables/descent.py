@@ -18,8 +18,6 @@ from shiftdp.ui.output import down, up
 from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.verdict import Entry, printed, published
 
-__all__ = ["cgd_strongly_convex_table", "gd_constrained_table", "gd_strongly_convex_table"]
-
 
 def gd_strongly_convex_table() -> Table:
     """mu by the number of steps and the contraction, with what some losses attain."""

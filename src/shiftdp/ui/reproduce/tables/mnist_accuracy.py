@@ -15,8 +15,6 @@ from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.images import Images
 from shiftdp.ui.reproduce.verdict import DELTA, measured, published, spread
 
-__all__ = ["accuracy_table", "detailed_accuracy_table", "rigorous_table"]
-
 _ALGORITHMS = {"cgd": "NoisyCGD", "sgd": "NoisySGD"}
 _NUMBERS = {"train": 5, "test": 6}
 _TITLES = {"train": "Training", "test": "Test"}

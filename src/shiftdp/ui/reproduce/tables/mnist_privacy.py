@@ -14,8 +14,6 @@ from shiftdp.ui.reproduce.grid import Grid, Table
 from shiftdp.ui.reproduce.images import PAPER
 from shiftdp.ui.reproduce.verdict import DELTA, Entry, printed, published
 
-__all__ = ["epsilon_detailed_table", "epsilon_table", "mu_table"]
-
 _NOTE = (
     "The experiment clips softmax gradients, which for three classes or more does not keep the "
     "loss convex: Thm mgd-sc and the Rényi bound do not cover it. The numbers are what they would "

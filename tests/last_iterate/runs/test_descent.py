@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from shiftdp import InvalidInput
-from shiftdp.last_iterate import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate import ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD
 
 GD: dict[str, Any] = {"n": 10, "steps": 3, "learning_rate": 0.1, "noise": 1.0}
 CGD: dict[str, Any] = {"n": 10, "batch_size": 4, "steps": 7, "learning_rate": 0.1, "noise": 1.0}
-SGD: dict[str, Any] = {"n": 10, "batch_size": 4, "steps": 6, "learning_rate": 0.1, "noise": 1.0}
 LMC: dict[str, Any] = {"steps": 10, "learning_rate": 0.1}
 
 BAD_NUMBERS = [math.nan, math.inf, -math.inf, -1.0, 0.0, "1", None, True, 1j, {1.0}]
@@ -141,39 +140,3 @@ def test_they_are_frozen_and_hashable() -> None:
         for field in dataclasses.fields(run):
             with pytest.raises(dataclasses.FrozenInstanceError):
                 setattr(run, field.name, 1)
-
-
-def test_random_batches_take_one_number_a_step() -> None:
-    rates, noise = np.linspace(0.1, 0.6, 6), [1.0] * 3 + [2.0] * 3
-    for sampling in ("without_replacement", "poisson", "random_allocation"):
-        given = {**SGD, "learning_rate": rates, "noise": noise, "sampling": sampling}
-        run = NoisySGD(**given)
-        assert run.learning_rate == tuple(rates.tolist())
-        assert run.noise == tuple(noise)
-        assert NoisySGD(**vars(run)) == run
-        hash(run)
-    for name in ("learning_rate", "noise"):
-        refuse(NoisySGD, SGD, name, [0.1] * 5)
-        refuse(NoisySGD, {**SGD, "steps": math.inf}, name, [0.1] * 5)
-
-
-def test_random_allocation_is_run_in_epochs() -> None:
-    parts = {**SGD, "sampling": "random_allocation"}
-    run = NoisySGD(**parts)
-    assert (run.batches, run.epochs, run.participation) == (3, 2, 1 / 3)
-    del parts["steps"]
-    assert NoisySGD(**parts, epochs=2) == run
-    assert NoisySGD(**parts, epochs=math.inf).steps == math.inf
-    refuse(NoisySGD, parts, "steps", 7)
-    refuse(NoisySGD, parts, "epochs", 2.5)
-    refuse(NoisySGD, {**parts, "sampling": "poisson"}, "epochs", 2)
-    assert NoisySGD(**parts, epochs=2, batch_cap=9).batch_cap == 9
-    refuse(NoisySGD, SGD, "batch_cap", 9)
-
-
-def test_langevin_is_noisy_gradient_descent() -> None:
-    run = LangevinMC(steps=50, learning_rate=0.08)
-    assert run.learning_rate * run.noise == pytest.approx(math.sqrt(2 * 0.08), rel=1e-15)
-    assert run.as_descent(7) == NoisyGD(n=1, steps=7, learning_rate=0.08, noise=5.0)
-    assert LangevinMC(steps=math.inf, learning_rate=0.1).steps == math.inf
-    assert isinstance(LangevinMC(steps=5.0, learning_rate=0.1).steps, int)

@@ -7,10 +7,9 @@ import pytest
 
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp._checks import Array
-from shiftdp.training.planning.clips import clips
-from shiftdp.training.planning.full_batches import full_batches
+from shiftdp.training.planning.kinds import full_batches
 from shiftdp.training.planning.problem import Overrides
-from shiftdp.training.planning.setting import Listed, Setting
+from shiftdp.training.planning.setting import Listed, Setting, clips
 from shiftdp.training.planning.utility import Segments
 from tests.training.planning.test_planner import CANCER, MNIST
 

@@ -1,0 +1,287 @@
+"""Noisy gradient descent on full batches, and on batches in turn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast, get_args
+
+import numpy as np
+
+from shiftdp._checks import PerStep, choice, count, countable, finite, length, per_step
+from shiftdp._errors import InvalidInput
+from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
+from shiftdp.last_iterate.schedules.releases import Releases, releases_in
+
+Order = Literal["fixed", "shuffled_once", "reshuffled"]
+
+LastBatch = Literal["own_size", "divide_by_b", "drop"]
+
+Arrangement = Literal["anywhere", "one_per_batch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGD:
+    """Full batches: every step uses every record.
+
+    `steps` may be infinite: what is certified then holds for every number of steps. A sequence for
+    `noise` may have zeros in it, steps without noise, but the last step needs some.
+    `records_per_person`: how many of the n records may be one person's, who is protected as a whole
+    [Theorem V4]; only the last iterate is released then.
+
+    >>> NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0).batches
+    1
+    """
+
+    n: int
+    steps: int
+    learning_rate: PerStep
+    noise: PerStep
+    releases: Releases = None
+    records_per_person: int = 1
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        steps: float,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
+        records_per_person: int = 1,
+    ) -> None:
+        t, records = length("steps", steps), countable("n", n)
+        shown = releases_in(releases, t, 1)
+        vars(self).update(
+            n=records,
+            steps=t,
+            learning_rate=per_step("learning_rate", learning_rate, t),
+            noise=per_step("noise", noise, t, zero=True),
+            releases=shown,
+            records_per_person=records_of_person(records_per_person, records, shown),
+        )
+
+    in_epochs: ClassVar[bool] = False
+
+    @property
+    def endless(self) -> bool:
+        return self.steps == math.inf
+
+    @property
+    def order(self) -> Order:
+        return "fixed"
+
+    @property
+    def batches(self) -> int:
+        return 1
+
+    def size_of(self, position: int) -> int:
+        return self.n
+
+    def divisor_of(self, position: int) -> int:
+        return self.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyCGD:
+    """Cyclic batches: the records are cut into batches once, which are used in turn.
+
+    Args:
+        epochs: how often all records are used; a fraction of an epoch must be a whole number of
+            steps. Give `steps` instead for a run that stops inside an epoch. Infinite epochs are
+            any number of whole ones: what is certified then holds for all.
+        order: `fixed` is any order that does not depend on the data; `shuffled_once` and
+            `reshuffled` are drawn uniformly and independently of the data, before the first epoch
+            or before each, and chosen by nobody (a published or fixed seed makes it `fixed`).
+        last_batch: what is done with the r < b records that are left over where `batch_size` b
+            does not divide `n`.
+            `own_size`: they are a batch whose gradient is the mean over its own r records, as a
+            plain data loader and a mean loss have it. One record then weighs 1/r in that step:
+            the worst record pays for it, and with r = 1 it pays b times the usual.
+            `divide_by_b`: the sum of their gradients is divided by b, like all others, so that
+            a record weighs 1/b wherever it is. A ridge is added outside of that sum, in full (as
+            under Poisson sampling); if a loop shrinks it with the batch, give r/b times the
+            strong convexity.
+            `drop`: they are not used in this epoch. In a fixed order the same records are never
+            used; in a random one it may be any.
+        noise: as a sequence it may have zeros in it, steps without noise; the last step needs some.
+        releases: which iterates are released beside the last one.
+        records_per_person: how many of the n records may be one person's, who is protected as a
+            whole [Theorem V4]; only the last iterate is released then.
+        arrangement: where these may be. `anywhere`: nothing is promised, so they may be in one
+            batch. `one_per_batch`: no batch has two records of one person; a random order is then
+            one of whole batches, whose composition does not depend on the data.
+
+    >>> run = NoisyCGD(n=10, batch_size=4, epochs=2, learning_rate=0.1, noise=1.0)
+    >>> run.batches, run.steps, run.size_of(3), run.divisor_of(3)
+    (3, 6, 2, 2)
+    >>> shape = {"n": 10, "batch_size": 4, "epochs": 2, "learning_rate": 0.1, "noise": 1.0}
+    >>> NoisyCGD(**shape, last_batch="divide_by_b").divisor_of(3)
+    4
+    >>> NoisyCGD(**shape, last_batch="drop").batches
+    2
+    """
+
+    n: int
+    batch_size: int
+    steps: int
+    learning_rate: PerStep
+    noise: PerStep
+    order: Order = "fixed"
+    last_batch: LastBatch = "own_size"
+    releases: Releases = None
+    records_per_person: int = 1
+    arrangement: Arrangement = "anywhere"
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        batch_size: int,
+        epochs: float | None = None,
+        steps: float | None = None,
+        learning_rate: float | Sequence[float],
+        noise: float | Sequence[float],
+        order: Order = "fixed",
+        last_batch: LastBatch = "own_size",
+        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
+        records_per_person: int = 1,
+        arrangement: Arrangement = "anywhere",
+    ) -> None:
+        records = countable("n", n)
+        size = count("batch_size", batch_size, 1)
+        if size > records:
+            raise InvalidInput(
+                "batch_size", size, f"exceeds n={records}", f"give at most {records}"
+            )
+        kept = choice("last_batch", last_batch, get_args(LastBatch))
+        batches = batches_of(records, size, kept)
+        t = steps_in(epochs, steps, batches)
+        shown = releases_in(releases, t, batches)
+        each = records_of_person(records_per_person, records, shown)
+        where = choice("arrangement", arrangement, get_args(Arrangement))
+        if where == "one_per_batch" and each > batches:
+            raise InvalidInput(
+                "records_per_person",
+                each,
+                f"exceeds the {batches} batches, so one of them has two records of a person",
+                f'give at most {batches}, smaller batches, or arrangement="anywhere"',
+            )
+        if where == "one_per_batch" and each > 1 and order != "fixed" and records % size:
+            raise InvalidInput(
+                "batch_size",
+                size,
+                f"does not divide n={records}, so that batches in a random order are not alike",
+                'give a divisor of n, order="fixed", or arrangement="anywhere"',
+            )
+        vars(self).update(
+            n=records,
+            batch_size=size,
+            steps=t,
+            learning_rate=per_step("learning_rate", learning_rate, t),
+            noise=per_step("noise", noise, t, zero=True),
+            order=choice("order", order, get_args(Order)),
+            last_batch=kept,
+            releases=shown,
+            records_per_person=each,
+            arrangement=where if each > 1 else "anywhere",
+        )
+
+    in_epochs: ClassVar[bool] = True
+
+    @property
+    def endless(self) -> bool:
+        return self.steps == math.inf
+
+    @property
+    def batches(self) -> int:
+        """l, the number of batches an epoch."""
+        return batches_of(self.n, self.batch_size, self.last_batch)
+
+    @property
+    def left_over(self) -> int:
+        """How many records do not fill a batch: n mod b."""
+        return self.n % self.batch_size
+
+    @property
+    def epochs(self) -> float:
+        if self.steps == math.inf:
+            return math.inf
+        whole, rest = divmod(self.steps, self.batches)
+        return whole if rest == 0 else self.steps / self.batches
+
+    def size_of(self, position: int) -> int:
+        """How many records the batch at this position (1 to l) has."""
+        smaller = self.left_over and self.last_batch != "drop" and position == self.batches
+        return self.left_over if smaller else self.batch_size
+
+    def divisor_of(self, position: int) -> int:
+        """What the sum of gradients of that batch is divided by."""
+        return self.size_of(position) if self.last_batch == "own_size" else self.batch_size
+
+
+def batches_of(n: int, size: int, last_batch: str = "own_size") -> int:
+    """How many batches an epoch has.
+
+    >>> batches_of(10, 4), batches_of(10, 4, "drop")
+    (3, 2)
+    """
+    return n // size if last_batch == "drop" else -(-n // size)
+
+
+def records_of_person(records: object, n: int, releases: Releases) -> int:
+    """How many of n records one person may have; several only where nothing but the last iterate is
+    released, as Theorems V1 and V4 are not proved together.
+
+    >>> records_of_person(3, 100, None)
+    3
+    """
+    k = count("records_per_person", records, 1)
+    if k > n:
+        raise InvalidInput("records_per_person", k, f"exceeds n={n}", f"give at most {n}")
+    if k > 1 and releases is not None:
+        raise InvalidInput(
+            "records_per_person",
+            k,
+            f"is not covered with releases={shown_releases(releases)}: several releases are proved "
+            "for people with one record each",
+            "give releases=None, or records_per_person=1 and ask the certificate for_group(...)",
+        )
+    return k
+
+
+def shown_releases(releases: Releases) -> str:
+    """Releases in a message, where a list of them may be long.
+
+    >>> shown_releases("all"), shown_releases((3, 9))
+    ("'all'", '<2 steps>')
+    """
+    return f"<{len(releases)} steps>" if isinstance(releases, tuple) else repr(releases)
+
+
+def steps_in(epochs: float | None, steps: float | None, batches: int) -> int:
+    """The number of steps, from exactly one of two ways to say it.
+
+    >>> steps_in(2.5, None, 4), steps_in(None, 7, 4)
+    (10, 7)
+    """
+    if (epochs is None) == (steps is None):
+        raise InvalidInput(
+            "epochs, steps", (epochs, steps), "are not one length", "give exactly one of the two"
+        )
+    if steps is not None:
+        return length("steps", steps)
+    if np.ndim(cast(Any, epochs)) == 0 and epochs == math.inf:
+        return length("epochs", epochs)
+    if isinstance(epochs, (int, np.integer)):
+        return countable("epochs", count("epochs", epochs, 1) * batches)
+    t = finite("epochs", epochs, 0.0, open_low=True) * batches
+    if math.isinf(t) or abs(t - round(t)) > GENEROUS * t:
+        raise InvalidInput(
+            "epochs",
+            epochs,
+            f"is not a whole number of steps at {batches} batches an epoch",
+            f"give steps={max(1, round(t))} instead" if t < LARGEST_WHOLE else "give fewer",
+        )
+    return countable("epochs", round(t))

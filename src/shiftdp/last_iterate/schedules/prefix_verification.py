@@ -1,0 +1,106 @@
+"""Check what a proof by Theorem B6 says of steps that differ: nothing here searches.
+
+The numbers with which the bucket is computed are compared with those of the run in exact
+arithmetic, one comparison for each different pair of a learning rate and a noise. The shifts after
+the prefix are followed step by step in floats, as in `led_verification`: after each step the
+distance is raised by more than its operations can have lost, and what is paid is lowered.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from shiftdp._errors import VerificationFailed
+from shiftdp._rounding import EIGHT_ROUNDINGS, LEAST_FLOAT
+from shiftdp.interpolation.bucket.verification import verify_scheduled_bucket
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.schedules.prefix_steps import ScheduledPrefix
+from shiftdp.last_iterate.theorems.proofs import PrefixProof
+
+_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
+_TWO = Fraction(1, 2**50)  # a learning rate of 2/M in floats means just that
+_MOST_GROUPS = 64  # of shifts: each is a law that is composed
+
+
+def verify_scheduled_prefix(
+    run: NoisySGD, geometry: Geometry, steps: ScheduledPrefix, proof: PrefixProof
+) -> None:
+    """Raise `VerificationFailed` unless the law dominates the bucket and the shifts close it.
+
+    Args:
+        run: with a learning rate or a noise for each step.
+        geometry: what is assumed of the losses.
+        steps: the numbers that the bucket is computed with.
+        proof: the claim.
+    """
+    tau, groups, cap = proof.tau, proof.groups, proof.cap
+    _require(1 <= tau < run.steps, f"tau={tau} is not among 1 to {run.steps - 1}")
+    _require(0 < len(groups) <= _MOST_GROUPS, "there are no shifts, or too many")
+    _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
+    _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
+    _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
+    random_sizes = run.sampling in ("poisson", "random_allocation")
+    _require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    _verify_steps(run, geometry, steps, cap)
+    _require(_meet(steps, proof), "the shifts do not bring the two runs together")
+    bucket = steps.bucket(run.steps - tau, proof.rate)
+    verify_scheduled_bucket(bucket, proof.grid, proof.values, proof.weights)
+
+
+def _verify_steps(
+    run: NoisySGD, geometry: Geometry, steps: ScheduledPrefix, cap: int | None
+) -> None:
+    """Each c_k, s_k and the diameter are not below those of the run, and no sd_k is above."""
+    _require(math.isfinite(geometry.smoothness), "the losses are not known to be smooth")
+    m, M = Fraction(geometry.strong_convexity), Fraction(geometry.smoothness)
+    if cap is not None:
+        _require(m >= 0, "batches of random size are covered for convex losses only")
+        M = m + (M - m) * min(cap, run.n) / run.batch_size
+    rates, noises = (
+        np.broadcast_to(np.asarray(part, dtype=np.float64), run.steps)
+        for part in (run.learning_rate, run.noise)
+    )
+    unit = Fraction(float(rates[-1])) * Fraction(float(noises[-1]))
+    apart = Fraction(geometry.sensitivity) / run.batch_size
+    # of steps with the same learning rate and noise the least c and s, and the most sd
+    pairs, where = np.unique(np.stack([rates, noises]), axis=1, return_inverse=True)
+    where, count = np.ravel(where), pairs.shape[1]
+    least_c, least_s = np.full((2, count), math.inf)
+    most_sd = np.zeros(count)
+    np.minimum.at(least_c, where, steps.c)
+    np.minimum.at(least_s, where, steps.apart)
+    np.maximum.at(most_sd, where, steps.sd)
+    for i, (rate, noise) in enumerate(pairs.T.tolist()):
+        eta, sigma = Fraction(rate), Fraction(noise)
+        slow, fast = abs(1 - eta * m), abs(1 - eta * M)
+        fast = Fraction(1) if 1 < fast <= 1 + _TWO else fast
+        _require(Fraction(least_c[i]) >= max(slow, fast), "the steps contract less")
+        _require(Fraction(least_s[i]) * unit >= eta * apart, "a participation moves more")
+        _require(Fraction(most_sd[i]) * unit <= eta * sigma, "a step has less noise")
+    if geometry.bounded:
+        diameter = Fraction(steps.listed.diameter) * unit
+        _require(diameter >= Fraction(geometry.diameter), "the set is larger")
+    else:
+        _require(math.isinf(steps.listed.diameter), "the set is not bounded")
+
+
+def _meet(steps: ScheduledPrefix, proof: PrefixProof) -> bool:
+    """Whether nothing is left at the end of a distance of 1 at tau."""
+    sizes = [n for _, n in proof.groups]
+    paid = np.repeat([a for a, _ in proof.groups], sizes) * steps.sd[proof.tau :] * _DOWN
+    z = 1.0
+    for slope, payment in zip(steps.c[proof.tau :].tolist(), paid.tolist(), strict=True):
+        if z <= 0.0:
+            return True
+        # the least float pays for a product that underflows
+        z = ((slope * z + LEAST_FLOAT) * _UP - payment) * _UP if slope else -payment
+    return z <= 0.0
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise VerificationFailed(problem)

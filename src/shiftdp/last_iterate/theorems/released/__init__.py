@@ -1,0 +1,1 @@
+"""Theorems on runs of which more than the last iterate is released: several releases, streams."""

@@ -1,0 +1,93 @@
+"""Options of an estimator that no theorem covers together, which are refused before any work.
+
+People with several records (Theorem V4), deletion (Theorem V3) and a prox (Theorem V5) are proved
+for the last iterate; checkpoints and averages (Theorem V1) and streams (Theorem V2) for one record
+a person and steps without a prox.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.runs import has_releases, people
+
+
+def refuse_unproved(model: Any, *, groups: Any = None) -> None:
+    """Refuse people with several records, or a prox, together with checkpoints or an average."""
+    given = next((name for name in ("checkpoints", "average") if _asks(model, name)), None)
+    if given is not None:
+        _refuse_people(model, groups, f"with {given}={_shown(getattr(model, given))}", given)
+        _refuse_prox(model, f"with {given}={_shown(getattr(model, given))}", given)
+
+
+def refuse_stream(model: Any) -> None:
+    """Refuse what streams are not proved for, in `partial_fit`."""
+    _refuse_people(model, None, "in partial_fit", "partial_fit")
+    _refuse_prox(model, "in partial_fit", "partial_fit")
+    if "further_certificate_" in vars(model):
+        raise InvalidInput(
+            "partial_fit", "after forget", "is not covered by one certificate", "fit anew"
+        )
+    fitted = getattr(model, "plan_", None)
+    if fitted is not None and people(fitted.plan.run) > 1:
+        raise InvalidInput(
+            "records_per_person",
+            people(fitted.plan.run),
+            "is that of the model to go on from, and a stream is about one record a person",
+            "begin with a new model",
+        )
+
+
+def refuse_forgetting(model: Any) -> None:
+    """Refuse to forget what more than the last iterate was released of."""
+    asked = _asks(model, "checkpoints") or _asks(model, "average")
+    before = None
+    if "stream_" in vars(model):
+        before = "partial_fit"
+    elif asked or "releases_" in vars(model) or has_releases(model.plan_.plan.run):
+        before = "checkpoints or an average"
+    if before is not None:
+        raise InvalidInput(
+            "forget",
+            f"after {before}",
+            "is not covered: deletion is proved where the last model alone was released",
+            "train anew without the records",
+        )
+    if vars(model).get("_prepared", False):
+        raise InvalidInput(
+            "forget",
+            "in a pipeline",
+            "is not covered: what was learnt before the model has the records in it as well",
+            "train the pipeline anew without the records",
+        )
+
+
+def _asks(model: Any, name: str) -> bool:
+    return getattr(model, name, None) is not None
+
+
+def _refuse_people(model: Any, groups: Any, where: str, other: str) -> None:
+    k = model.records_per_person
+    name, value = ("records_per_person", k) if k != 1 else ("groups", "<given>")
+    if k != 1 or groups is not None:
+        raise InvalidInput(
+            name,
+            value,
+            f"is not covered {where}: several releases are proved for one record a person",
+            f"leave out {other}, or give one record of each person",
+        )
+
+
+def _refuse_prox(model: Any, where: str, other: str) -> None:
+    if model.penalty != "l2":
+        raise InvalidInput(
+            "penalty",
+            model.penalty,
+            f"is not covered {where}: several releases are proved for steps without a prox",
+            f'leave out {other}, or give penalty="l2"',
+        )
+
+
+def _shown(value: Any) -> Any:
+    return repr(value) if isinstance(value, (str, int)) else "<several>"

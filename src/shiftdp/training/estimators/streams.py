@@ -1,0 +1,123 @@
+"""What `partial_fit` runs: a stream, one window a call. Theorem V2.
+
+The records of a call are new ones. They are dealt into batches of the size that the first call
+chose, each is used in one step, and the model is released when the call returns; the next call
+begins from what was released. A call must have as many full batches as the first one, or more:
+longer windows are never worse [docs/theory.md, Theorem V2].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyStream, certify
+from shiftdp.last_iterate.assumptions import seeded_noise
+from shiftdp.last_iterate.runs import Order
+from shiftdp.privacy.calibration import calibrate_noise
+from shiftdp.training.descent.entropy import Entropy, Seeded
+from shiftdp.training.plan import Plan
+from shiftdp.training.planning.planner import Planned, plan_for
+from shiftdp.training.planning.problem import Overrides, Problem
+
+_FOREIGN = ("sampling", "checkpoints", "average")
+"""Choices that have no meaning where each record is used once and each call is a release."""
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """A stream that a model is fitted by: what is run, how it was chosen, and how many windows.
+
+    `before` is the certificate of the model that it began from, if `fit` had made one: that of the
+    records of `fit`, which the stream does not use.
+    """
+
+    stream: NoisyStream
+    planned: Planned
+    windows: int = 0
+    before: Certificate | None = None
+
+
+def first_window(
+    problem: Problem, chosen: Overrides, oversized: Any, before: Certificate | None
+) -> StreamState:
+    """The stream that meets the budget, from the number of records of the first call."""
+    for name in _FOREIGN:
+        if getattr(chosen, name) is not None:
+            raise InvalidInput(
+                name,
+                getattr(chosen, name),
+                "is no choice of partial_fit, which uses each record once and releases the model "
+                "of each call",
+                "leave it out, or use fit",
+            )
+    if chosen.algorithm not in (None, "cgd"):
+        raise InvalidInput(
+            "algorithm",
+            chosen.algorithm,
+            "is no choice of partial_fit, whose batches come in turn",
+            'leave it out, or give "cgd"',
+        )
+    order: Order = "fixed" if chosen.order == "fixed" else "shuffled_once"
+    # average=1 is the last iterate: it asks for steps that are all alike
+    one_pass = replace(chosen, algorithm="cgd", epochs=1.0, order=order, average=1)
+    planned = plan_for(problem, one_pass, oversized=oversized)
+    run = planned.plan.run
+    size, eta, sigma = run.batch_size, run.learning_rate, run.noise  # type: ignore[union-attr]
+    stream = NoisyStream(
+        batch_size=size,
+        batches_per_release=max(1, problem.n // size),
+        learning_rate=eta,
+        noise=sigma,
+        order="fixed" if order == "fixed" else "shuffled",
+    )
+    if chosen.noise is None:
+        bounds = planned.plan.bounds
+        budget = {"epsilon": problem.epsilon, "delta": problem.delta}
+        stream = calibrate_noise(stream, planned.plan.geometry, bounds=bounds, **budget)
+    spent = certify(stream, planned.plan.geometry, bounds=planned.plan.bounds)
+    if spent.epsilon(problem.delta) > problem.epsilon:
+        raise InvalidInput(
+            "noise",
+            chosen.noise,
+            f"makes epsilon={spent.epsilon(problem.delta):.4g} at delta={problem.delta:g}, which "
+            f"is above {problem.epsilon:g}",
+            "leave the noise to the planner, or give more",
+        )
+    return StreamState(stream, planned, before=before)
+
+
+def next_window(state: StreamState, n: int, entropy: Entropy) -> Plan:
+    """The plan of the next call, which has n records."""
+    stream = state.stream
+    least = stream.batch_size * stream.batches_per_release
+    if n < least:
+        raise InvalidInput(
+            "X",
+            f"<{n} records>",
+            f"is less than the {least} records of a window of this stream: fewer steps would hide "
+            "its records",
+            f"collect {least} records, or more, before partial_fit",
+        )
+    run = NoisyCGD(
+        n=n,
+        batch_size=stream.batch_size,
+        epochs=1,
+        learning_rate=stream.learning_rate,
+        noise=stream.noise,
+        order="fixed" if stream.order == "fixed" else "shuffled_once",
+        last_batch="divide_by_b",
+    )
+    if isinstance(entropy, Seeded):  # each window has noise of its own
+        entropy = entropy.several(state.windows + 1)[-1]
+    return replace(state.planned.plan, run=run, entropy=entropy)
+
+
+def stream_certificate(state: StreamState, plan: Plan) -> Certificate:
+    """The guarantee of all calls together, past and to come."""
+    certificate = certify(state.stream, plan.geometry, bounds=plan.bounds)
+    certificate = replace(certificate, training=plan.training_record())
+    if plan.entropy.private:
+        return certificate
+    return replace(certificate, assumptions=(seeded_noise(), *certificate.assumptions))

@@ -1,0 +1,99 @@
+"""What stands around a fit that is under way, and learns from the same records without paying.
+
+A private estimator is handed a matrix and cannot see that a scaler made it, or that it is one of
+twenty fits of a search. But scikit-learn is on the call stack then, and its objects can be asked.
+This is how a warning comes about and nothing else: no guarantee rests on it, and what is not found
+(a scaler that was applied by hand before) is as uncovered as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+PAYS = "_pays_for_its_steps"
+"""An attribute of pipelines that answer for everything around their steps themselves."""
+
+_PATH = ("sklearn.model_selection._validation", "_fit_and_score")  # what cross-validation calls
+_SHAPE = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something that is released was read off the data, and is not covered by the certificate."""
+
+
+def uncovered(charged: bool, *, beyond: object = None) -> tuple[str, ...]:
+    """What around the fit that calls this is not covered by its certificate.
+
+    Args:
+        charged: whether fits are charged to a ledger: then several of them are no leak.
+        beyond: a pipeline that asks for itself: what stands around it is looked for.
+    """
+    found: dict[str, None] = {}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith(("sklearn.", "shiftdp.")):
+            owner = frame.f_locals.get("self")
+            if owner is not beyond and getattr(type(owner), PAYS, False):
+                break
+            if owner is not None and owner is beyond:
+                frame = frame.f_back
+                continue
+            found.update(dict.fromkeys(_around(frame, owner, charged)))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _around(frame: FrameType, owner: Any, charged: bool) -> Iterator[str]:
+    module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+    if (module, function) == _PATH and not charged:
+        yield (
+            "each fit of a cross-validation is a release, and so is each score: give a ledger=... "
+            "that is charged for the fits"
+        )
+    if not str(module).startswith("sklearn.") or owner is None:
+        return
+    from sklearn.base import BaseEstimator
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.pipeline import Pipeline
+
+    name = type(owner).__name__
+    if isinstance(owner, Pipeline):
+        for step in learnt_before(owner):
+            yield f"the step {step} was fitted to the records, and what it learnt has no noise"
+    elif isinstance(owner, CalibratedClassifierCV):
+        yield f"{name} fits its calibration to the records, without noise"
+    elif isinstance(owner, BaseEstimator) and hasattr(owner, "fit") and not charged:
+        if hasattr(owner, "best_index_") or hasattr(owner, "cv"):
+            yield f"{name} fits several models, each a release, and chooses by scores without noise"
+        else:
+            yield f"{name} fits a model that others are chosen or combined by"
+
+
+def learnt_before(pipeline: Any) -> list[str]:
+    """The steps of a pipeline that were fitted to data without noise, by their names."""
+    from shiftdp.training.model_file.transformers import TRANSFORMERS, learnt_steps
+
+    found = learnt_steps(pipeline)
+    for name, step in pipeline.steps[:-1]:
+        own = type(step).__module__.startswith("shiftdp.")
+        if step is None or isinstance(step, str) or own or type(step).__name__ in TRANSFORMERS:
+            continue
+        parameters = step.get_params(deep=False) if hasattr(step, "get_params") else {}
+        if set(vars(step)) - {*parameters, *_SHAPE}:
+            found.append(f"{name} ({type(step).__name__})")
+    return found
+
+
+def warn_of(leaks: tuple[str, ...]) -> None:
+    """One warning for all of it."""
+    if leaks:
+        warnings.warn(
+            f"the certificate does not cover everything that was learnt: {'; '.join(leaks)}. "
+            "PrivateTableEncoder in a PrivatePipeline prepares tables within the budget",
+            PrivacyLeakWarning,
+            stacklevel=4,
+        )

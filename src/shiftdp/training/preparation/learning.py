@@ -1,0 +1,148 @@
+"""What a preparation learns from the records: noisy sums, and what is made of them.
+
+The sums are of whole numbers, so they are exact in any order; noise is added once, and the results
+are released on a public grid, as the weights of models are. Everything after the noise is
+post-processing and free. What the sums cost is said in `shiftdp.privacy.noisy_sums`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp.privacy.noisy_sums import SECOND, NoisySum
+from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.losses.base import Floats
+
+_BINS = 64  # of equal width, over a wide range that is declared
+_LOWEST, _HIGHEST = -20, 40
+"""Otherwise edges are powers of the root of 2, of either sign, from 2^-20 to 2^40."""
+_SHOWN = 4.5
+"""A bin counts if its noisy count is so many deviations above 0: of 250 empty bins one does with
+probability 1e-3."""
+_TAILS = 0.005  # of the records in bins that count, how many are cut off at each end of a range
+_GRID = 20  # bits of an entry in [-1, 1] that go into the moments
+_CHUNK = 1 << 20  # entries whose moments are added as 64-bit numbers: 2^20 squares of 40 bits
+_CLEAR = 4.0
+"""Moments are used if the noisy number of entries is so many deviations above 0."""
+_NARROWEST = 0.05
+"""The least deviation, as a part of half the range: what is narrower would be mostly noise."""
+_UNIFORM = math.sqrt(1.0 / 3.0)
+"""The deviation of the uniform law on [-1, 1], where nothing can be learnt."""
+_FINE = 8  # bits of the noise that a grid keeps
+
+
+def bin_edges(within: tuple[float, float] | None) -> Floats:
+    """The edges of the bins of a histogram, which are public."""
+    if within is not None:
+        return np.linspace(*within, _BINS + 1)
+    powers = np.exp2(np.arange(2 * _LOWEST, 2 * _HIGHEST + 1) / 2.0)
+    return np.concatenate([-powers[::-1], [0.0], powers])
+
+
+def learnt_range(
+    values: Floats, within: tuple[float, float] | None, part: NoisySum, stream: Stream
+) -> tuple[float, float]:
+    """The range of a column by a noisy histogram: its quantiles at half a per cent at either end.
+
+    Entries beyond the edges count in the outermost bins; bins that do not stand out from the noise
+    count nothing.
+
+    Args:
+        values: numbers; NaN where one is missing.
+        within: the wide range that is declared, if any.
+        part: the sum that is paid for.
+        stream: of noise.
+    """
+    edges = bin_edges(within)
+    present = values[~np.isnan(values)]
+    bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(bins, minlength=len(edges) - 1)
+    noisy = _released(counts.astype(np.float64), part.noise, stream)
+    shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
+    if not shown.any():
+        if within is not None:
+            return within
+        shown[int(np.argmax(noisy))] = 1.0
+    low, high = _quantile(edges, shown, _TAILS), _quantile(edges, shown, 1.0 - _TAILS)
+    # neighbouring floats have no numbers between them
+    return (low, high) if low < high else (low - 1.0, high + 1.0)
+
+
+def _quantile(edges: Floats, masses: Floats, share: float) -> float:
+    """The number below which this share of the mass lies, spread evenly in each bin."""
+    total = np.concatenate([[0.0], np.cumsum(masses)])
+    wanted = share * total[-1]
+    place = int(np.clip(np.searchsorted(total, wanted, side="left") - 1, 0, len(masses) - 1))
+    inside = (wanted - total[place]) / masses[place] if masses[place] > 0.0 else 0.0
+    return float(edges[place] + min(max(inside, 0.0), 1.0) * (edges[place + 1] - edges[place]))
+
+
+class Moments(NamedTuple):
+    """Mean and deviation of entries in [-1, 1]."""
+
+    mean: float
+    deviation: float
+
+
+def learnt_moments(scaled: Floats, part: NoisySum, stream: Stream) -> Moments:
+    """The mean and the deviation of what is in [-1, 1], by three noisy sums.
+
+    The deviation is at least what the noise of the second moment can be, and a 20th.
+
+    Args:
+        scaled: numbers in [-1, 1]; NaN where one is missing.
+        part: the sum that is paid for.
+        stream: of noise.
+    """
+    present = scaled[~np.isnan(scaled)]
+    whole = np.rint(np.clip(present, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
+    first = second = 0
+    for start in range(0, len(whole), _CHUNK):
+        chunk = whole[start : start + _CHUNK]
+        first += int(chunk.sum())
+        second += int((chunk * chunk).sum())
+    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(len(whole))]
+    total, squares, count = _released(np.array(exact), part.noise, stream)
+    if count < _CLEAR * part.noise or count <= 0.0:
+        return Moments(0.0, _UNIFORM)
+    mean = float(np.clip(total / count, -1.0, 1.0))
+    variance = float(np.clip(squares / SECOND / count, 0.0, 1.0)) - mean * mean
+    unsure = part.noise / (SECOND * count)
+    return Moments(mean, math.sqrt(max(variance, unsure, _NARROWEST**2)))
+
+
+def frequent_categories(
+    words: NDArray[Any], most: int, part: NoisySum, stream: Stream
+) -> tuple[str, ...]:
+    """The categories whose noisy counts reach the threshold, the most frequent ones, by name.
+
+    Args:
+        words: text; None where one is missing.
+        most: how many are kept.
+        part: the sum that is paid for, with its threshold.
+        stream: of noise.
+    """
+    counts = Counter(word for word in words if word is not None)
+    names = sorted(counts)
+    noise = np.empty(len(names))
+    stream.fill(noise)
+    threshold = math.inf if part.threshold is None else part.threshold
+    found = [(counts[name] + part.noise * z, name) for name, z in zip(names, noise, strict=True)]
+    kept = sorted((pair for pair in found if pair[0] >= threshold), reverse=True)[:most]
+    noise.fill(0)
+    return tuple(sorted(name for _, name in kept))
+
+
+def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
+    """The sums with noise, on a grid of at most 2^-8 of it."""
+    drawn = np.empty(len(sums))
+    stream.fill(drawn)
+    grid = 2.0 ** (math.floor(math.log2(noise)) - _FINE)
+    released = np.rint((sums + noise * drawn) / grid) * grid
+    drawn.fill(0)
+    return released

@@ -1,0 +1,130 @@
+"""`shiftdp inspect`: what is in a model file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+import numpy as np
+
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import answer_options
+from shiftdp.ui.output import print_json, print_table, print_text
+from shiftdp.ui.settings import read_model_file
+from shiftdp.ui.types import InFile
+
+
+@click.command("inspect", cls=Command, examples=("shiftdp inspect people.shiftdp",))
+@click.argument("model", type=InFile(), metavar="MODEL")
+@answer_options()
+def command(model: str, json: bool) -> None:
+    """Show what a model file holds: coefficients and their noise, plan, certificate, statement.
+
+    The noise is the deviation of all noise that went into a coefficient, as if the loss had left it
+    as it was: what is smaller may be noise. Nothing in the file is executed, and the certificate is
+    checked, as by `shiftdp verify`.
+    """
+    found = read_model_file(model)
+    last = found.model.steps[-1][1] if hasattr(found.model, "steps") else found.model
+    stated = found.model if hasattr(found.model, "statement") else last
+    names = _names(found.model, last)
+    weights = np.atleast_2d(last.coef_)
+    intercepts = np.atleast_1d(last.intercept_)
+    outputs = _outputs(last, len(weights))
+    noise = noise_of(found.planned.plan)
+    if json:
+        print_json(
+            {
+                "model": type(last).__name__,
+                "digest": found.digest,
+                "columns": _columns(found.model),
+                "coefficients": {
+                    output: dict(zip(names, row.tolist(), strict=True))
+                    for output, row in zip(outputs, weights, strict=True)
+                },
+                "intercepts": dict(zip(outputs, intercepts.tolist(), strict=True)),
+                "noise": noise,
+                "plan": found.planned.choices(),
+                "reasons": found.planned.reasons,
+                "epsilon": _whole(found).epsilon(found.planned.problem.delta),
+                "delta": found.planned.problem.delta,
+                "not_covered": [*found.learnt, *getattr(stated, "not_covered_", ())],
+                "statement": stated.statement(),
+            }
+        )
+        return
+    print_text(f"{type(last).__name__}, SHA-256 {found.digest}")
+    print_text()
+    rows = [
+        (name, *(f"{row[i]:.4g}" for row in weights))
+        for i, name in enumerate(names)
+        if "=(unused " not in name
+    ]
+    rows.append(("(intercept)", *(f"{value:.4g}" for value in intercepts)))
+    print_table(("coefficient", *outputs), rows, right=tuple(range(1, len(outputs) + 1)))
+    print_text(f"noise in each of them: a deviation of about {noise:.3g}, less where it is damped")
+    print_text()
+    print_text(str(found.planned))
+    print_text()
+    print_text(stated.statement())
+
+
+def _whole(found: Any) -> Any:
+    return found.certificate if found.pipeline is None else found.pipeline
+
+
+def _names(model: Any, last: Any) -> list[str]:
+    """The names of the features, as far as they are known."""
+    steps: Any = getattr(model, "steps", ())
+    before: Any = steps[-2][1] if len(steps) > 1 else None
+    if hasattr(before, "get_feature_names_out"):
+        try:
+            return [str(name) for name in before.get_feature_names_out()]
+        except (ValueError, AttributeError):  # a step that does not know its own
+            pass
+    known = getattr(last, "feature_names_in_", None)
+    places = range(last.n_features_in_)
+    return [f"x{i}" for i in places] if known is None else [str(name) for name in known]
+
+
+def _outputs(last: Any, count: int) -> list[str]:
+    classes = getattr(last, "classes_", None)
+    if classes is None:
+        return ["value"]
+    return [f"to {classes[1]}"] if count == 1 else [f"to {name}" for name in classes]
+
+
+def _columns(model: Any) -> dict[str, Any]:
+    """What became of the columns of a table, where there is an encoder."""
+    from shiftdp.sklearn import PrivateTableEncoder
+
+    steps = [step for _, step in getattr(model, "steps", ())]
+    for step in steps:
+        if isinstance(step, PrivateTableEncoder):
+            pairs = zip(step.layout_.names, step.codes_, strict=True)
+            return {name: {"kind": code.kind, **vars(code)} for name, code in pairs}
+    return {}
+
+
+def noise_of(plan: Any) -> float:
+    """The deviation of the noise in one coefficient, if the loss leaves the noise as it is.
+
+    A step turns w into (1 - eta l2) w, less eta times the gradient, less eta sigma Z. With rates of
+    at most 2/smoothness a convex loss brings two runs closer, and the noise is less.
+
+    >>> from shiftdp import NoisyGD
+    >>> from shiftdp.training import Logistic, Plan
+    >>> run = NoisyGD(n=100, steps=4, learning_rate=0.5, noise=2.0)
+    >>> noise_of(Plan(run=run, loss=Logistic(), feature_bound=1.0))
+    2.0
+    """
+    run = plan.run
+    steps = 1 if math.isinf(run.steps) else int(run.steps)
+    rates = np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), steps)
+    noise = np.broadcast_to(np.asarray(run.noise, dtype=np.float64), steps)
+    # what is left of the noise of a step at the end of the run
+    with np.errstate(all="ignore"):
+        kept = np.cumprod(np.abs(1.0 - plan.l2 * rates)[::-1])[::-1]
+        after = np.append(kept[1:], 1.0)
+        return float(np.sqrt(np.sum((rates * noise * after) ** 2)))

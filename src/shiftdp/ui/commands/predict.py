@@ -1,0 +1,93 @@
+"""`shiftdp predict`: what a model file says about a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import click
+import numpy as np
+
+from shiftdp._errors import InvalidInput
+from shiftdp._files import write_file
+from shiftdp.ui.group import Command
+from shiftdp.ui.options import ANSWER, answer_options, option_group
+from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.progress import waiting
+from shiftdp.ui.settings import read_model_file
+from shiftdp.ui.types import InFile, OutFile
+
+
+@click.command(
+    "predict",
+    cls=Command,
+    examples=("shiftdp predict people.shiftdp people.csv -o predicted.csv",),
+)
+@click.argument("model", type=InFile(), metavar="MODEL")
+@click.argument("data", type=InFile(), metavar="DATA")
+@option_group(
+    ANSWER,
+    output={
+        "short": "-o",
+        "type": OutFile(("csv",)),
+        "required": True,
+        "help": "Write a line for each record to this file (.csv).",
+    },
+)
+@answer_options()
+def command(model: str, data: str, output: str, json: bool) -> None:
+    """Predict with a model that `shiftdp train` or `save_model` wrote.
+
+    DATA is a CSV or Parquet file with the columns that the model was trained on, by name; others
+    are not looked at. The answer has the prediction for each record, in their order, and for
+    logistic regression the probability of each class.
+    """
+    found = read_model_file(model).model
+    with waiting("predicting"):
+        X = _features(found, data)
+        columns: dict[str, Any] = {"prediction": found.predict(X)}
+        if hasattr(found, "predict_proba"):
+            shares = found.predict_proba(X)
+            columns |= {f"p({name})": shares[:, i] for i, name in enumerate(found.classes_)}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    write_file(output, text.getvalue())
+    n = len(columns["prediction"])
+    if json:
+        print_json({"records": n, "columns": list(columns), "output": output})
+    else:
+        print_text(f"Predictions for {n} records are in {output}.")
+
+
+def _features(model: Any, path: str) -> Any:
+    """The columns that the model knows, by name, as its first step wants them."""
+    from shiftdp.sklearn import PrivateTableEncoder
+    from shiftdp.training.preparation.columns import Numeric
+    from shiftdp.training.preparation.reading import RawColumn, read_column
+    from shiftdp.ui.raw_files import read_raw
+
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    names = getattr(first, "feature_names_in_", None)
+    if names is None:
+        raise InvalidInput(
+            "model", f"<{type(first).__name__}>", "was trained on columns without names",
+            "call predict in Python, with the columns in the same order",
+        )  # fmt: skip
+    raw = read_raw(path, list(names))
+    if isinstance(first, PrivateTableEncoder):
+        return raw.table(list(names))
+    number = Numeric(missing="refuse")
+    columns = [read_column(RawColumn(raw.columns[name], "O"), number, name, ()) for name in names]
+    return _named(np.stack(columns, axis=1), names)
+
+
+def _named(X: Any, names: Any) -> Any:
+    """A data frame where pandas is there, so that names are compared; else the numbers."""
+    try:
+        import pandas
+    except ImportError:
+        return X
+    return pandas.DataFrame(X, columns=list(names))

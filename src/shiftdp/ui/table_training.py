@@ -1,0 +1,132 @@
+"""`shiftdp train --schema`: a raw table, its encoder and its model under one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shiftdp._errors import InvalidInput
+from shiftdp.ui.labels import BadLabels, labels
+from shiftdp.ui.output import plain, print_json, print_text, up
+from shiftdp.ui.raw_files import columns_of, read_raw, records_in
+
+if TYPE_CHECKING:
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.training.planning.planner import Planned
+    from shiftdp.training.preparation.schema import Schema
+
+
+class PlannedPipeline(NamedTuple):
+    """What runs, and what all of it costs."""
+
+    planned: Planned
+    certificate: PipelineCertificate
+
+
+def pipeline_of(estimator: Any, schema: Schema, options: dict[str, Any]) -> Any:
+    """The encoder of the schema and the model, within the budget of the command."""
+    from shiftdp.sklearn import PrivatePipeline, PrivateTableEncoder
+
+    estimator.set_params(ledger=None)
+    encoder = PrivateTableEncoder(schema, random_state=options["random_state"])
+    return PrivatePipeline(
+        [("table", encoder), ("model", estimator)],
+        options["epsilon"],
+        options["delta"],
+        ledger=options["ledger"],
+    )
+
+
+def read_table(path: str, schema: Schema, rules: Any) -> tuple[Any, Any]:
+    """The columns of the schema, and the labels."""
+    target = _target(path, rules.target)
+    raw = read_raw(path, [*schema.columns, target])
+    problem = None
+    try:
+        y = labels(raw.columns[target], rules.classes, numbers=rules.numbers)
+    except BadLabels as error:
+        problem = str(error)
+    if problem is not None:
+        raise InvalidInput("data", path, problem, "give all labels in classes, or mend them")
+    return raw.table(list(schema.columns)), y
+
+
+def dry(pipeline: Any, path: str, schema: Schema, rules: Any) -> PlannedPipeline:
+    """Plan and certificate by names and the number of records."""
+    names = [column.name for column in columns_of(path)]
+    for name in (*schema.columns, _target(path, rules.target)):
+        if name not in names:
+            raise InvalidInput("data", path, f"has no column {name!r}", "name one that it has")
+    classes = rules.classes
+    outputs = len(classes) if classes is not None and len(classes) > 2 else 1
+    planned, certificate = pipeline.plan(names, records_in(path), outputs)
+    return PlannedPipeline(planned, certificate)
+
+
+def _target(path: str, target: str | None) -> str:
+    if target is None:
+        raise InvalidInput("target", None, "is missing", f"name a column of {path}")
+    return target
+
+
+def document_of(certificate: PipelineCertificate, delta: float) -> dict[str, Any]:
+    """The numbers of a pipeline by name."""
+    model = certificate.model
+    return {
+        "epsilon": certificate.epsilon(delta),
+        "delta": delta,
+        "mu": certificate.mu,
+        "advantage": certificate.f.advantage(),
+        "adjacency": certificate.adjacency,
+        "n": certificate.n,
+        "preparation": {
+            "epsilon": certificate.preparation.epsilon(delta),
+            "sums": [vars(one) for one in certificate.sums],
+        },
+        "model": None if model is None else {"epsilon": model.epsilon(delta), "bound": model.bound},
+    }
+
+
+def print_pipeline(
+    whole: PlannedPipeline, options: dict[str, Any], not_covered: list[str], ending: str
+) -> None:
+    """The answer of `shiftdp train --schema`."""
+    planned, certificate = whole
+    private = certificate.private and planned.plan.entropy.private
+    document = document_of(certificate, options["delta"])
+    if options["json"]:
+        print_json(
+            {
+                **document,
+                "private": private,
+                "not_covered": not_covered,
+                "plan": planned.choices(),
+                "reasons": planned.reasons,
+                "output": options["output"],
+            }
+        )
+        return
+    print_text(str(planned))
+    print_text()
+    delta = plain(document["delta"])
+    print_text(f"The whole pipeline costs epsilon = {up(document['epsilon'])} at delta = {delta}:")
+    _print_parts(certificate, document, print_text)
+    for leak in not_covered:
+        print_text(f"not covered: {leak}")
+    if not private:
+        print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    print_text(ending)
+
+
+def _print_parts(
+    certificate: PipelineCertificate, document: dict[str, Any], say: Callable[[str], None]
+) -> None:
+    if not certificate.sums:
+        say("  the preparation is public: everything is declared, and it costs nothing")
+    else:
+        prepared = up(document["preparation"]["epsilon"])
+        say(f"  the preparation alone {prepared}, for what the schema leaves to be learnt:")
+        for one in certificate.sums:
+            say(f"    {one.kind} of {one.column}, with noise of {one.noise:.4g}")
+    model = document["model"]
+    say(f"  the model alone {up(model['epsilon'])}, by {model['bound']}")

@@ -1,0 +1,235 @@
+"""`shiftdp schema`, `train --schema`, `predict` and `inspect`: from a raw table to predictions."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from shiftdp.privacy import Ledger
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.sklearn import PrivateTableEncoder, load_model
+from shiftdp.training.preparation.schema import Schema, read_schema, to_toml
+from tests.training.preparation.raw_tables import DECLARED, raw_frame
+from tests.ui.shell import PEOPLE, people, prose, refused, said, shiftdp, table
+
+TRAIN = (
+    *("--schema", "people.toml", "--classes", "no,yes", "--epsilon", "1"),
+    *("--epochs", "5", "--algorithm", "gd"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(people())
+    Path("people.toml").write_text(PEOPLE)
+    return tmp_path
+
+
+def test_a_template_is_made_of_names_alone(folder: Path) -> None:
+    words = ("--target", "bought", "--categories", "city", "--true-false", "member")
+    text = prose("schema", "people.csv", *words)
+    Path("other.csv").write_text("age,city,member,bought\nsecret,1,2,3\n")
+    assert prose("schema", "other.csv", *words) == text
+    assert "# low = 0" in text
+    prose("schema", "people.csv", *words, "-o", "made.toml")
+    assert [c.kind for c in read_schema("made.toml").columns.values()] == [
+        "number",
+        "category",
+        "true_false",
+    ]
+    document = said("schema", "people.csv", *words, "--json")
+    assert Schema.from_dict(document["schema"]) == read_schema("made.toml")
+
+
+def test_a_template_of_parquet_has_the_types_of_the_file(folder: Path) -> None:
+    pd.read_csv("people.csv").to_parquet("people.parquet")
+    words = ("--target", "bought", "--ignore", "age")
+    document = said("schema", "people.parquet", *words, "--json")
+    kinds = {name: one["kind"] for name, one in document["schema"]["columns"].items()}
+    assert kinds == {"city": "category", "member": "true_false"}
+
+
+def test_a_name_that_is_not_there_is_refused(folder: Path) -> None:
+    assert "--categories town: is no column" in refused(
+        "schema", "people.csv", "--categories", "town"
+    )
+
+
+def test_training_by_a_schema_states_the_cost_of_everything(folder: Path) -> None:
+    document = said("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json", "--json")
+    model = load_model("m.shiftdp")
+    assert document["epsilon"] == model.certificate_.epsilon(1e-5) <= 1.0
+    assert [one["column"] for one in document["preparation"]["sums"]] == ["city"]
+    assert document["model"]["epsilon"] < document["epsilon"]
+    saved = PipelineCertificate.from_json(Path("c.json").read_text())
+    saved.verify()
+    assert saved.epsilon(1e-5) == document["epsilon"]
+    assert model.feature_names_in_.tolist() == ["age", "city", "member"]
+    text = prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    assert "The whole pipeline costs epsilon = 1.0000" in text
+    assert "categories of city, with noise" in text
+
+
+def test_target_and_classes_may_stand_in_the_schema(folder: Path) -> None:
+    declared = Schema(
+        {"age": read_schema("people.toml").columns["age"]}, target="bought", classes=("no", "yes")
+    )
+    Path("s.toml").write_text(to_toml(declared))
+    text = prose("train", "people.csv", "--schema", "s.toml", "--epsilon", "1", "-o", "m.shiftdp")
+    assert "costs nothing" in text
+    assert load_model("m.shiftdp").classes_.tolist() == ["no", "yes"]
+
+
+def test_parquet_gives_the_same_model(folder: Path) -> None:
+    pd.read_csv("people.csv").to_parquet("people.parquet")
+    for name in ("csv", "parquet"):
+        seed = ("--random-state", "1", "-o", f"{name}.shiftdp")
+        assert "NOT PRIVATE" in prose("train", f"people.{name}", *TRAIN, *seed)
+    models = [load_model(f"{name}.shiftdp") for name in ("csv", "parquet")]
+    np.testing.assert_array_equal(models[0][-1].coef_, models[1][-1].coef_)
+
+
+def test_a_dry_run_reads_names_and_lines(folder: Path) -> None:
+    before = said("train", "people.csv", *TRAIN, "--dry-run", "--json")
+    lines = Path("people.csv").read_text().splitlines()
+    Path("people.csv").write_text("\n".join([lines[0], *["x,y,z,w"] * (len(lines) - 1)]) + "\n")
+    assert said("train", "people.csv", *TRAIN, "--dry-run", "--json") == before
+    assert before["epsilon"] <= 1.0
+
+
+def test_the_ledger_is_charged_once(folder: Path) -> None:
+    ledger = Ledger.create("study.db", epsilon=1.2, delta=1e-5)
+    prose("train", "people.csv", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
+    (entry,) = ledger.entries()
+    assert (entry.source, entry.completed) == ("pipeline", True)
+    again = shiftdp("train", "people.csv", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
+    assert again.exit_code == 1
+    assert len(ledger.entries()) == 1
+    assert load_model("m.shiftdp").ledger == "study.db"
+
+
+def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
+    words = ("--schema", "people.toml", "--epsilon", "1", "--epochs", "5", "-o", "m.shiftdp")
+    result = shiftdp("train", "people.csv", *words)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: classes are read off")
+    assert "not covered: the classes" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--feature-bound", "1"), "--feature-bound: is not for --schema"),
+        (("--target", "nothing"), "has no column 'nothing'"),
+        (("--target", "age"), "has records without a label"),
+    ],
+)
+def test_what_does_not_fit_a_schema_is_refused(
+    folder: Path, words: tuple[str, ...], line: str
+) -> None:
+    assert line in refused("train", "people.csv", *TRAIN, *words, "-o", "m.shiftdp")
+
+
+def test_a_bad_entry_is_refused_by_its_column_and_not_quoted(folder: Path) -> None:
+    Path("people.csv").write_text(people() + "secret,Berlin,True,yes\n")
+    line = refused("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    assert "age" in line
+    assert "secret" not in line
+
+
+def test_predictions_are_those_of_the_model_whatever_the_order_of_columns(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    frame = pd.read_csv("people.csv", dtype=str, keep_default_na=False)
+    frame[["member", "bought", "city", "age"]].to_csv("other.csv", index=False)
+    assert "300 records" in prose("predict", "m.shiftdp", "other.csv", "-o", "out.csv")
+    with open("out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    model = load_model("m.shiftdp")
+    features = frame[["age", "city", "member"]]
+    assert [row["prediction"] for row in rows] == model.predict(features).tolist()
+    shares = [float(row["p(yes)"]) for row in rows]
+    np.testing.assert_array_equal(shares, model.predict_proba(features)[:, 1])
+    said_of = said("predict", "m.shiftdp", "other.csv", "-o", "out.csv", "--json")
+    assert said_of["columns"] == ["prediction", "p(no)", "p(yes)"]
+
+
+def test_models_of_numbers_keep_names_and_predict_too(folder: Path) -> None:
+    Path("data.csv").write_text(table())
+    words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
+    prose("train", "data.csv", *words, "--epochs", "5", "-o", "m.shiftdp")
+    assert load_model("m.shiftdp").feature_names_in_.tolist() == ["height", "weight"]
+    prose("predict", "m.shiftdp", "data.csv", "-o", "out.csv")
+    document = said("inspect", "m.shiftdp", "--json")
+    assert set(document["coefficients"]["to 1"]) == {"height", "weight"}
+    assert document["noise"] > 0.0
+
+
+def test_a_model_without_names_cannot_predict_from_a_file(folder: Path) -> None:
+    Path("data.csv").write_text(table().replace("height,weight,y", "1,2,y", 1))
+    words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
+    prose("train", "data.csv", *words, "--epochs", "5", "-o", "m.shiftdp")
+    assert not hasattr(load_model("m.shiftdp"), "feature_names_in_")
+    assert "without names" in refused("predict", "m.shiftdp", "data.csv", "-o", "out.csv")
+
+
+def test_inspect_shows_names_noise_plan_and_statement(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    text = prose("inspect", "m.shiftdp")
+    for word in ("age=(missing)", "to yes", "noise in each", "algorithm", "Pipeline: (1, 1e-05)"):
+        assert word in text
+    assert "unused" not in text
+    document = said("inspect", "m.shiftdp", "--json")
+    model = load_model("m.shiftdp")
+    assert document["epsilon"] == model.certificate_.epsilon(1e-5)
+    assert document["columns"]["age"]["high"] == 100.0
+    assert list(document["coefficients"]["to yes"].values()) == model[-1].coef_[0].tolist()
+    assert "pipeline    epsilon" in prose("verify", "m.shiftdp")
+    assert said("verify", "m.shiftdp", "--json")["pipeline_epsilon"] == document["epsilon"]
+
+
+def test_a_bound_that_most_rows_exceed_is_refused_with_the_cure(folder: Path) -> None:
+    lines = ["height,weight,y", *(f"{150 + i},{60 + i},{i % 2}" for i in range(40))]
+    Path("data.csv").write_text("\n".join(lines) + "\n")
+    words = ("--target", "y", "--classes", "0,1", "--epsilon", "1")
+    line = refused("train", "data.csv", *words, "--feature-bound", "1", "-o", "m.shiftdp")
+    assert line.startswith("--feature-bound 1: is less than the length of most rows")
+    assert "--schema" in line
+    assert not Path("m.shiftdp").exists()
+    line = refused("train", "data.csv", *words, "-o", "m.shiftdp")
+    assert line.startswith("--feature-bound: is missing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learnt", [True, False])
+@pytest.mark.parametrize(("n", "loss"), [(5_000, 0.05), (50_000, 0.02)])
+def test_one_command_makes_a_model_that_is_worth_having(
+    folder: Path, learnt: bool, n: int, loss: float
+) -> None:
+    schema = DECLARED
+    if learnt:
+        kinds = {name: type(column)() for name, column in DECLARED.columns.items()}
+        schema = Schema(kinds, target="bought", classes=("no", "yes"))
+    Path("raw.toml").write_text(to_toml(schema))
+    others, labels = raw_frame(20_000, 77)
+    others.to_csv("others.csv", index=False)
+    gaps = []
+    for seed in range(4):
+        X, y = raw_frame(n, seed)
+        X.assign(bought=y).to_csv("raw.csv", index=False)
+        prose("train", "raw.csv", "--schema", "raw.toml", "--epsilon", "1", "-o", "m.shiftdp")
+        prose("predict", "m.shiftdp", "others.csv", "-o", "out.csv")
+        private = roc_auc_score(labels, pd.read_csv("out.csv")["p(yes)"])
+        encoder = PrivateTableEncoder(schema, epsilon=1e5, delta=0.1).fit(X)
+        plain = LogisticRegression(C=1e6, max_iter=2_000).fit(encoder.transform(X), y)
+        gaps.append(
+            roc_auc_score(labels, plain.decision_function(encoder.transform(others))) - private
+        )
+    assert np.mean(gaps) < loss, json.dumps(gaps)
