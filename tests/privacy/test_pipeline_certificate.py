@@ -16,6 +16,7 @@ from shiftdp import (
     Ledger,
     NoisyGD,
     NoisySGD,
+    Unlearning,
     VerificationFailed,
     certify,
 )
@@ -87,6 +88,16 @@ def test_it_survives_json_and_is_verified() -> None:
 def test_parts_that_do_not_belong_together_are_not_verified(changes: dict[str, object]) -> None:
     with pytest.raises(VerificationFailed):
         whole(**changes).verify()
+
+
+@pytest.mark.parametrize("more", [{"records_per_person": 2}, None], ids=["people", "deletion"])
+def test_a_model_of_people_or_of_a_deletion_is_not_verified(more: dict[str, int] | None) -> None:
+    run = NoisyGD(n=100, steps=50, learning_rate=0.1, noise=0.4, **(more or {}))
+    asked = run if more else Unlearning(training=run, further_steps=5)
+    certificate = certify(asked, model().geometry)
+    certificate.verify()
+    with pytest.raises(VerificationFailed, match="one record a person"):
+        whole(model=certificate).verify()
 
 
 def test_a_forged_model_is_not_verified() -> None:

@@ -12,6 +12,7 @@ from shiftdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
     Geometry,
+    InvalidInput,
     LaplaceTradeoff,
     Minimum,
     Mixture,
@@ -19,6 +20,7 @@ from shiftdp import (
     NoisyStream,
     PiecewiseLinear,
     TradeoffFunction,
+    Unlearning,
     UnmetHypothesis,
     VerificationFailed,
     certify,
@@ -117,3 +119,11 @@ def test_a_stream_is_one_entry_and_releases_are_charged_when_they_are_planned(
     ledger.complete(first)
     ledger.complete(second)
     ledger.verify()
+
+
+def test_what_is_left_after_a_deletion_is_no_charge(ledger: Ledger) -> None:
+    run = NoisyGD(n=100, steps=20, learning_rate=0.1, noise=3.0)
+    deletion = certify(Unlearning(training=run, further_steps=50), GEOMETRY)
+    with pytest.raises(InvalidInput, match="charge the certificate of the training"):
+        ledger.reserve(deletion, label="forgotten")
+    assert not ledger.entries()
