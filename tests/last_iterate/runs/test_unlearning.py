@@ -163,7 +163,7 @@ def test_a_strongly_convex_prox_has_one_release(run: Run) -> None:
             ask(run, PROX)
     for bounds in ("best", "paper", "composition"):
         with pytest.raises(UnmetHypothesis, match="prox_convexity"):
-            certify(run, PROX, bounds=bounds)  # type: ignore[arg-type]
+            certify(run, PROX, bounds=bounds)
     theorem = next(item for item in THEOREMS if item.applies_to(run))
     with pytest.raises(UnmetHypothesis, match="prox_convexity"):
         bound_by(theorem, run, PROX, 1e-5)

@@ -31,9 +31,7 @@ every_model = pytest.mark.parametrize("kind", [PrivateLogisticRegression, Privat
 
 
 def made(kind: Any = PrivateLogisticRegression, **more: Any) -> Any:
-    own = {"classes": [0, 1]} if kind is PrivateLogisticRegression else {"target_bound": 1.0}
-    known = kind().get_params()
-    own = {name: value for name, value in own.items() if name in known}
+    own: dict[str, Any] = {"classes": [0, 1]} if kind is PrivateLogisticRegression else {}
     return kind(**{**CYCLIC, **own, **more})
 
 
@@ -105,6 +103,13 @@ def test_a_model_that_has_forgotten_has_two_certificates(tmp_path: Any) -> None:
         save_model(model, tmp_path / "model.shiftdp")
 
 
+def test_how_many_records_are_forgotten_is_that_of_the_fit() -> None:
+    model = made(noise=0.05).fit(X, Y)
+    model.set_params(records_per_person=3)
+    certificate = model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5, groups=np.arange(597))
+    assert certificate.run.records == 3
+
+
 def test_a_plan_with_a_prox_releases_its_last_iterate_alone() -> None:
     shape: dict[str, Any] = {"n": 30, "batch_size": 10, "epochs": 6}
     run = NoisyCGD(**shape, learning_rate=0.2, noise=0.4, releases="epochs")
@@ -122,6 +127,7 @@ def test_a_pipeline_takes_a_penalty_and_does_not_forget() -> None:
     model = made(penalty="elasticnet", alpha=0.05)
     pipeline = PrivatePipeline([PrivateTableEncoder(), model], epsilon=5.0).fit(X, Y)
     assert pipeline.certificate_.epsilon(1e-5) <= 5.0
+    assert pipeline.certificate_.model is not None
     assert pipeline.certificate_.model.geometry.prox_convexity > 0.0
     pipeline.certificate_.verify()
     with pytest.raises(InvalidInput, match="in a pipeline"):

@@ -22,6 +22,7 @@ from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import has_releases
+from shiftdp.last_iterate.runs import people as people_in
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.privacy.ledger.entry import Account
@@ -331,12 +332,13 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
                 "X", f"<{left} records>", f"are not fewer than the {run.n} of fit", "leave some out"
             )
         weights = self._weights()
-        several = self.records_per_person > 1
-        if several and gone > self.records_per_person:
+        most = people_in(run)  # of `fit`: the parameter may have been set since
+        several = most > 1
+        if several and gone > most:
             raise InvalidInput(
                 "X",
                 f"<{left} records>",
-                f"are {gone} fewer than in fit, and a person has at most {self.records_per_person}",
+                f"are {gone} fewer than in fit, and a person has at most {most}",
                 "forget one person at a time",
             )
         shape: dict[str, Any] = {
