@@ -112,3 +112,13 @@ def test_slopes_fall_from_above_every_path_to_zero() -> None:
     assert all(a > b for a, b in pairwise(slopes))
     highest = np.cumsum([law.values[-1] for law in path.laws])
     assert slopes[0] / 2**SHIFT > np.max(highest / path.clock[1:])
+
+
+def test_a_ladder_has_no_more_slopes_than_are_checked() -> None:
+    """Slopes from a thousand to 1e-12: with rungs of 1.1 there would be more than 300."""
+    law = JumpLaw(np.array([0, 1, 1000]), np.array([0.9, 0.1 - 1e-9, 1e-9]))
+    clock, opens = np.array([0, 1, 10**12]), np.ones(3, dtype=np.bool_)
+    slopes = ladder(JumpPath(clock, (law, law), opens, 3000, 1.0, 0.0), 1.1)
+    assert 250 < len(slopes) <= 300
+    assert slopes[0] > 1000 << SHIFT
+    assert slopes[-1] == 0

@@ -100,3 +100,13 @@ def test_a_certificate_for_one_delta_is_as_good_at_a_smaller_one() -> None:
     there = sdp.certify(run, RIDGE, delta=1e-9)
     assert here.epsilon(1e-9) <= 1.1 * there.epsilon(1e-9)
     here.verify()
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.79, 1.5])
+@pytest.mark.parametrize("delta", [1e-58, 1e-70, 1e-250])
+def test_a_cap_is_never_below_the_least_however_small_delta_is(rate: float, delta: float) -> None:
+    """Below 1e-57 a cap that is passed once in 1e60 runs is passed too often."""
+    run = sdp.NoisySGD(**{**SHAPE, "learning_rate": rate})
+    cap, failure = affordable_cap(run, RIDGE, 0.05, delta)
+    assert cap >= choose_cap(2000, 0.05, 300, 1e-3 * delta)
+    assert failure <= 1e-3 * delta

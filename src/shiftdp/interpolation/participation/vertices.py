@@ -67,6 +67,7 @@ _STEEPEST = 1.001  # times what is needed: the first slope is above all that are
 _FLATTEST = 0.9  # of the least slope that a rise by one lattice point can have
 _FLAT = 30.0  # times less than the mean slope: faces so flat hardly cost anything
 _BELOW_MEAN = 0.5, 4.0  # below this part of the mean slope, rungs are so many times wider ...
+_MOST_SLOPES, _WIDER = 300, 1.1  # who checks a law follows no more; else all rungs are wider
 _FAINT = 1e-5  # of the probability of what is followed by itself: what is rarer is dropped
 _ENDS = 1e-2  # of it: tails so rare, all that there are together, are not moved on
 _HEIGHTS = 48  # of records that one product of matrices serves
@@ -97,11 +98,20 @@ def ladder(path: JumpPath, ratio: float) -> list[int]:
     steepest = float(np.max(np.minimum(highest, path.cap) / path.clock[1:])) * _STEEPEST
     mean = _mean_rise(path) / float(path.clock[-1])
     flattest = max(_FLATTEST / float(path.clock[-1]), mean / _FLAT)
+    slopes = _falling(steepest, flattest, mean, ratio)
+    while len(slopes) >= _MOST_SLOPES:
+        ratio **= _WIDER
+        slopes = _falling(steepest, flattest, mean, ratio)
+    whole = [math.ceil(slope * 2.0**SHIFT) for slope in slopes]
+    return [*dict.fromkeys(whole), 0]
+
+
+def _falling(steepest: float, flattest: float, mean: float, ratio: float) -> list[float]:
+    """Slopes from the steepest to one that is not above the flattest."""
     slopes = [steepest]
     while slopes[-1] > flattest:
         slopes.append(slopes[-1] / ratio ** _stretch(slopes[-1], steepest, mean))
-    whole = [math.ceil(slope * 2.0**SHIFT) for slope in slopes]
-    return [*dict.fromkeys(whole), 0]
+    return slopes
 
 
 def _stretch(slope: float, steepest: float, mean: float) -> float:

@@ -108,7 +108,8 @@ def affordable_cap(run: NoisySGD, geometry: Geometry, p: float, delta: float) ->
     least = choose_cap(run.n, p, run.steps, _SHARE * delta, independent=apart)
     cap = run.batch_cap
     if cap is None:
-        never = choose_cap(run.n, p, run.steps, _NEVER, independent=apart)
+        # at smaller deltas than any in use the least one is passed more rarely still
+        never = max(least, choose_cap(run.n, p, run.steps, _NEVER, independent=apart))
         cap = _raised(run, geometry, least, never)
     failure = cap_failure(run.n, p, cap, run.steps, independent=apart)
     if not failure < delta:
