@@ -20,7 +20,9 @@ from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     RandomizedSearchCV,
+    cross_val_predict,
     cross_val_score,
+    permutation_test_score,
 )
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -66,6 +68,13 @@ class Own(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # not typed
         return X - self.mean_
 
 
+class Named(Own):
+    """A class of one's own that has the name of another."""
+
+
+Named.__name__ = "Normalizer"
+
+
 LEARN = [
     StandardScaler(),
     MinMaxScaler(),
@@ -80,6 +89,7 @@ LEARN = [
     FeatureUnion([("a", StandardScaler()), ("b", "passthrough")]),
     ColumnTransformer([("a", StandardScaler(), [0])], remainder="passthrough"),
     make_pipeline(Normalizer(), StandardScaler()),
+    Named(),
 ]
 
 
@@ -96,6 +106,31 @@ def test_a_step_that_learns_without_paying_is_warned_of_and_stated(step: Any) ->
         made.fit(data, Y)
     assert "Not covered: the step" in made[-1].statement()
     assert inner in made[-1].statement()
+
+
+class Chain(Pipeline):  # type: ignore[misc]  # not typed
+    """A pipeline of one's own."""
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [("a", FeatureUnion([("own", Own())]))],
+        [("a", make_pipeline(Normalizer(), Own(), Normalizer()))],
+        [("a", ColumnTransformer([("own", Own(), [0])], sparse_threshold=0))],
+        [("a", Chain([("own", Own())]))],
+    ],
+    ids=["union", "pipeline", "columns", "inherited"],
+)
+def test_a_step_of_ones_own_is_found_inside_of_others(steps: list[Any]) -> None:
+    with pytest.warns(PrivacyLeakWarning, match="Own"):
+        made = Pipeline([*steps, ("model", logistic())]).fit(X, Y)
+    assert "(Own)" in made[-1].statement()
+
+
+def test_a_pipeline_of_ones_own_is_looked_into() -> None:
+    with pytest.warns(PrivacyLeakWarning, match="StandardScaler"):
+        Chain([("scaler", StandardScaler()), ("model", logistic())]).fit(X, Y)
 
 
 FREE = [
@@ -170,6 +205,10 @@ def test_a_search_over_a_private_pipeline_is_warned_of(tmp_path: Path) -> None:
 def test_cross_validation_and_ensembles_are_warned_of() -> None:
     with pytest.warns(PrivacyLeakWarning, match="cross-validation"):
         cross_val_score(logistic(), X, Y, cv=KFold(2), error_score="raise")
+    with pytest.warns(PrivacyLeakWarning, match="cross-validation"):
+        cross_val_predict(logistic(), X, Y, cv=KFold(2))
+    with pytest.warns(PrivacyLeakWarning, match="cross-validation"):
+        permutation_test_score(logistic(), X, Y, cv=KFold(2), n_permutations=1)
     with pytest.warns(PrivacyLeakWarning, match="BaggingClassifier"):
         BaggingClassifier(logistic(), n_estimators=2).fit(X, Y)
 

@@ -31,6 +31,7 @@ def test_what_is_declared_is_free_and_the_rest_is_learnt(column: Any, sums: tupl
     [
         (lambda: Numeric(low=0), "low, high"),
         (lambda: Numeric(low=1, high=1), "low, high"),
+        (lambda: Numeric(low=0, high=5e-324), "low, high"),
         (lambda: Numeric(low=0, high=float("nan")), "high"),
         (lambda: Numeric(low=0, high=float("inf")), "high"),
         (lambda: Numeric(low=0, high=1, within=(0, 1)), "within"),

@@ -163,3 +163,13 @@ def test_output_can_be_a_data_frame() -> None:
     X, _ = raw_frame(20, 0)
     encoder = PrivateTableEncoder(DECLARED).set_output(transform="pandas")
     assert "city=Berlin" in encoder.fit_transform(X).columns
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("delta", 0), ("delta", "x"), ("delta", 2.0), ("adjacency", "other"), ("epsilon", -1.0)],
+)
+def test_parameters_that_are_none_are_refused(name: str, value: Any) -> None:
+    encoder = PrivateTableEncoder(**{"epsilon": 0.1, name: value})
+    with pytest.raises(InvalidInput, match=f"^{name}="):
+        encoder.fit(np.zeros((20, 1)))

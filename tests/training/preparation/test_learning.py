@@ -11,6 +11,7 @@ from shiftdp.privacy.noisy_sums import NoisySum
 from shiftdp.training import Seeded
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.losses.base import Floats
+from shiftdp.training.preparation.codes import scaled_to
 from shiftdp.training.preparation.learning import (
     bin_edges,
     frequent_categories,
@@ -120,3 +121,12 @@ def test_the_sum_of_very_many_squares_does_not_overflow() -> None:
     t = np.ones((1 << 20) + 5)
     mean, _ = learnt_moments(t, part("moments"), stream())
     assert mean == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_range_is_wide_enough_to_divide_by() -> None:
+    least = math.ulp(0.0)
+    part = NoisySum(kind="histogram", column="c", noise=QUIET)
+    for within in ((0.0, 2 * least), (1e12, math.nextafter(1e12, 2e12))):
+        values = np.full(10, within[0])
+        low, high = learnt_range(values, within, part, Seeded(0).open("noise"))
+        assert np.isfinite(scaled_to(values, low, high)).all()

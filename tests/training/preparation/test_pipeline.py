@@ -155,6 +155,34 @@ def test_a_refused_table_is_not_charged(tmp_path: Path) -> None:
     assert ledger.entries() == ()
 
 
+def test_what_only_the_model_refuses_is_not_charged_either(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "study", epsilon=1.5, delta=1e-5)
+    X = np.full((40, 2), 0.1)
+    numbers, labels = np.full(40, 0.5), np.array(["no", "yes"] * 20)
+    spoilt = X.copy(), numbers.copy()
+    spoilt[0][3, 0], spoilt[1][3] = np.nan, np.inf
+    huber, three = PrivateHuberRegressor(epochs=2), PrivateLinearSVC(classes=["a", "no", "yes"])
+    strict = logistic(oversized="refuse")
+    for steps, table, y in (
+        ([logistic()], spoilt[0], labels),
+        ([strict], 10 * X, labels),
+        ([PrivateTableEncoder(), huber], X, spoilt[1]),
+        ([PrivateTableEncoder(), three], X, labels),
+    ):
+        with pytest.raises(InvalidInput):
+            PrivatePipeline(steps, 1.0, ledger=ledger).fit(table, y)
+    assert ledger.entries() == ()
+    PrivatePipeline([PrivateTableEncoder(), huber], 1.0, ledger=ledger).fit(X, numbers)
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize(("name", "value"), [("delta", "x"), ("adjacency", "other")])
+def test_nonsense_of_the_encoder_is_refused(name: str, value: str) -> None:
+    encoder = PrivateTableEncoder(epsilon=0.1).set_params(**{name: value})
+    with pytest.raises(InvalidInput, match=f"^{name}="):
+        PrivatePipeline([encoder, logistic()]).fit(FRAME, LABELS)
+
+
 def test_other_private_models_work_too() -> None:
     svc = PrivatePipeline([PrivateTableEncoder(), PrivateLinearSVC(classes=["no", "yes"])])
     assert svc.fit(FRAME, LABELS).certificate_.epsilon(1e-5) <= 1.0

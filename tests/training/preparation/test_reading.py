@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -132,3 +134,35 @@ def test_numbers_beyond_all_floats_are_infinite() -> None:
 def test_what_is_no_table_is_refused(X: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^X="):
         raw_table(X)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda entries: pl.DataFrame({"c": pl.Series(entries, dtype=pl.Int64)}),
+        lambda entries: pd.DataFrame({"c": pd.Series(entries, dtype="Int64")}),
+        lambda entries: pd.DataFrame({"c": pd.Series(entries, dtype="int64[pyarrow]")}),
+    ],
+    ids=["polars", "pandas", "arrow"],
+)
+def test_a_missing_entry_does_not_round_the_others(made: Any) -> None:
+    code = 2**53 + 1  # no float
+    for other in (7, None):
+        column = raw_table(made([code, other])).columns[0]
+        assert column_by_type(column, "c") == Numeric()
+        assert read_column(column, Categorical(), "c", ()).tolist()[0] == str(code)
+
+
+def test_decimals_of_polars_are_numbers() -> None:
+    table = raw_table(pl.DataFrame({"c": [Decimal("1.5"), None]}))
+    assert column_by_type(table.columns[0], "c") == Numeric()
+    assert read_column(table.columns[0], Numeric(), "c", ())[0] == 1.5
+
+
+@pytest.mark.parametrize("entry", [10**5000, Fraction(10**5000, 3)], ids=["int", "fraction"])
+def test_a_number_that_python_does_not_write_is_a_category_like_others(entry: Any) -> None:
+    first, second, third = _read([entry, entry + 1, "a"], Categorical()).tolist()
+    assert first != second
+    assert third == "a"
+    with pytest.raises(InvalidInput, match=r"^c="):
+        _read([entry], Boolean())

@@ -17,7 +17,8 @@ from typing import Any
 PAYS = "_pays_for_its_steps"
 """An attribute of pipelines that answer for everything around their steps themselves."""
 
-_PATH = ("sklearn.model_selection._validation", "_fit_and_score")  # what cross-validation calls
+_CROSS_VALIDATION = frozenset({"_fit_and_score", "_fit_and_predict", "_permutation_test_score"})
+"""What cross-validation calls for each fit, all of it in `sklearn.model_selection._validation`."""
 _SHAPE = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 
 
@@ -49,7 +50,8 @@ def uncovered(charged: bool, *, beyond: object = None) -> tuple[str, ...]:
 
 def _around(frame: FrameType, owner: Any, charged: bool) -> Iterator[str]:
     module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-    if (module, function) == _PATH and not charged:
+    validating = module == "sklearn.model_selection._validation" and function in _CROSS_VALIDATION
+    if validating and not charged:
         yield (
             "each fit of a cross-validation is a release, and so is each score: give a ledger=... "
             "that is charged for the fits"
@@ -74,18 +76,23 @@ def _around(frame: FrameType, owner: Any, charged: bool) -> Iterator[str]:
 
 
 def learnt_before(pipeline: Any) -> list[str]:
-    """The steps of a pipeline that were fitted to data without noise, by their names."""
-    from shiftdp.training.model_file.transformers import TRANSFORMERS, learnt_steps
+    """The steps of a pipeline that were fitted to data without noise, by their names.
+
+    Steps inside of pipelines, unions and column transformers are asked too. Of a class that is not
+    known, a step has learnt from data if `fit` has set anything but shape and names.
+    """
+    from shiftdp.training.model_file.transformers import learnt_steps, listed, steps_inside
 
     found = learnt_steps(pipeline)
     for name, step in pipeline.steps[:-1]:
-        own = type(step).__module__.startswith("shiftdp.")
-        if step is None or isinstance(step, str) or own or type(step).__name__ in TRANSFORMERS:
-            continue
-        parameters = step.get_params(deep=False) if hasattr(step, "get_params") else {}
-        if set(vars(step)) - {*parameters, *_SHAPE}:
-            found.append(f"{name} ({type(step).__name__})")
-    return found
+        for inner, part in ((name, step), *steps_inside(step)):
+            own = type(part).__module__.startswith("shiftdp.")
+            if part is None or isinstance(part, str) or own or listed(part) is not None:
+                continue
+            parameters = part.get_params(deep=False) if hasattr(part, "get_params") else {}
+            if set(getattr(part, "__dict__", ())) - {*parameters, *_SHAPE}:
+                found.append(f"{inner} ({type(part).__name__})")
+    return list(dict.fromkeys(found))
 
 
 def warn_of(leaks: tuple[str, ...]) -> None:

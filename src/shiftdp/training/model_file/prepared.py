@@ -19,7 +19,13 @@ from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.fitted import is_file_name, ledger_name, names_fit
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 from shiftdp.training.preparation.codes import CategoryCode, Code, NumberCode, TruthCode
-from shiftdp.training.preparation.columns import Boolean, Categorical, Column, Numeric
+from shiftdp.training.preparation.columns import (
+    Boolean,
+    Categorical,
+    Column,
+    Numeric,
+    half_width,
+)
 from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.layout import Layout
 from shiftdp.training.preparation.pipeline import PrivatePipeline
@@ -127,7 +133,8 @@ def _read_code(document: Any, column: Column) -> Code:
         if not all(type(value) is float and math.isfinite(value) for value in values):
             raise Damaged("has a code without numbers")
         code = NumberCode(*values)
-        if not (code.low < code.high and code.deviation > 0.0 and abs(code.mean) <= 1.0):
+        wide = half_width(code.low, code.high) > 0.0
+        if not (wide and code.deviation > 0.0 and abs(code.mean) <= 1.0):
             raise Damaged("has a code that is no range")
         return code
     if isinstance(column, Categorical):

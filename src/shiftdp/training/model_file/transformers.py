@@ -138,7 +138,7 @@ _MEMORY = "memory"  # of a pipeline: a folder of this machine, which only fittin
 
 def write_step(writer: Writer, value: Any, where: str) -> Any:
     """A transformer, a selector of columns or a known score as JSON; None for anything else."""
-    name = _listed(value)
+    name = listed(value)
     if name is not None:
         return {"transformer": _transformer(writer, value, name, where)}
     import sklearn.feature_selection as selection
@@ -158,7 +158,8 @@ def step_readers() -> dict[str, Any]:
     return {"transformer": read_transformer, "selector": _read_selector, "score": _read_score}
 
 
-def _listed(value: Any) -> str | None:
+def listed(value: Any) -> str | None:
+    """The name of the class of a value if it is on the list, else None."""
     kind = type(value)
     name = kind.__name__
     # the class itself, not another of that name
@@ -295,28 +296,33 @@ def learnt_steps(pipeline: Any) -> list[str]:
     """
     found = [
         f"{name} ({type(step).__name__})"
-        for name, step in _steps(pipeline)
-        if (kind := _listed(step)) is not None and _is_fitted(step) and _learns(kind, step)
+        for name, step in steps_inside(pipeline)
+        if (kind := listed(step)) is not None and _is_fitted(step) and _learns(kind, step)
     ]
     return list(dict.fromkeys(found))
 
 
-def _steps(composed: Any) -> Iterator[tuple[str, Any]]:
-    """The steps inside of pipelines, unions and column transformers, however nested."""
-    kind = _listed(composed)
+def steps_inside(composed: Any) -> Iterator[tuple[str, Any]]:
+    """The steps inside of pipelines, unions and column transformers, however nested.
+
+    Classes that are made of these by inheritance have steps too.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import FeatureUnion, Pipeline
+
     inside: list[Any] = []
-    if kind == "Pipeline":
+    if isinstance(composed, Pipeline):
         inside = list(composed.steps)
-    elif kind == "FeatureUnion":
+    elif isinstance(composed, FeatureUnion):
         inside = list(composed.transformer_list)
-    elif kind == "ColumnTransformer":
+    elif isinstance(composed, ColumnTransformer):
         # what was given is held beside what was fitted, and may have been fitted before
         given = [item[:2] for item in composed.transformers]
         inside = [item[:2] for item in getattr(composed, "transformers_", ())]
         inside += [*given, ("remainder", composed.remainder)]
     for name, step in inside:
         yield name, step
-        yield from _steps(step)
+        yield from steps_inside(step)
 
 
 def _is_fitted(step: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training.losses.base import Floats
-from shiftdp.training.preparation.columns import DEVIATIONS, Categorical, Column, Numeric
+from shiftdp.training.preparation.columns import DEVIATIONS, Categorical, Column, Numeric, half_width
 
 
 class Code(ABC):
@@ -110,7 +110,7 @@ class TruthCode(Code):
 
 def scaled_to(values: Floats, low: float, high: float) -> Floats:
     """Numbers clipped to a range, which becomes [-1, 1]; NaN stays."""
-    middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+    middle, half = 0.5 * low + 0.5 * high, half_width(low, high)
     with np.errstate(all="ignore"):
         scaled = (np.clip(values, low, high) - middle) / half
         clipped: Floats = np.clip(scaled, -1.0, 1.0)

@@ -249,11 +249,20 @@ def category_name(entry: Any) -> str | None:
         if math.isnan(entry):
             return None
         return str(int(entry)) if entry.is_integer() else repr(entry)
-    if isinstance(entry, (bool, int)):
-        return str(entry)
     if type(entry).__name__ in ("NAType", "NaTType"):  # pandas: a missing entry
         return None
-    return str(entry).strip() or None
+    try:
+        return str(entry).strip() or None
+    except ValueError:  # Python writes no whole number of thousands of digits, but to base 16
+        return f"{entry.numerator:x}/{entry.denominator:x}"
+
+
+def half_width(low: float, high: float) -> float:
+    """Half the width of a range: what entries are divided by, so it must not be 0.
+
+    It is for ranges that are narrower than the least float can say.
+    """
+    return 0.5 * high - 0.5 * low
 
 
 def _number(name: str, value: Any) -> float:
@@ -268,5 +277,5 @@ def _declare(column: Numeric, *names: str) -> None:
 
 
 def _range(name: str, low: float, high: float) -> None:
-    if not low < high:
+    if not half_width(low, high) > 0.0:
         raise InvalidInput(name, (low, high), "is no range", "give a smaller and a larger number")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftdp._checks import choice, delta_in, finite
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.entry import Account
@@ -64,7 +65,7 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
     delta : float, default=1e-5
         The delta of that epsilon.
     adjacency : {"replace_one", "zero_out"}, default="replace_one"
-        Which data sets are neighbours.
+        Which data sets are neighbours. In a pipeline those of its estimator are.
     ledger : Ledger or path, default=None
         Charged before anything is learnt.
     random_state : int, RandomState or None, default=None
@@ -112,6 +113,7 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
             X: a data frame of pandas or polars, a structured array, an array or a list of rows.
             y: not looked at.
         """
+        self._check_parameters()
         before = dict(vars(self))
         try:
             table = self._table(X, reset=True)
@@ -134,6 +136,12 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
             self.__dict__.update(before)
             raise
         return self
+
+    def _check_parameters(self) -> None:
+        delta_in(self.delta)
+        choice("adjacency", self.adjacency, get_args(Adjacency))
+        if self.epsilon is not None:
+            finite("epsilon", self.epsilon, 0.0, open_low=True)
 
     def _own_sums(self, layout: Layout, n: int) -> tuple[NoisySum, ...]:
         if not layout.parts:

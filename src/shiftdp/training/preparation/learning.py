@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shiftdp.privacy.noisy_sums import SECOND, NoisySum
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.losses.base import Floats
+from shiftdp.training.preparation.columns import half_width
 
 _BINS = 64  # of equal width, over a wide range that is declared
 _LOWEST, _HIGHEST = -20, 40
@@ -70,7 +71,7 @@ def learnt_range(
         shown[int(np.argmax(noisy))] = 1.0
     low, high = _quantile(edges, shown, _TAILS), _quantile(edges, shown, 1.0 - _TAILS)
     # neighbouring floats have no numbers between them
-    return (low, high) if low < high else (low - 1.0, high + 1.0)
+    return (low, high) if half_width(low, high) > 0.0 else (low - 1.0, high + 1.0)
 
 
 def _quantile(edges: Floats, masses: Floats, share: float) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from shiftdp._checks import delta_in, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.privacy.ledger.entry import Account
+from shiftdp.privacy.ledger.entry import Account, Entry
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.estimators.base import (
@@ -61,7 +63,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
         covered, which a `PrivacyLeakWarning` and `statement` say.
     epsilon, delta : float
         What everything that is learnt may cost together. They take the place of the estimator's
-        own, and the bound of the encoder's rows that of its `feature_bound`.
+        own, and the bound of the encoder's rows that of its `feature_bound`. Neighbours are those
+        of the estimator's `adjacency`.
     share : float, default=0.15
         The part of mu^2 that the encoder may spend, if it has anything to learn and no epsilon of
         its own. A schema that declares everything leaves all of the budget to the model.
@@ -114,8 +117,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
             X: a table, as the first step wants it.
             y: labels or numbers.
         """
-        self._check_budget()
         model = self._model()
+        self._check_budget()
         leaks = uncovered(self.ledger is not None, beyond=self)
         done, given, table = self._apply_others(X, y)
         leaks = (*leaks, *_learnt_without_noise(done))
@@ -126,6 +129,7 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
         account = self._account(certificate)
         entry = None
         if account is not None:
+            _rehearse(aimed, prepared, y)
             entry = account.reserve(certificate, label=type(self).__name__)
         rows = prepared.rows
         if prepared.encoder is not None:
@@ -158,8 +162,8 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
         Returns:
             The plan of the model, and the certificate of the pipeline.
         """
-        self._check_budget()
         model, encoder = self._model(), self._encoder()
+        self._check_budget()
         if encoder is None or encoder.schema is None:
             raise InvalidInput(
                 "steps", [name for name, _ in self.steps], "has no encoder with a schema",
@@ -174,6 +178,9 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
         finite("epsilon", self.epsilon, 0.0, open_low=True)
         delta_in(self.delta)
         number_in("share", self.share, 0.0, 1.0, open_low=True, open_high=True)
+        encoder = self._encoder()
+        if encoder is not None:
+            encoder._check_parameters()
 
     def _model(self) -> Any:
         model = self.steps[-1][1]
@@ -350,6 +357,34 @@ def _outputs(model: Any, y: Any, n: int) -> int:
         model.classes, labels
     )  # fmt: skip
     return 1 if known.size == 2 else int(known.size)
+
+
+class _Reached(Exception):
+    """A fit came as far as its charge."""
+
+
+class _Rehearsal:
+    """An account that ends a fit where it would be charged."""
+
+    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
+        raise _Reached
+
+    def complete(self, entry: Entry) -> None:
+        """Never reached."""
+
+
+def _rehearse(model: Any, prepared: _Prepared, y: Any) -> None:
+    """Refuse what `fit` of the model would refuse, before anything is charged.
+
+    It is run up to its own charge, on the rows if nothing encodes them, else on zeros: encoded rows
+    are within their bound whatever is learnt.
+    """
+    rows = prepared.rows
+    if prepared.encoder is not None:
+        rows = np.zeros((prepared.n, prepared.features))
+    with warnings.catch_warnings(), suppress(_Reached):
+        warnings.simplefilter("ignore")  # it is said when the model is fitted
+        clone(model).set_params(ledger=_Rehearsal()).fit(rows, y)
 
 
 def _require_same(made: Certificate, charged: Certificate | None) -> None:

@@ -92,12 +92,15 @@ def _pandas(series: Any) -> RawColumn:
 
 
 def _polars(series: Any) -> RawColumn:
-    if series.dtype.is_numeric():
+    whole = series.dtype.is_integer()
+    # whole numbers would become floats if one of them is missing, and others would change with it
+    if series.dtype.is_float() or (whole and not series.null_count()):
         array = series.to_numpy()
         return RawColumn(array, array.dtype.kind)
     entries = np.empty(len(series), dtype=object)
     entries[:] = series.to_list()
     letter = "b" if str(series.dtype) == "Boolean" else "O"
+    letter = "i" if series.dtype.is_numeric() else letter
     return RawColumn(entries, "M" if series.dtype.is_temporal() else letter)
 
 
