@@ -13,6 +13,7 @@ from shiftdp.interpolation.participation.path import (
     Resolution,
     class_ends,
     equal_jumps,
+    in_ticks,
     many,
     path_of,
     rough_sum,
@@ -77,7 +78,7 @@ def test_the_cap_is_hardly_ever_exceeded() -> None:
 def test_a_last_step_with_next_to_no_noise_is_refused() -> None:
     ones = np.ones(4)
     ages = ages_of_steps(0.5 * ones, ones, ones, np.array([1.0, 1.0, 1.0, 1e-9]))
-    with pytest.raises(UnmetHypothesis, match="cannot hide it"):
+    with pytest.raises(UnmetHypothesis, match="cannot hide what it does"):
         path_of(ages, FINE, 1e-9)
     path_of(ages_of_steps(0.5 * ones, ones, ones, np.array([1.0, 1.0, 1.0, 1e-6])), FINE, 1e-9)
 
@@ -100,3 +101,8 @@ def test_nothing_after_counts_epochs() -> None:
     # classes 1 and 2 are one epoch: after a jump at 1 nothing happens at 2
     assert path.nothing_after().tolist() == [0.125, 0.5, 0.5, 1.0]
     assert path.classes == 3
+
+
+def test_a_last_step_with_next_to_no_noise_is_refused_with_its_part() -> None:
+    with pytest.raises(UnmetHypothesis, match="noise=1e-12 is the part of the last step"):
+        in_ticks(np.array([1.0, 1e24]))

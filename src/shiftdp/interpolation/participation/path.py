@@ -139,8 +139,8 @@ def in_ticks(clocks: Array) -> tuple[NDArray[np.int64], float]:
     if clock[0] < 1:
         raise UnmetHypothesis(
             "noise",
-            math.sqrt(first),
-            "of the last step is nothing against that of the whole run, and cannot hide it",
+            math.sqrt(first / last),
+            "is the part of the last step in that of the whole run, and cannot hide what it does",
             "give the last step more noise",
         )
     return np.append(0, np.maximum.accumulate(clock)), tick
