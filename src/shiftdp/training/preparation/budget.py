@@ -44,8 +44,8 @@ def aims(
     """Epsilons to try for the model, each a function of what the one before made together.
 
     The first is exact where the model is Gaussian: mu^2 of the budget, with the failures taken off
-    its delta, less mu^2 of the preparation. The next ones take the model for the Gaussian that would
-    have cost what was seen, with the preparation, and make it smaller by the part it was off.
+    its delta, less mu^2 of the preparation. The next ones take the model for the Gaussian that,
+    with the preparation, costs what was seen, and make it smaller by the part it was off.
     """
     base, failure = preparation.split_failure()
     used = base.gdp_mu or 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from shiftdp.ui.output import plain, up
 from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
+
+if TYPE_CHECKING:
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 
 @click.command(
@@ -37,7 +40,7 @@ def command(certificate: str, delta: float, json: bool) -> None:
     """
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
-    whole: float | None = None
+    whole: PipelineCertificate | None = None
     if is_archive(certificate):
         found = read_model_file(certificate)
         checked = found.certificate
@@ -53,15 +56,15 @@ def command(certificate: str, delta: float, json: bool) -> None:
         more = {"digest": found.digest, "not_covered": leaks}
         if found.pipeline is not None:
             found.pipeline.verify()
-            whole = found.pipeline.epsilon(delta)
+            whole = found.pipeline
     else:
         checked = read_certificate(certificate)
     document = {"verified": True, **more, **document_of(checked, delta)}
     if whole is not None:
-        document["pipeline_epsilon"] = whole
+        document["pipeline_epsilon"] = whole.epsilon(delta)
         if json:  # what is asked for first is what all of the file costs
-            document |= {"epsilon": whole, "model_epsilon": document["epsilon"]}
-            document |= {"mu": found.pipeline.mu, "advantage": found.pipeline.f.advantage()}
+            document |= {"epsilon": whole.epsilon(delta), "model_epsilon": document["epsilon"]}
+            document |= {"mu": whole.mu, "advantage": whole.f.advantage()}
     document["assumptions"] = [vars(item) for item in checked.assumptions]
     if json:
         print_document(document, json=True)
@@ -71,8 +74,8 @@ def command(certificate: str, delta: float, json: bool) -> None:
     if more:
         first.append(("digest", more["digest"]))
     if whole is not None:
-        said_of = f"epsilon {up(whole)} at delta = {plain(delta)}, with what its preparation learnt"
-        first.append(("pipeline", said_of))
+        cost = f"epsilon {up(document['pipeline_epsilon'])} at delta = {plain(delta)}"
+        first.append(("pipeline", f"{cost}, with what its preparation learnt"))
     print_document(document, json=False, first=first)
     for step in more.get("not_covered", ()):
         learnt = step if step not in found.learnt else f"what the step {step} learnt from its data"
