@@ -10,7 +10,7 @@ from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.output import plain, up
 from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
-from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
+from shiftdp.ui.settings import is_archive, read_model_file, read_release
 from shiftdp.ui.types import InFile
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def command(certificate: str, delta: float, json: bool) -> None:
     the certificate is the plan's. The digest names the model: compare it with the one that you were
     told, as whoever can write files can also write another model.
     """
+    from shiftdp._errors import InvalidInput
+    from shiftdp.last_iterate import Certificate
+
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
     whole: PipelineCertificate | None = None
@@ -58,7 +61,18 @@ def command(certificate: str, delta: float, json: bool) -> None:
             found.pipeline.verify()
             whole = found.pipeline
     else:
-        checked = read_certificate(certificate)
+        release = read_release(certificate)
+        if isinstance(release, Certificate):
+            checked = release
+        elif release.model is None:
+            raise InvalidInput(
+                "certificate",
+                certificate,
+                "is of a preparation alone",
+                "give what train --save wrote",
+            )
+        else:
+            whole, checked = release, release.model
     document = {"verified": True, **more, **document_of(checked, delta)}
     if whole is not None:
         document["pipeline_epsilon"] = whole.epsilon(delta)
