@@ -270,3 +270,4 @@ def test_a_ledger_is_charged_for_the_preparation_too(folder: Path) -> None:
         prose("ledger", "charge", f"{file}.db", "--certificate", file)
         assert Ledger(f"{file}.db").epsilon() == pytest.approx(whole, rel=1e-6)
     assert said("verify", "c.json", "--json")["epsilon"] == whole
+    assert "whose preparation costs" in refused("risk", "--certificate", "m.shiftdp")

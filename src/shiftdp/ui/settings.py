@@ -125,9 +125,14 @@ def read_certificate(path: str) -> Certificate:
     from shiftdp.last_iterate import Certificate
 
     if is_archive(path):
-        certificate = read_model_file(path).certificate
-        certificate.verify()
-        return certificate
+        found = read_model_file(path)
+        if found.pipeline is not None and found.pipeline.sums:
+            raise InvalidInput(
+                "certificate", path, "is of a pipeline, whose preparation costs something too",
+                "shiftdp verify and shiftdp ledger count both",
+            )  # fmt: skip
+        found.certificate.verify()
+        return found.certificate
     try:
         with open(path, encoding="utf-8") as file:
             certificate = Certificate.from_json(file.read())
@@ -143,7 +148,7 @@ def read_release(path: str) -> Certificate | PipelineCertificate:
     """What all of a file costs, verified: of a pipeline its preparation too."""
     if is_archive(path):
         whole = read_model_file(path).pipeline
-        if whole is None:
+        if whole is None or not whole.sums:
             return read_certificate(path)
     else:
         from shiftdp._errors import InvalidInput
