@@ -192,7 +192,9 @@ def test_inspect_shows_names_noise_plan_and_statement(folder: Path) -> None:
     assert document["columns"]["age"]["high"] == 100.0
     assert list(document["coefficients"]["to yes"].values()) == model[-1].coef_[0].tolist()
     assert "pipeline    epsilon" in prose("verify", "m.shiftdp")
-    assert said("verify", "m.shiftdp", "--json")["pipeline_epsilon"] == document["epsilon"]
+    checked = said("verify", "m.shiftdp", "--json")
+    assert checked["pipeline_epsilon"] == checked["epsilon"] == document["epsilon"]
+    assert checked["model_epsilon"] < checked["epsilon"]
 
 
 def test_a_bound_that_most_rows_exceed_is_refused_with_the_cure(folder: Path) -> None:
@@ -233,3 +235,39 @@ def test_one_command_makes_a_model_that_is_worth_having(
             roc_auc_score(labels, plain.decision_function(encoder.transform(others))) - private
         )
     assert np.mean(gaps) < loss, json.dumps(gaps)
+
+
+def test_names_with_commas_stand_in_quotes(folder: Path) -> None:
+    Path("odd.csv").write_text('"city, town","say ""hi""",age\n')
+    words = ("--categories", '"city, town", say "hi"')
+    columns = said("schema", "odd.csv", *words, "--json")["schema"]["columns"]
+    assert [one["kind"] for one in columns.values()] == ["category", "category", "number"]
+
+
+def test_a_table_without_records_is_refused_by_predict(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    Path("none.csv").write_text(people().splitlines()[0] + "\n")
+    assert "has no records" in refused("predict", "m.shiftdp", "none.csv", "-o", "p.csv")
+
+
+def test_classes_of_a_schema_may_have_commas(folder: Path) -> None:
+    text = people().replace(",no\n", ',"no, never"\n')
+    assert "never" in text
+    Path("people.csv").write_text(text)
+    Path("people.toml").write_text('classes = ["no, never", "yes"]\n' + PEOPLE)
+    prose(
+        *("train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--epochs", "5"),
+        *("--algorithm", "gd", "-o", "m.shiftdp"),
+    )
+    assert load_model("m.shiftdp").classes_.tolist() == ["no, never", "yes"]
+
+
+def test_a_ledger_is_charged_for_the_preparation_too(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
+    whole = load_model("m.shiftdp").certificate_.epsilon(1e-5)
+    for file in ("m.shiftdp", "c.json"):
+        Ledger.create(f"{file}.db", epsilon=2.0, delta=1e-5)
+        prose("ledger", "charge", f"{file}.db", "--certificate", file)
+        assert Ledger(f"{file}.db").epsilon() == pytest.approx(whole, rel=1e-6)
+    assert said("verify", "c.json", "--json")["epsilon"] == whole
+    assert "whose preparation costs" in refused("risk", "--certificate", "m.shiftdp")

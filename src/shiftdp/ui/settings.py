@@ -15,6 +15,7 @@ from shiftdp.ui.refusals import Missing, Refused, typed
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
@@ -124,9 +125,14 @@ def read_certificate(path: str) -> Certificate:
     from shiftdp.last_iterate import Certificate
 
     if is_archive(path):
-        certificate = read_model_file(path).certificate
-        certificate.verify()
-        return certificate
+        found = read_model_file(path)
+        if found.pipeline is not None and found.pipeline.sums:
+            raise InvalidInput(
+                "certificate", path, "is of a pipeline, whose preparation costs something too",
+                "shiftdp verify and shiftdp ledger count both",
+            )  # fmt: skip
+        found.certificate.verify()
+        return found.certificate
     try:
         with open(path, encoding="utf-8") as file:
             certificate = Certificate.from_json(file.read())
@@ -136,6 +142,29 @@ def read_certificate(path: str) -> Certificate:
         raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
     certificate.verify()
     return certificate
+
+
+def read_release(path: str) -> Certificate | PipelineCertificate:
+    """What all of a file costs, verified: of a pipeline its preparation too."""
+    if is_archive(path):
+        whole = read_model_file(path).pipeline
+        if whole is None or not whole.sums:
+            return read_certificate(path)
+    else:
+        from shiftdp._errors import InvalidInput
+        from shiftdp.privacy.pipeline_certificate import FORMAT, PipelineCertificate
+
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        if f'"{FORMAT}"' not in text[:200]:
+            return read_certificate(path)
+        try:
+            whole = PipelineCertificate.from_json(text)
+        except InvalidInput as error:
+            remedy = "give what --save wrote"
+            raise InvalidInput("certificate", path, error.problem, remedy) from error
+    whole.verify()
+    return whole
 
 
 def is_archive(path: str) -> bool:

@@ -128,6 +128,10 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {
     "a path": lambda p: p["parameters"].update(ledger="/etc/passwd"),
     "no steps": lambda p: p.update(steps=[]),
     "an encoder in the place of the model": lambda p: p["steps"].pop(),
+    "names of other columns": lambda p: encoder_in(p)["names"].__setitem__(0, "other"),
+    "no names": lambda p: encoder_in(p).update(names=None),
+    "a range without width": lambda p: encoder_in(p)["codes"][0].update(low=0.0, high=5e-324),
+    "a step that is none": lambda p: p["steps"][0]["tuple"].__setitem__(1, 3.5),
     "leaks that are no text": lambda p: p.update(not_covered=[1]),
 }
 
@@ -160,3 +164,16 @@ def test_more_noise_than_was_drawn_is_not_noticed_but_less_cost_is_not_hidden(
         model=edited(lambda p: encoder_in(p)["certificate"]["sums"][0].update(noise=0.01)),
     )
     assert load_model(path).certificate_.epsilon(1e-5) > 100 * before
+
+
+def test_an_encoder_that_paid_by_itself_is_not_covered_by_the_certificate_of_the_model(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "model.shiftdp"
+    for schema, named in ((None, True), (DECLARED, False)):
+        encoder = PrivateTableEncoder(schema, epsilon=0.5)
+        save_model(make_pipeline(encoder, logistic()).fit(FRAME, LABELS), path)
+        apart = read_model(path).apart
+        assert any("has a certificate of its own" in step for step in apart) == named
+    save_model(fitted(), path)
+    assert read_model(path).apart == ()

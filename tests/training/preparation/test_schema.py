@@ -61,6 +61,11 @@ def test_other_documents_are_refused(document: Any, words: str) -> None:
     ("name", "text", "words"),
     [
         ("a.yaml", "", "is neither TOML nor JSON"),
+        ("a.toml", "x = " + "[" * 5000, "nested without end"),
+        ("a.json", '{"columns": {"a": {"kind": ["x"]}}}', "has no known kind"),
+        ("a.toml", "target = 1979-05-27\n[columns.a]\nkind = 'number'", "^target="),
+        ("a.json", '{"target": {}, "columns": {"a": {"kind": "number"}}}', "^target="),
+        ("a.json", '{"classes": [[1], {}], "columns": {"a": {"kind": "number"}}}', "^classes="),
         ("a.toml", "= 3", "cannot be read"),
         ("a.json", '{"columns": {}, "columns": {}}', "cannot be read .*twice"),
     ],

@@ -37,9 +37,15 @@ from shiftdp.training.model_file.prepared import (
     prepared_readers,
     write_prepared,
 )
-from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
+from shiftdp.training.model_file.transformers import (
+    learnt_steps,
+    step_readers,
+    steps_inside,
+    write_step,
+)
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
+from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 
 import sklearn  # isort: skip  (after the estimators, which say what to install without it)
@@ -66,6 +72,7 @@ class ModelFile:
         learnt: the steps before the model that were fitted to data, which nothing covers.
         classes_learnt: whether the classes were read off the labels, which nothing covers.
         pipeline: of a PrivatePipeline, the certificate of all of its steps together.
+        apart: steps with certificates of their own, which neither of these two counts.
     """
 
     model: Any
@@ -75,6 +82,7 @@ class ModelFile:
     learnt: tuple[str, ...]
     classes_learnt: bool
     pipeline: PipelineCertificate | None = None
+    apart: tuple[str, ...] = ()
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -272,7 +280,18 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
         whole = model.certificate_
     steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
     learnt = tuple(learnt_steps(steps))
-    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole)
+    apart = _paid_apart(model)
+    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole, apart)
+
+
+def _paid_apart(model: Any) -> tuple[str, ...]:
+    """Encoders in ordinary pipelines: what they cost is in no other certificate of the file."""
+    paying = model.steps[-2][1] if type(model) is PrivatePipeline and len(model.steps) > 1 else None
+    return tuple(
+        f"the step {name} ({type(step).__name__}) has a certificate of its own, to be added"
+        for name, step in steps_inside(model)
+        if type(step) is PrivateTableEncoder and step is not paying and step.certificate_.sums
+    )
 
 
 def _document(text: bytes) -> dict[str, Any]:

@@ -118,6 +118,10 @@ def _read_encoder(reader: Reader, content: Any) -> PrivateTableEncoder:
         and len(set(layout.places)) == len(layout.names) == len(layout.places)
         and names_fit(getattr(encoder, "feature_names_in_", None), features)
         and [(one.column, one.kind) for one in paid.sums] == layout.parts
+        and all(
+            name == (f"x{place}" if names is None else names[place])
+            for name, place in zip(layout.names, layout.places, strict=True)
+        )
     )
     if not good:
         raise Damaged("has an encoder whose parts do not belong together")
@@ -157,9 +161,18 @@ def _read_pipeline(reader: Reader, content: Any) -> PrivatePipeline:
     )
     if not named or not found or not all(type(leak) is str for leak in _list(leaks)):
         raise Damaged("has a pipeline without steps")
+    if not all(_transforms(step) for _, step in found[:-1]):
+        raise Damaged("has a step that is no transformer")
     pipeline = PrivatePipeline(found, **values)
     pipeline.not_covered_ = tuple(leaks)
     return pipeline
+
+
+def _transforms(step: Any) -> bool:
+    """Whether a step can stand before the model."""
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough")
+    return hasattr(type(step), "fit") and hasattr(step, "transform")
 
 
 def _read_parameters(reader: Reader, document: Any, names: tuple[str, ...]) -> dict[str, Any]:

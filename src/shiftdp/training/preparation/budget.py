@@ -44,23 +44,43 @@ def aims(
     """Epsilons to try for the model, each a function of what the one before made together.
 
     The first is exact where the model is Gaussian: mu^2 of the budget, with the failures taken off
-    its delta, less mu^2 of the preparation.
+    its delta, less mu^2 of the preparation. The next ones take the model for the Gaussian that,
+    with the preparation, costs what was seen, and make it smaller by the part it was off.
     """
     base, failure = preparation.split_failure()
     used = base.gdp_mu or 0.0
-    if used == 0.0 and failure == 0.0:
-        first = epsilon
-    else:
-        whole = GaussianTradeoff.from_budget(epsilon, (delta - failure) / (1.0 - failure)).mu
-        left = math.sqrt(max(whole * whole - used * used, 0.0)) * (1.0 - AMPLE)
-        first = GaussianTradeoff(left).epsilon(delta) * (1.0 - AMPLE)
+    if failure >= delta:
+        raise InvalidInput(
+            "delta", delta, f"is not above {failure:.3g}, with which names of categories fail",
+            "declare the categories, or give a larger delta",
+        )  # fmt: skip
+    left = (delta - failure) / (1.0 - failure)
+
+    def beside(spent: float) -> float:
+        """mu of a Gaussian that makes this epsilon, together with the preparation."""
+        whole = GaussianTradeoff.from_budget(spent, left).mu
+        return math.sqrt(max(whole * whole - used * used, 0.0)) * (1.0 - AMPLE)
+
+    wanted = mu = beside(epsilon)
+    first = epsilon if used == 0.0 and failure == 0.0 else _epsilon(mu, delta)
     aim = first
 
     def next_aim(spent: float) -> float:
-        nonlocal aim
-        aim *= _ROOM * epsilon / spent
+        nonlocal aim, mu
+        mu *= _ROOM * wanted / beside(spent)
+        aim = min(_epsilon(mu, delta), aim * _ROOM)
         return aim
 
     yield lambda _: first
     for _ in range(_TRIES - 1):
         yield next_aim
+
+
+def _epsilon(mu: float, delta: float) -> float:
+    found = GaussianTradeoff(mu).epsilon(delta) * (1.0 - AMPLE)
+    if found > 0.0:
+        return found
+    raise InvalidInput(
+        "share", "<share>", f"leaves the model less than any epsilon has at delta={delta:g}",
+        "give less to the encoder, or a smaller delta",
+    )  # fmt: skip

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training.losses.base import Floats
-from shiftdp.training.preparation.columns import DEVIATIONS, Categorical, Column, Numeric, half_width
+from shiftdp.training.preparation.columns import (
+    DEVIATIONS,
+    Categorical,
+    Column,
+    Numeric,
+    half_width,
+)
 
 
 class Code(ABC):

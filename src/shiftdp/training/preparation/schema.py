@@ -65,6 +65,8 @@ class Schema:
                 raise InvalidInput(
                     "columns", name, "is no column", "give Numeric, Categorical or Boolean by name"
                 )
+        if self.target is not None and not isinstance(self.target, str):
+            raise InvalidInput("target", "<target>", "is no name", "name a column")
         if self.target is not None and self.target in self.columns:
             raise InvalidInput(
                 "target", self.target, "is a feature too", "take it out of the columns"
@@ -75,6 +77,10 @@ class Schema:
         object.__setattr__(self, "missing", tuple(words))
         object.__setattr__(self, "columns", dict(self.columns))
         if self.classes is not None:
+            if not all(isinstance(one, (str, int, float)) for one in self.classes):
+                raise InvalidInput(
+                    "classes", "<classes>", "are not words, numbers or truth values", "give these"
+                )
             object.__setattr__(self, "classes", tuple(self.classes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +119,7 @@ class Schema:
 
 
 def _column(name: str, document: Any) -> Column:
-    if not isinstance(document, Mapping) or document.get("kind") not in KINDS:
+    if not isinstance(document, Mapping) or document.get("kind") not in (*KINDS,):
         raise InvalidInput(
             f"columns.{name}", "<entry>", "has no known kind", f"give one of {', '.join(KINDS)}"
         )
@@ -159,6 +165,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
             import tomllib
 
             document = tomllib.loads(text)
+    except RecursionError as error:
+        raise InvalidInput("schema", name, "is nested without end", "mend it") from error
     except ValueError as error:
         raise InvalidInput("schema", name, f"cannot be read ({error})", "mend it") from error
     return Schema.from_dict(document)

@@ -11,6 +11,7 @@ import numpy as np
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.output import print_json, print_table, print_text
+from shiftdp.ui.report import CLASSES_LEARNT
 from shiftdp.ui.settings import read_model_file
 from shiftdp.ui.types import InFile
 
@@ -49,7 +50,12 @@ def command(model: str, json: bool) -> None:
                 "reasons": found.planned.reasons,
                 "epsilon": _whole(found).epsilon(found.planned.problem.delta),
                 "delta": found.planned.problem.delta,
-                "not_covered": [*found.learnt, *getattr(stated, "not_covered_", ())],
+                "not_covered": [
+                    *found.learnt,
+                    *found.apart,
+                    *([CLASSES_LEARNT] if found.classes_learnt else []),
+                    *getattr(stated, "not_covered_", ()),
+                ],
                 "statement": stated.statement(),
             }
         )
@@ -68,6 +74,8 @@ def command(model: str, json: bool) -> None:
     print_text(str(found.planned))
     print_text()
     print_text(stated.statement())
+    for step in found.apart:
+        print_text(f"Not covered: {step}.")
 
 
 def _whole(found: Any) -> Any:

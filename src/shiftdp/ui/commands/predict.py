@@ -46,10 +46,7 @@ def command(model: str, data: str, output: str, json: bool) -> None:
     found = read_model_file(model).model
     with waiting("predicting"):
         X = _features(found, data)
-        columns: dict[str, Any] = {"prediction": found.predict(X)}
-        if hasattr(found, "predict_proba"):
-            shares = found.predict_proba(X)
-            columns |= {f"p({name})": shares[:, i] for i, name in enumerate(found.classes_)}
+        columns = _answers(found, X, data)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -60,6 +57,25 @@ def command(model: str, data: str, output: str, json: bool) -> None:
         print_json({"records": n, "columns": list(columns), "output": output})
     else:
         print_text(f"Predictions for {n} records are in {output}.")
+
+
+def _answers(model: Any, X: Any, path: str) -> dict[str, Any]:
+    refused = False
+    try:
+        columns = {"prediction": model.predict(X)}
+        if hasattr(model, "predict_proba"):
+            shares = model.predict_proba(X)
+            columns |= {f"p({name})": shares[:, i] for i, name in enumerate(model.classes_)}
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError):  # of a step of scikit-learn, which may quote an entry
+        refused = True
+    if refused:
+        raise InvalidInput(
+            "data", path, "has entries that a step of the model refuses",
+            "give records like those that it was trained on",
+        )  # fmt: skip
+    return columns
 
 
 def _features(model: Any, path: str) -> Any:
@@ -77,6 +93,8 @@ def _features(model: Any, path: str) -> Any:
             "call predict in Python, with the columns in the same order",
         )  # fmt: skip
     raw = read_raw(path, list(names))
+    if raw.n == 0:
+        raise InvalidInput("data", path, "has no records", "give a line for each")
     if isinstance(first, PrivateTableEncoder):
         return raw.table(list(names))
     number = Numeric(missing="refuse")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import click
@@ -85,4 +86,8 @@ def command(data: str, output: str | None, json: bool, **options: Any) -> None:
 
 
 def _words(text: str | None) -> list[str]:
-    return [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    """Names with commas between them; one that has a comma itself stands in quotes, as in CSV."""
+    if text is None:
+        return []
+    (found,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
+    return [word.strip() for word in found if word.strip()]

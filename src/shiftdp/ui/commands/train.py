@@ -211,10 +211,11 @@ def _estimator(options: dict[str, Any]) -> Any:
     )
 
 
-def _classes(text: str | None) -> list[Any] | None:
-    if text is None:
+def _classes(given: str | tuple[str, ...] | None) -> list[Any] | None:
+    """The labels of the command line, with commas between them, or those of a schema."""
+    if given is None:
         return None
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip() for word in (given.split(",") if isinstance(given, str) else given)]
     for kind in (int, float):
         try:
             return [kind(word) for word in words]
@@ -334,7 +335,7 @@ def _with_schema(ctx: click.Context, options: dict[str, Any]) -> None:
     schema = read_schema(options["schema"])
     options = {**options, "target": options["target"] or schema.target}
     if options["classes"] is None and schema.classes is not None and options["model"] != "huber":
-        options["classes"] = ",".join(map(str, schema.classes))
+        options["classes"] = tuple(map(str, schema.classes))
         estimator.set_params(classes=_classes(options["classes"]))
     pipeline, rules = pipeline_of(estimator, schema, options), _rules(options)
     learnt = options["model"] != "huber" and options["classes"] is None
