@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
+from dataclasses import replace
 
 import pytest
 
 from shiftdp import UnmetHypothesis
-from shiftdp.last_iterate import Geometry, LangevinMC, NoisyCGD, NoisyGD, certify
+from shiftdp.last_iterate import Geometry, LangevinMC, NoisyCGD, NoisyGD, NoisyStream, certify
 from shiftdp.last_iterate import assumptions as given_that
+from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import Order
 from tests.last_iterate.random_runs import BOUNDS, ORDERS
 
@@ -53,6 +56,15 @@ def test_where_nothing_is_asked_nothing_is_refused() -> None:
     run = NoisyGD(n=10, steps=5, learning_rate=fast, noise=1.0)
     assert certify(run, rough).bound == "Thm gd (composition)"
     assert certify(run, weak).mu == pytest.approx(math.sqrt(5) / 10)
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "zero_out"])
+def test_a_stream_has_no_n(adjacency: Adjacency) -> None:
+    stream = NoisyStream(batch_size=5, batches_per_release=4, learning_rate=0.01, noise=1.0)
+    geometry = replace(CONVEX, adjacency=adjacency)
+    for run, public in ((stream, "how many records arrive, and when, is"), (stream.window, "n is")):
+        text = {each.name: each.statement for each in certify(run, geometry).assumptions}
+        assert re.search(rf"[,;] {public} public$", text["adjacency"])
 
 
 def test_closed_forms_ask_for_equal_steps() -> None:

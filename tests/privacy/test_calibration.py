@@ -22,6 +22,7 @@ from shiftdp import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     certify,
 )
 from shiftdp.fdp import WithFailure
@@ -525,3 +526,9 @@ def test_what_has_no_answer_is_refused() -> None:
     for calibrator in (calibrate_diameter, calibrate_strong_convexity):
         with pytest.raises(InvalidInput, match="does not depend"):
             calibrator(run, STRONG, bounds="composition", mu=1.0)
+
+
+def test_a_stream_has_no_length_to_look_for() -> None:
+    stream = NoisyStream(batch_size=5, batches_per_release=4, learning_rate=0.01, noise=1.0)
+    with pytest.raises(InvalidInput, match=r"run='NoisyStream' has no end.*; calibrate the noise$"):
+        calibrate_epochs(stream, STRONG, epsilon=1.0, delta=1e-5)

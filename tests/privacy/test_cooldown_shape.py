@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import numpy as np
@@ -72,6 +73,15 @@ def test_where_no_cool_down_helps_the_noise_is_equal() -> None:
 def test_runs_without_random_batches_an_end_or_equal_noise_are_refused(run: sdp.NoisySGD) -> None:
     with pytest.raises(sdp.InvalidInput, match="give NoisySGD"):
         sdp.calibrate_cooldown(run, GEOMETRY, epsilon=1.0, delta=1e-5)
+
+
+def test_releases_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("shiftdp.privacy.cooldown_shape")
+    monkeypatch.setattr(module, "calibrate_noise", lambda *_, **__: pytest.fail("it worked"))
+    for releases in ([30], "all"):
+        run = sdp.NoisySGD(**{**vars(RUN), "releases": releases})
+        with pytest.raises(sdp.InvalidInput, match="releases=.*use calibrate_noise"):
+            sdp.calibrate_cooldown(run, GEOMETRY, epsilon=1.0, delta=1e-5)
 
 
 def test_a_factor_below_one_is_refused() -> None:

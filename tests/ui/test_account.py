@@ -30,8 +30,9 @@ def test_releases_are_charged_together(releases: str, epsilon: float) -> None:
 
 
 def test_releases_that_are_no_steps_are_refused_by_name() -> None:
-    line = refused(f"account {MNIST} --releases weekly")
-    assert line.startswith("--releases weekly: is not all, epochs, or steps")
+    for word in ("weekly", "epoch", "2.5", "nan"):
+        line = refused(f"account {MNIST} --releases {word}")
+        assert line.startswith(f"--releases {word}: is unknown; give epochs, all or steps")
     assert "beyond the last step" in refused(f"account {MNIST} --releases 400,5000")
     assert "is no option of stream" in refused(f"account stream --releases all {LOSSES}")
 

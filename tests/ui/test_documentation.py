@@ -1,7 +1,11 @@
-"""The sessions in docs/command_line.md: what the page shows is what the program prints."""
+"""The sessions in docs/command_line.md: what the page shows is what the program prints.
+
+Those of README.md run as they are printed, on the files of the repository.
+"""
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +16,13 @@ import pytest
 
 from tests.ui.shell import CONFIG, PEOPLE, people, shiftdp
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command_line.md"
 
 
-def sessions() -> Iterator[tuple[int, str, str]]:
+def sessions(page: Path = PAGE) -> Iterator[tuple[int, str, str]]:
     """The line, the command and the expected output of each prompt, in order."""
-    text = PAGE.read_text()
+    text = page.read_text()
     for block in re.finditer(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         line = text.count("\n", 0, block.start(1)) + 1
         for part in re.split(r"^(?=\$ )", block[1], flags=re.MULTILINE)[1:]:
@@ -59,6 +64,27 @@ def test_commands_alone(folder: Path) -> None:
         if command.startswith("shiftdp") and not re.search(r"[|;>]", command):
             words = shlex.split(command.replace("\\\n", ""))
             check(line, command, shiftdp(*words[1:]).output, expected)
+
+
+def test_the_readme_runs_on_what_is_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for `reproduce`, which has tests of its own."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    words = [
+        shlex.split(command.replace("\\\n", ""), comments=True)
+        for _, command, _ in sessions(ROOT / "README.md")
+        if command.startswith("shiftdp")
+    ]
+    assert [line[1] for line in words] == [
+        *("account", "schema", "train", "predict", "inspect", "reproduce")
+    ]
+    for line in words[:-1]:
+        result = shiftdp(*line[1:])
+        assert result.exit_code == 0, result.output
+        assert "not cover" not in result.output
+    assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 1_001
 
 
 @pytest.mark.slow

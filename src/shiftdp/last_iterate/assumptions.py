@@ -149,13 +149,17 @@ def gaussian_noise() -> Assumption:
     )
 
 
-def adjacency(geometry: Geometry) -> Assumption:
+def adjacency(geometry: Geometry, run: Any = None) -> Assumption:
+    """Which data sets are neighbours. A stream has no n: what is public is when records come."""
+    known = "how many records arrive, and when," if isinstance(run, NoisyStream) else "n"
     if geometry.adjacency == "replace_one":
-        return Assumption("adjacency", "replace_one: neighbours differ in one record, n is public")
+        return Assumption(
+            "adjacency", f"replace_one: neighbours differ in one record, {known} is public"
+        )
     return Assumption(
         "adjacency",
-        "zero_out: the loss of one record is replaced by nothing, but the regulariser stays; n is "
-        "public",
+        "zero_out: the loss of one record is replaced by nothing, but the regulariser stays; "
+        f"{known} is public",
     )
 
 

@@ -151,6 +151,13 @@ def calibrate_epochs(
     >>> [calibrate_epochs(run, geometry, epsilon=e, delta=1e-5).epochs for e in (8.0, 13.0)]
     [225, inf]
     """
+    if isinstance(run, NoisyStream):
+        raise InvalidInput(
+            "run",
+            type(run).__name__,
+            "has no end: it costs the same however long it is",
+            "calibrate the noise",
+        )
     _own(run, "steps", "is not run in steps", "calibrate the geometry")
     name = "epochs" if run.in_epochs else "steps"
     refuse_schedules(run, name)

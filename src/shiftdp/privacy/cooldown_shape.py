@@ -13,7 +13,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp._roots import sign_change
 from shiftdp.last_iterate.certification import Bounds, bound_by
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.runs import NoisySGD, has_releases
 from shiftdp.last_iterate.schedules.cooldown import cooldown
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.privacy.calibration import calibrate_noise, scaled
@@ -47,7 +47,7 @@ def calibrate_cooldown(
     `calibrate_noise`. Where no cool-down helps, the noise comes back equal.
 
     Args:
-        run: equal noise in all steps; its amount does not matter.
+        run: equal noise in all steps, whose amount does not matter; without `releases`.
         geometry: what is assumed of the losses.
         epsilon: of the budget.
         delta: of the budget.
@@ -70,6 +70,14 @@ def calibrate_cooldown(
             type(given).__name__,
             "is not a run with random batches, a last step, and equal noise",
             "give NoisySGD with a number of steps and one number as its noise",
+        )
+    if has_releases(run):
+        raise InvalidInput(
+            "releases",
+            run.releases if isinstance(run.releases, str) else f"<{len(run.releases or ())} steps>",
+            "leave no cool-down to look for: it hides the steps before the last iterate alone "
+            "(Theorem B7)",
+            "leave releases out, or use calibrate_noise",
         )
     factor = number_in("most", most, 1.0, open_low=True, open_high=True)
     flat = calibrate_noise(run, geometry, epsilon=epsilon, delta=delta, bounds=bounds)

@@ -98,7 +98,7 @@ class _Releases(ParamType):
             if not all(isinstance(step, int) for step in steps):
                 raise ValueError
         except (ValueError, TypeError):
-            _fail(ctx, param, value, "is not all, epochs, or steps with commas between them")
+            _fail(ctx, param, value, "is unknown; give epochs, all or steps, such as 400,800")
         return tuple(int(step) for step in steps)
 
 

@@ -52,13 +52,30 @@ def test_a_run_with_one_release_is_the_run_without() -> None:
     [
         ([0], "releases=0"),
         ([21], "beyond the last step"),
-        ([2.5], "releases=2.5"),
-        ("often", "releases='often'"),
+        ([2.5], "releases=2.5 is not a step"),
+        ([math.nan], "releases=nan is not a step"),
+        ([3, math.inf], "releases=inf is not a step"),
+        ([True], "releases=True is not a step"),
+        (["3"], "releases='3' is not a step"),
+        ([[3, 4]], "releases='<list>' is not a step"),
+        (np.ones((2, 2)), "releases='<ndarray>' is not a step"),
+        (5, "releases=5 is no list of steps"),
+        (2.5, "releases=2.5 is no list of steps"),
+        (np.array(5), r"releases=array\(5\) is no list of steps"),
+        ("often", "releases='often' is not known"),
+        ("epoch", "releases='epoch' is not known"),
     ],
 )
 def test_what_is_no_step_is_refused(value: Any, problem: str) -> None:
-    with pytest.raises(InvalidInput, match=problem):
+    remedy = 'give "all", "epochs", or a list of steps from 1 to 20'
+    with pytest.raises(InvalidInput, match=f"{problem}.*; {remedy}$"):
         cyclic(20, value)
+
+
+def test_releases_of_a_run_without_end_are_refused_whatever_they_are() -> None:
+    for value in (5, [5], "all"):
+        with pytest.raises(InvalidInput, match="NoisyStream"):
+            cyclic(math.inf, value)  # type: ignore[arg-type]
 
 
 def test_epochs_and_ends_are_needed() -> None:

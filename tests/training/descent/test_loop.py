@@ -1,6 +1,7 @@
 """The loop: the run of the plan and nothing else, and nothing leaves it but the last iterate."""
 
 import gc
+import importlib
 import math
 import tracemalloc
 from dataclasses import replace
@@ -454,3 +455,17 @@ def test_a_release_without_noise_is_refused_by_the_plan() -> None:
     run = NoisyGD(n=N, steps=3, learning_rate=0.3, noise=[0.1, 0.0, 0.1], releases=[2])
     with pytest.raises(UnmetHypothesis, match="step 2"):
         Plan(run=run, loss=Logistic(), feature_bound=1.0)
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "progress"])
+def test_what_cannot_be_called_is_refused_before_the_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("shiftdp.training.descent.loop")
+    monkeypatch.setattr(module, "_run", lambda *_, **__: pytest.fail("it ran"))
+    plan = Plan(run=RUNS[0], loss=Logistic(), feature_bound=1.0, entropy=Seeded(0))
+    X, y, given = np.zeros((N, D)), np.arange(N) % 2, {name: 5}
+    with pytest.raises(InvalidInput, match=f"{name}=5 cannot be called; give a function of"):
+        descend(plan, X, y, **given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=f"{name}=5 cannot be called"):
+        descend_stacked(plan, X, y, 2, **given)  # type: ignore[arg-type]

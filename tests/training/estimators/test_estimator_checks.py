@@ -9,11 +9,12 @@ from shiftdp.sklearn import PrivateHuberRegressor, PrivateLinearSVC, PrivateLogi
 
 pytestmark = pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
 
-# Few epochs: what is checked is the interface. The checks give their own seed.
+# Little compute, so few epochs: what is checked is the interface. The number of epochs is not given,
+# as partial_fit has none. The checks give their own seed.
 SEEDED = [
-    PrivateLogisticRegression(epochs=20, feature_bound=4.0),
-    PrivateLinearSVC(epochs=20, feature_bound=4.0),
-    PrivateHuberRegressor(epochs=20, feature_bound=4.0),
+    PrivateLogisticRegression(compute=1e5, feature_bound=4.0),
+    PrivateLinearSVC(compute=1e5, feature_bound=4.0),
+    PrivateHuberRegressor(compute=1e5, feature_bound=4.0),
 ]
 
 
@@ -25,15 +26,15 @@ def test_seeded(estimator: Any, check: Any) -> None:
 class FreshClassifier(PrivateLogisticRegression):
     """Without a seed to be given: the noise is new in each fit, as it has to be."""
 
-    def __init__(self, epochs: int = 20, feature_bound: float = 4.0) -> None:
-        super().__init__(epochs=epochs, feature_bound=feature_bound)
+    def __init__(self, compute: float = 1e5, feature_bound: float = 4.0) -> None:
+        super().__init__(compute=compute, feature_bound=feature_bound)
 
 
 class FreshRegressor(PrivateHuberRegressor):
     """The same for numbers."""
 
-    def __init__(self, epochs: int = 20, feature_bound: float = 4.0) -> None:
-        super().__init__(epochs=epochs, feature_bound=feature_bound)
+    def __init__(self, compute: float = 1e5, feature_bound: float = 4.0) -> None:
+        super().__init__(compute=compute, feature_bound=feature_bound)
 
 
 # They fit twice and want equal predictions; two releases with fresh noise differ, but for a chance

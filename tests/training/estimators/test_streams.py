@@ -117,11 +117,38 @@ def test_a_fitted_model_goes_on_with_new_records() -> None:
 
 @pytest.mark.parametrize(
     "parameter",
-    [{"checkpoints": 2}, {"average": 2}, {"algorithm": "gd"}, {"sampling": "poisson"}],
+    [
+        {"epochs": 5},
+        {"checkpoints": 2},
+        {"average": 2},
+        {"algorithm": "gd"},
+        {"sampling": "poisson"},
+    ],
 )
 def test_choices_of_other_runs_are_refused_by_name(parameter: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(parameter))):
         PrivateHuberRegressor(**parameter).partial_fit(*records(0))
+
+
+def test_what_is_set_after_the_first_call_is_refused(tmp_path: Path) -> None:
+    model = PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0))
+    before = model.get_params()
+    later = {"epsilon": 2.0, "delta": 1e-6, "fit_intercept": False, "l2": 0.1, "epochs": 5.0}
+    for name, value in later.items():
+        refusal = f"{name}={value} is not that of the stream, {before[name]}"
+        with pytest.raises(InvalidInput, match=refusal):
+            model.set_params(**{**before, name: value}).partial_fit(*records(1))
+    ledger = Ledger.create(tmp_path / "days.db", epsilon=1.5, delta=1e-5)
+    with pytest.raises(InvalidInput, match="ledger=.* comes too late"):
+        model.set_params(**{**before, "ledger": ledger}).partial_fit(*records(1))
+    assert not ledger.entries()
+    assert model.set_params(**before).partial_fit(*records(1, 700)).stream_.windows == 2
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_too_few_records_are_named_as_the_reason(n: int) -> None:
+    with pytest.raises(InvalidInput, match=f"n={n} is too few records .* 4 records, or more"):
+        PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0, n))
 
 
 def test_a_stream_is_not_written_to_a_file(tmp_path: Path) -> None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate.schedules.releases import (
+    number_of_releases,
+    release_steps,
+    within_epochs,
+)
 from shiftdp.training import Logistic
 from shiftdp.training.planning.checkpoints import (
     averaged_steps,
@@ -35,6 +41,36 @@ PROBLEM = Problem(n=2_000, features=5, loss=Logistic(), feature_bound=1.0, epsil
 )
 def test_they_are_steps_of_the_run(checkpoints: Any, average: int | None, releases: Any) -> None:
     assert with_checkpoints(CYCLIC, checkpoints, average).releases == releases
+
+
+RESHUFFLED = NoisyCGD(**SHAPE, epochs=6, order="reshuffled")
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_so_many_of_a_reshuffled_run_are_ends_of_epochs(number: int) -> None:
+    """Within an epoch they would fall back to composition."""
+    run = with_checkpoints(RESHUFFLED, number, None)
+    assert number_of_releases(run) == number
+    assert not within_epochs(run)
+    assert release_steps(run)[-1] == 24
+    begun = NoisyCGD(**SHAPE, steps=22, order="reshuffled")
+    assert number_of_releases(with_checkpoints(begun, number, None)) == number
+    assert not within_epochs(with_checkpoints(begun, number, None))
+
+
+@pytest.mark.parametrize("checkpoints", [7, 24, (0.5,), (1, 2.5), (1.26,)])
+def test_within_an_epoch_of_a_reshuffled_run_there_are_none(checkpoints: Any) -> None:
+    with pytest.raises(InvalidInput, match="ends of epochs are cheap.*order='shuffled_once'"):
+        with_checkpoints(RESHUFFLED, checkpoints, None)
+
+
+def test_one_checkpoint_less_takes_no_more_noise() -> None:
+    base: dict[str, Any] = {"algorithm": "cgd", "epochs": 20, "l2": 0.01, "batch_size": 100}
+    fewer, every = (
+        plan_for(PROBLEM, Overrides(**base, order="reshuffled", checkpoints=number)).plan
+        for number in (19, 20)
+    )
+    assert np.max(fewer.run.noise) <= np.max(every.run.noise)
 
 
 def test_an_epoch_of_random_batches_is_a_pass_on_average() -> None:

@@ -8,13 +8,13 @@ starts from what is known.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from shiftdp._checks import choice, count
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 
 Releases = Literal["all", "epochs"] | tuple[int, ...] | None
@@ -42,13 +42,14 @@ def releases_in(
     if steps == math.inf:
         raise InvalidInput(
             "releases",
-            value if isinstance(value, str) else f"<{len(value)} steps>",
+            value if isinstance(value, str) else f"<{type(value).__name__}>",
             "of a run without end have no end either",
             "give a number of steps, or shiftdp.NoisyStream for records that are used once",
         )
     t = int(steps)
     if isinstance(value, str):
-        choice("releases", value, _NAMED)
+        if value not in _NAMED:
+            raise InvalidInput("releases", value, "is not known", _remedy(t))
         if value == "epochs" and epoch is None:
             raise InvalidInput(
                 "releases",
@@ -57,11 +58,7 @@ def releases_in(
                 'give the steps, or sampling="random_allocation"',
             )
         return "all" if value == "epochs" and epoch == 1 else cast(Releases, value)
-    found = sorted({*(count("releases", step, 1) for step in list(value)), t})
-    if found[-1] > t:
-        raise InvalidInput(
-            "releases", found[-1], f"lies beyond the last step, {t}", f"give steps from 1 to {t}"
-        )
+    found = sorted({*_steps_of(value, t), t})
     if found == [t]:
         return None
     if len(found) == t:
@@ -69,6 +66,26 @@ def releases_in(
     if epoch is not None and found == [*range(epoch, t, epoch), t]:
         return "epochs"
     return tuple(found)
+
+
+def _steps_of(value: Any, last: int) -> list[int]:
+    """The steps of a list, of any kind that can be gone through, each from 1 to the last."""
+    if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        raise InvalidInput("releases", value, "is no list of steps", _remedy(last))
+    found = []
+    for step in value:
+        if isinstance(step, bool) or not isinstance(step, (Real, np.integer)) or step != step // 1:
+            shown = step if np.ndim(step) == 0 else f"<{type(step).__name__}>"
+            raise InvalidInput("releases", shown, "is not a step", _remedy(last))
+        if not 1 <= step <= last:
+            where = "below the first step, 1" if step < 1 else f"beyond the last step, {last}"
+            raise InvalidInput("releases", step, f"lies {where}", _remedy(last))
+        found.append(int(step))
+    return found
+
+
+def _remedy(last: int) -> str:
+    return f'give "all", "epochs", or a list of steps from 1 to {last}'
 
 
 def release_steps(run: Any) -> range | tuple[int, ...]:

@@ -85,7 +85,7 @@ class OnDescent(Theorem):
             *losses,
             *constraint,
             given.sensitivity(geometry),
-            given.adjacency(geometry),
+            given.adjacency(geometry, run),
             *batches,
             given.gaussian_noise(),
             given.hidden_iterates(run),

@@ -36,6 +36,13 @@ Checkpoints = Callable[[int, NDArray[Any]], object]
 """Called with each iterate that is released, and the number of its step."""
 
 
+_FUNCTIONS = {
+    "progress": "give a function of the steps done and the steps in all",
+    "checkpoints": "give a function of a step and its iterate; which are released says the run, by "
+    "releases=...",
+}
+
+
 class TrainingStopped(ShiftdpError):
     """The loop ended before its last step. Nothing more was released, and nothing is left of it."""
 
@@ -75,6 +82,7 @@ def descend(
     >>> weights.shape, bool(weights[0] > 0)
     ((3,), True)
     """
+    _require_callable(progress=progress, checkpoints=checkpoints)
     records = certified_records(plan, X, y)
     return descend_on(plan, records, progress=progress, checkpoints=checkpoints)
 
@@ -140,6 +148,7 @@ def descend_stacked(
         What `descend` returns, with the run as first axis.
     """
     _require_plan(plan)
+    _require_callable(progress=progress, checkpoints=checkpoints)
     runs = count("runs", runs, 1)
     if not isinstance(plan.entropy, Seeded):
         raise InvalidInput(
@@ -168,6 +177,13 @@ def _counted(progress: Progress, before: int, total: int) -> Progress:
 def _require_plan(plan: object) -> None:
     if not isinstance(plan, Plan):
         raise InvalidInput("plan", type(plan).__name__, "is not a Plan", "give training.Plan(...)")
+
+
+def _require_callable(**given: object) -> None:
+    """Before the run, and not after its first step."""
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            raise InvalidInput(name, value, "cannot be called", _FUNCTIONS[name])
 
 
 def _run(

@@ -46,6 +46,7 @@ from shiftdp.training.estimators.streams import (
     StreamState,
     first_window,
     next_window,
+    require_unchanged,
     stream_certificate,
 )
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
@@ -236,8 +237,17 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """One window of a stream, from what the last one released: planned by the first call."""
         state: StreamState | None = getattr(self, "stream_", None)
         fitted = hasattr(self, "coef_")
-        if state is None:
-            problem = self._problem(X.shape[0], X.shape[1], outputs)
+        problem = self._problem(X.shape[0], X.shape[1], outputs)
+        if state is not None:
+            require_unchanged(state, problem, self._overrides())
+            if self.ledger is not None and not state.charged:
+                raise InvalidInput(
+                    "ledger",
+                    f"<{type(self.ledger).__name__}>",
+                    "comes too late: a stream is charged in its first call",
+                    "charge certificate_ to it yourself, and set ledger=None",
+                )
+        else:
             before = self.certificate_ if fitted else None
             state = first_window(problem, self._overrides(), self.oversized, before)
             if fitted and self.plan_.plan.intercept != problem.intercept:
@@ -259,7 +269,8 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         if ledger is not None and entry is not None:
             ledger.complete(entry)
         self.plan_, self.certificate_ = planned, certificate
-        self.stream_ = replace(state, windows=state.windows + 1)
+        charged = state.charged or entry is not None
+        self.stream_ = replace(state, windows=state.windows + 1, charged=charged)
         return released
 
     def _capped(

@@ -80,7 +80,8 @@ class _PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[m
 
         The first call plans the stream; each later one begins from what the last released. The
         guarantee of a record does not depend on how many calls there are, as long as no record is
-        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        given twice. If a call is refused, the model stays as it was. `epochs` is refused here, and
+        so are parameters that were set after the first call.
         A model that `fit` has made goes on from there; its records keep the certificate that they
         had, `stream_.before`.
 
@@ -454,7 +455,8 @@ class PrivateHuberRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore
 
         The first call plans the stream; each later one begins from what the last released. The
         guarantee of a record does not depend on how many calls there are, as long as no record is
-        given twice. If a call is refused, the model stays as it was. `epochs` has no meaning here.
+        given twice. If a call is refused, the model stays as it was. `epochs` is refused here, and
+        so are parameters that were set after the first call.
         A model that `fit` has made goes on from there; its records keep the certificate that they
         had, `stream_.before`.
 

@@ -21,8 +21,11 @@ from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
-_FOREIGN = ("sampling", "checkpoints", "average")
+_FOREIGN = ("epochs", "sampling", "checkpoints", "average")
 """Choices that have no meaning where each record is used once and each call is a release."""
+
+_PARAMETERS = {"intercept": "fit_intercept"}
+"""Parts of a problem that an estimator calls by another name."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,15 @@ class StreamState:
     """A stream that a model is fitted by: what is run, how it was chosen, and how many windows.
 
     `before` is the certificate of the model that it began from, if `fit` had made one: that of the
-    records of `fit`, which the stream does not use.
+    records of `fit`, which the stream does not use. `chosen` is what the user had chosen when it was
+    planned, and `charged` whether a ledger has paid for it.
     """
 
     stream: NoisyStream
     planned: Planned
+    chosen: Overrides
     windows: int = 0
+    charged: bool = False
     before: Certificate | None = None
 
 
@@ -85,7 +91,20 @@ def first_window(
             f"is above {problem.epsilon:g}",
             "leave the noise to the planner, or give more",
         )
-    return StreamState(stream, planned, before=before)
+    return StreamState(stream, planned, chosen, before=before)
+
+
+def require_unchanged(state: StreamState, problem: Problem, chosen: Overrides) -> None:
+    """Refuse parameters that were set after the first call: the stream is planned, and goes on."""
+    was = {**vars(state.planned.problem), **vars(state.chosen)}
+    for name, value in {**vars(problem), **vars(chosen)}.items():
+        if name != "n" and value != was[name]:
+            raise InvalidInput(
+                _PARAMETERS.get(name, name),
+                value,
+                f"is not that of the stream, {was[name]}, which the first partial_fit has planned",
+                "set it back, or begin a new model, whose stream costs anew",
+            )
 
 
 def next_window(state: StreamState, n: int, entropy: Entropy) -> Plan:

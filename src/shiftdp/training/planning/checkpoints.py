@@ -2,6 +2,9 @@
 
 They are known before the run, in passes over the data, so that the noise is calibrated for all of
 them together (Theorem V1).
+
+Where the batches are reshuffled before each epoch, what is released within an epoch shows its order,
+and composition is all that is proved then: so checkpoints are ends of epochs there.
 """
 
 from __future__ import annotations
@@ -43,6 +46,12 @@ def with_checkpoints(run: AnyRun, checkpoints: Any, average: int | None) -> AnyR
     ((4, 10, 24), (8, 16, 24))
     >>> with_checkpoints(run, None, 2).releases
     (20, 24)
+
+    In a run that is reshuffled, so many checkpoints are at the ends of epochs.
+
+    >>> shape = dict(n=40, batch_size=10, epochs=6, learning_rate=0.1, noise=1.0)
+    >>> with_checkpoints(NoisyCGD(**shape, order="reshuffled"), 4, None).releases
+    (4, 12, 16, 24)
     """
     checkpoints = checked_checkpoints(checkpoints)
     steps = {*_steps(run, checkpoints), *(averaged_steps(run, average) if average else ())}
@@ -81,12 +90,37 @@ def _steps(run: Any, checkpoints: Any) -> list[int]:
                     f"is not within the epochs of the run, {t / epoch:g}",
                     "give epochs=..., and checkpoints up to it",
                 )
+            if _reshuffled(run) and step % run.batches and step != t:
+                raise InvalidInput(
+                    "checkpoints",
+                    passes,
+                    "lies within an epoch, and in a run that is reshuffled only ends of epochs are "
+                    "cheap",
+                    f"give {max(1, round(passes))}, or order='shuffled_once'",
+                )
         return steps
     if checkpoints > t:
         raise InvalidInput(
             "checkpoints", checkpoints, f"are more than the {t} steps of the run", "give fewer"
         )
-    return [t * i // checkpoints for i in range(1, checkpoints + 1)]
+    if not _reshuffled(run):
+        return [t * i // checkpoints for i in range(1, checkpoints + 1)]
+    epochs = -(-t // run.batches)
+    if checkpoints > epochs:
+        raise InvalidInput(
+            "checkpoints",
+            checkpoints,
+            f"are more than the {epochs} epochs of the run, and in one that is reshuffled only ends "
+            "of epochs are cheap",
+            "give fewer, epochs=..., or order='shuffled_once'",
+        )
+    ends = (epochs * i // checkpoints for i in range(1, checkpoints + 1))
+    return [min(t, end * run.batches) for end in ends]
+
+
+def _reshuffled(run: Any) -> bool:
+    """Whether a release within an epoch costs much more than one at its end. Theorem V1."""
+    return isinstance(run, NoisyCGD) and run.order == "reshuffled"
 
 
 def _epoch(run: Any) -> float:

@@ -39,6 +39,8 @@ _LONG_PLACED = 10_000  # steps; each takes some 0.1 ms, however small its batch
 _SIZES = 3  # that are compared: the smallest that is not too long, twice and four times as much
 
 _BATCHES = (4, 16, 64)  # an epoch, of batches in turn with equal noise and of random batches
+FEWEST = min(_BATCHES)
+"""Records, without which these list no run unless the batch size is given."""
 _LONG = 4_000  # steps of these, unless the epochs are given
 _RIDGES = (0.0, 1e-4, 1e-3, 1e-2)  # of the smoothness
 _RATES = (1.0, 0.3, 0.1, 0.03)  # of the largest that a theorem allows

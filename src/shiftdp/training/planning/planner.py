@@ -21,6 +21,7 @@ from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.plan import Oversized, Plan
 from shiftdp.training.planning.candidates import Candidate, Candidates
 from shiftdp.training.planning.checkpoints import with_checkpoints
+from shiftdp.training.planning.kinds import FEWEST
 from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.setting import MOST_STEPS, QUICK
 from shiftdp.training.planning.utility import Prediction
@@ -186,7 +187,14 @@ def _with_least_noise(plan: Plan, problem: Problem, placed: bool) -> Plan:
 
 def _impossible(candidates: Candidates) -> InvalidInput:
     """Why no run is left."""
-    chosen = candidates.chosen
+    chosen, n = candidates.chosen, candidates.problem.n
+    if n < FEWEST and chosen.batch_size is None and "gd" not in candidates.algorithms():
+        return InvalidInput(
+            "n",
+            n,
+            "is too few records for batches",
+            f"give {FEWEST} records, or more",
+        )
     if candidates.too_long:
         name = "batch_size" if chosen.epochs is None else "epochs"
         return InvalidInput(
