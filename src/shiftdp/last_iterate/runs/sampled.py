@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import PerStep, choice, count, countable, length, per_step
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import parameters
 from shiftdp.last_iterate.runs.descent import batches_of, steps_in
 from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
@@ -104,6 +105,9 @@ class NoisySGD:
                 releases, t, batches_of(records, b) if sampling == "random_allocation" else None
             ),
         )
+
+    def __repr__(self) -> str:
+        return parameters(self)
 
     @property
     def endless(self) -> bool:
