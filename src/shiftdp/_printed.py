@@ -1,12 +1,17 @@
-"""Numbers in print, rounded to the private side: a bound is never shown smaller than it is."""
+"""Numbers in print, rounded to the private side: a bound is never shown smaller than it is.
+
+And runs in print, whose schedules may have a number for each of many thousand steps.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
 
 _LONG = 1e9  # from here on a column is written with exponents
+_MOST_LISTED = 10  # values of a schedule that are written one by one
 
 
 def up(value: float | None, digits: int = 5) -> str:
@@ -100,3 +105,29 @@ def percent(share: float, digits: int = 4) -> str:
     ('12.35%', '0%', '100%')
     """
     return "100%" if share >= 1.0 else f"{up(100 * share, digits)}%"
+
+
+def parameters(run: Any) -> str:
+    """The class and the parameters of a run, each long schedule by its number of values and range.
+
+    It can be evaluated where no schedule is long.
+    """
+    shown = (f"{name}={schedule(value)}" for name, value in vars(run).items())
+    return f"{type(run).__name__}({', '.join(shown)})"
+
+
+def schedule(value: Any) -> str:
+    """A parameter of a run as Python writes it; of more than ten values their number and range.
+
+    >>> schedule("fixed"), schedule((10, 20)), schedule((0.5, *range(1, 13)))
+    ("'fixed'", '(10, 20)', '<13 values, 0.5 to 12>')
+    """
+    if not isinstance(value, tuple) or len(value) <= _MOST_LISTED:
+        return repr(value)
+    low, high = min(value), max(value)
+    between = f"all {_brief(low)}" if low == high else f"{_brief(low)} to {_brief(high)}"
+    return f"<{len(value)} values, {between}>"
+
+
+def _brief(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"

@@ -80,7 +80,7 @@ def test_releases_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "calibrate_noise", lambda *_, **__: pytest.fail("it worked"))
     for releases in ([30], "all"):
         run = sdp.NoisySGD(**{**vars(RUN), "releases": releases})
-        with pytest.raises(sdp.InvalidInput, match="releases=.*use calibrate_noise"):
+        with pytest.raises(sdp.InvalidInput, match=r"releases=.*use calibrate_noise"):
             sdp.calibrate_cooldown(run, GEOMETRY, epsilon=1.0, delta=1e-5)
 
 

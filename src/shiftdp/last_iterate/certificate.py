@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shiftdp._checks import GREATEST_ORDER, LEAST_DELTA, Array, array_in, number_in
 from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
-from shiftdp._printed import percent, trimmed, up
+from shiftdp._printed import percent, schedule, trimmed, up
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
@@ -258,7 +258,7 @@ class Certificate:
 def released_words(run: Run) -> str:
     """What of a run is released, in words."""
     if isinstance(run, NoisyStream):
-        return "all releases of the stream, however long it is,"
+        return "all releases of the stream, however long it is"
     if not has_releases(run):
         return "the last iterate"
     return f"{number_of_releases(run)} released iterates together"
@@ -289,6 +289,6 @@ def _listed(fields: dict[str, Any]) -> str:
         if isinstance(value, dict):
             shown.append(f"{name}=({_listed(value)})")
             continue
-        text = f"<{len(value)} values>" if isinstance(value, tuple) else value
+        text = schedule(value) if isinstance(value, tuple) else value
         shown.append(f"{name}={text}")
     return ", ".join(shown)

@@ -23,15 +23,18 @@ __all__ = [
     "up",
 ]
 
+_MOST_STEPS = 10  # that are printed one by one
+
 
 def plain(value: Any) -> str:
-    """A number that is no bound, or a word.
+    """A number that is no bound, a word, or a schedule: ten steps or fewer one by one.
 
-    >>> plain(60000), plain(1e-5), plain((0.1, 0.2)), plain(math.inf)
-    ('60000', '1e-05', '2 values', 'inf')
+    >>> plain(60000), plain(1e-5), plain((0.1, 0.2)), plain(math.inf), plain((5, 10))
+    ('60000', '1e-05', '2 values', 'inf', '5,10')
     """
     if isinstance(value, tuple):
-        return f"{len(value)} values"
+        steps = len(value) <= _MOST_STEPS and all(isinstance(item, int) for item in value)
+        return ",".join(map(str, value)) if steps else f"{len(value)} values"
     return f"{value:g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
 
 

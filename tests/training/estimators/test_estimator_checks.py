@@ -9,8 +9,8 @@ from shiftdp.sklearn import PrivateHuberRegressor, PrivateLinearSVC, PrivateLogi
 
 pytestmark = pytest.mark.filterwarnings("ignore::shiftdp.sklearn.PrivacyLeakWarning")
 
-# Little compute, so few epochs: what is checked is the interface. The number of epochs is not given,
-# as partial_fit has none. The checks give their own seed.
+# Little compute, so few epochs: what is checked is the interface. Their number is not given, as
+# partial_fit has none. The checks give their own seed.
 SEEDED = [
     PrivateLogisticRegression(compute=1e5, feature_bound=4.0),
     PrivateLinearSVC(compute=1e5, feature_bound=4.0),

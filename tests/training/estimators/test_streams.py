@@ -139,7 +139,7 @@ def test_what_is_set_after_the_first_call_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match=refusal):
             model.set_params(**{**before, name: value}).partial_fit(*records(1))
     ledger = Ledger.create(tmp_path / "days.db", epsilon=1.5, delta=1e-5)
-    with pytest.raises(InvalidInput, match="ledger=.* comes too late"):
+    with pytest.raises(InvalidInput, match=r"ledger=.* comes too late"):
         model.set_params(**{**before, "ledger": ledger}).partial_fit(*records(1))
     assert not ledger.entries()
     assert model.set_params(**before).partial_fit(*records(1, 700)).stream_.windows == 2

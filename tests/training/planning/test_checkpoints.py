@@ -60,7 +60,7 @@ def test_so_many_of_a_reshuffled_run_are_ends_of_epochs(number: int) -> None:
 
 @pytest.mark.parametrize("checkpoints", [7, 24, (0.5,), (1, 2.5), (1.26,)])
 def test_within_an_epoch_of_a_reshuffled_run_there_are_none(checkpoints: Any) -> None:
-    with pytest.raises(InvalidInput, match="ends of epochs are cheap.*order='shuffled_once'"):
+    with pytest.raises(InvalidInput, match=r"ends of epochs are cheap.*order='shuffled_once'"):
         with_checkpoints(RESHUFFLED, checkpoints, None)
 
 

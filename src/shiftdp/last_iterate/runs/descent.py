@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftdp._checks import PerStep, choice, count, countable, finite, length, per_step
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import parameters
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
 from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
@@ -63,6 +64,9 @@ class NoisyGD:
         )
 
     in_epochs: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return parameters(self)
 
     @property
     def endless(self) -> bool:
@@ -189,6 +193,9 @@ class NoisyCGD:
         )
 
     in_epochs: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        return parameters(self)
 
     @property
     def endless(self) -> bool:

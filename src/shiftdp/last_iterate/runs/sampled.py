@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from shiftdp._checks import PerStep, choice, count, countable, length, per_step
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import parameters
 from shiftdp.last_iterate.runs.descent import batches_of, records_of_person, steps_in
 from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
@@ -109,6 +110,9 @@ class NoisySGD:
             releases=shown,
             records_per_person=records_of_person(records_per_person, records, shown),
         )
+
+    def __repr__(self) -> str:
+        return parameters(self)
 
     @property
     def endless(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from shiftdp._checks import PerStep, choice, countable, per_step
+from shiftdp._printed import parameters
 from shiftdp.last_iterate.runs.descent import NoisyCGD
 
 StreamOrder = Literal["fixed", "shuffled"]
@@ -64,6 +65,9 @@ class NoisyStream:
     # a window stands for all of them, so the run that is computed with has an end
     endless: ClassVar[bool] = False
     in_epochs: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return parameters(self)
 
     @property
     def window(self) -> NoisyCGD:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, cast
 
 import numpy as np
 
+from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 
 Releases = Literal["all", "epochs"] | tuple[int, ...] | None
@@ -74,13 +74,14 @@ def _steps_of(value: Any, last: int) -> list[int]:
         raise InvalidInput("releases", value, "is no list of steps", _remedy(last))
     found = []
     for step in value:
-        if isinstance(step, bool) or not isinstance(step, (Real, np.integer)) or step != step // 1:
+        try:
+            found.append(count("releases", step, 1))
+        except InvalidInput as error:
             shown = step if np.ndim(step) == 0 else f"<{type(step).__name__}>"
-            raise InvalidInput("releases", shown, "is not a step", _remedy(last))
-        if not 1 <= step <= last:
-            where = "below the first step, 1" if step < 1 else f"beyond the last step, {last}"
-            raise InvalidInput("releases", step, f"lies {where}", _remedy(last))
-        found.append(int(step))
+            raise InvalidInput("releases", shown, error.problem, _remedy(last)) from None
+    if max(found, default=0) > last:
+        problem = f"lies beyond the last step, {last}"
+        raise InvalidInput("releases", max(found), problem, _remedy(last))
     return found
 
 

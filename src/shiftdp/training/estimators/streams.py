@@ -33,8 +33,8 @@ class StreamState:
     """A stream that a model is fitted by: what is run, how it was chosen, and how many windows.
 
     `before` is the certificate of the model that it began from, if `fit` had made one: that of the
-    records of `fit`, which the stream does not use. `chosen` is what the user had chosen when it was
-    planned, and `charged` whether a ledger has paid for it.
+    records of `fit`, which the stream does not use. `chosen` is what the user had chosen when it
+    was planned, and `charged` whether a ledger has paid for it.
     """
 
     stream: NoisyStream

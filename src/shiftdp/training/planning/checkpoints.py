@@ -3,8 +3,8 @@
 They are known before the run, in passes over the data, so that the noise is calibrated for all of
 them together (Theorem V1).
 
-Where the batches are reshuffled before each epoch, what is released within an epoch shows its order,
-and composition is all that is proved then: so checkpoints are ends of epochs there.
+Where the batches are reshuffled before each epoch, what is released within one shows a part of its
+order, and composition is all that is proved then: so checkpoints are ends of epochs there.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def _steps(run: Any, checkpoints: Any) -> list[int]:
         raise InvalidInput(
             "checkpoints",
             checkpoints,
-            f"are more than the {epochs} epochs of the run, and in one that is reshuffled only ends "
-            "of epochs are cheap",
+            f"are more than the {epochs} epochs of the run, and if it is reshuffled only ends of "
+            "epochs are cheap",
             "give fewer, epochs=..., or order='shuffled_once'",
         )
     ends = (epochs * i // checkpoints for i in range(1, checkpoints + 1))
