@@ -11,10 +11,17 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
 
 from shiftdp.privacy import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
-from shiftdp.sklearn import PrivateTableEncoder, load_model
+from shiftdp.sklearn import (
+    PrivacyLeakWarning,
+    PrivateLogisticRegression,
+    PrivateTableEncoder,
+    load_model,
+    save_model,
+)
 from shiftdp.training.preparation.schema import Schema, read_schema, to_toml
 from tests.training.preparation.raw_tables import DECLARED, raw_frame
 from tests.ui.shell import PEOPLE, people, prose, refused, said, shiftdp, table
@@ -191,8 +198,68 @@ def test_inspect_shows_names_noise_plan_and_statement(folder: Path) -> None:
     assert document["epsilon"] == model.certificate_.epsilon(1e-5)
     assert document["columns"]["age"]["high"] == 100.0
     assert list(document["coefficients"]["to yes"].values()) == model[-1].coef_[0].tolist()
-    assert "pipeline    epsilon" in prose("verify", "m.shiftdp")
-    assert said("verify", "m.shiftdp", "--json")["pipeline_epsilon"] == document["epsilon"]
+
+
+@pytest.mark.parametrize("file", ["m.shiftdp", "c.json"])
+def test_every_command_accounts_for_the_preparation_too(folder: Path, file: str) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
+    whole = load_model("m.shiftdp").certificate_
+    epsilon, model = whole.epsilon(1e-5), whole.model.epsilon(1e-5)
+    assert model < 0.95 < epsilon
+    for words in (("verify", file), ("account", "--certificate", file)):
+        document = said(*words, "--json")
+        assert (document["epsilon"], document["model"]["epsilon"]) == (epsilon, model)
+        assert document["advantage"] == whole.f.advantage()
+        text = prose(*words)
+        assert text.startswith("Pipeline: ")
+        assert "epsilon      1.0000" in text
+        assert text.index("1.0000") < text.index("epsilon 0.")
+    found = said("risk", "--certificate", file, "--json")
+    assert found["advantage"] == whole.f.advantage()
+    assert found["adjacency"] == "replace_one"
+    Ledger.create("study.db", epsilon=2.0, delta=1e-5)
+    charge = ("ledger", "charge", "study.db", "--certificate", file, "--json")
+    assert said(*charge, "--dry-run")["total"] == pytest.approx(epsilon, rel=1e-9)
+    prose(*charge)
+    (entry,) = Ledger("study.db").entries()
+    assert entry.source == "pipeline"
+    assert Ledger("study.db").epsilon() == pytest.approx(epsilon, rel=1e-9)
+    assert "is of a pipeline" in refused("account", "--certificate", file, "--explain")
+    assert "is of a pipeline" in refused("account", "--certificate", file, "--plot", "p.png")
+    prose("account", "--certificate", file, "--save", "again.json")
+    assert Path("again.json").read_text() == Path("c.json").read_text()
+
+
+def test_a_forged_certificate_of_a_pipeline_is_refused(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
+    document = json.loads(Path("c.json").read_text())
+    document["n"] += 1
+    Path("c.json").write_text(json.dumps(document))
+    for words in (("verify",), ("account", "--certificate"), ("risk", "--certificate")):
+        assert shiftdp(*words, "c.json").exit_code == 1
+    Path("c.json").write_text('{"format": "shiftdp-pipeline/1"}')
+    assert "give what --save wrote" in refused("account", "--certificate", "c.json")
+
+
+def test_an_encoder_in_a_pipeline_of_scikit_learn_is_accounted_for(folder: Path) -> None:
+    frame = pd.read_csv("people.csv")
+    encoder = PrivateTableEncoder(read_schema("people.toml"), epsilon=0.5, delta=1e-5)
+    bound = encoder.fit(frame).feature_bound_
+    last = PrivateLogisticRegression(
+        epsilon=0.5, classes=["no", "yes"], feature_bound=bound, epochs=5, algorithm="gd"
+    )
+    plain = make_pipeline(encoder, last).fit(frame, frame["bought"])
+    save_model(plain, "m.shiftdp")
+    document = said("verify", "m.shiftdp", "--json")
+    assert document["not_covered"] == []
+    assert document["model"]["epsilon"] == last.certificate_.epsilon(1e-5)
+    assert document["epsilon"] > document["model"]["epsilon"] + 0.1
+    assert said("inspect", "m.shiftdp", "--json")["epsilon"] == document["epsilon"]
+    assert "Pipeline: (" in prose("inspect", "m.shiftdp")
+    # neighbours of two kinds do not compose
+    plain[-1].set_params(adjacency="zero_out")
+    with pytest.warns(PrivacyLeakWarning, match="PrivateTableEncoder"):
+        save_model(plain.fit(frame, frame["bought"]), "m.shiftdp")
 
 
 def test_a_bound_that_most_rows_exceed_is_refused_with_the_cure(folder: Path) -> None:

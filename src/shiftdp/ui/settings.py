@@ -15,6 +15,7 @@ from shiftdp.ui.refusals import Missing, Refused, typed
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
@@ -71,7 +72,9 @@ def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
     return type(run)(**{**vars(run), "noise": noise})
 
 
-def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> Certificate:
+def certificate_of(
+    ctx: click.Context, options: Mapping[str, Any]
+) -> Certificate | PipelineCertificate:
     """The certificate of the run that is described, or the one in the file, which is verified."""
     path = options.get("certificate")
     if path is not None:
@@ -118,18 +121,21 @@ def _typed(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def read_certificate(path: str) -> Certificate:
-    """A certificate from its own file or that of a model, verified."""
+def read_certificate(path: str) -> Certificate | PipelineCertificate:
+    """A certificate from its own file or that of a model, verified.
+
+    Of a pipeline it is the certificate of all of its steps: the model's alone would leave out what
+    its preparation learnt.
+    """
     from shiftdp._errors import InvalidInput
-    from shiftdp.last_iterate import Certificate
 
     if is_archive(path):
-        certificate = read_model_file(path).certificate
+        certificate = read_model_file(path).whole
         certificate.verify()
         return certificate
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = Certificate.from_json(file.read())
+            certificate = _parsed(file.read())
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
     except UnicodeDecodeError as error:
@@ -138,14 +144,34 @@ def read_certificate(path: str) -> Certificate:
     return certificate
 
 
+def _parsed(text: str) -> Certificate | PipelineCertificate:
+    """The certificate in a text, of the kind that its format names."""
+    from shiftdp._strict_json import parse
+    from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy.pipeline_certificate import FORMAT, PipelineCertificate
+
+    try:
+        document = parse(text)
+    except ValueError:  # the reader of certificates says what is wrong with it
+        document = None
+    if isinstance(document, Mapping) and document.get("format") == FORMAT:
+        return PipelineCertificate.from_json(text)
+    return Certificate.from_json(text)
+
+
 def is_archive(path: str) -> bool:
     """Whether it is a model file: no certificate begins as archives do."""
     with open(path, "rb") as file:
         return file.read(2) == b"PK"
 
 
-def read_model_file(path: str) -> ModelFile:
-    """A model file whose digest holds and whose certificate is that of its plan."""
+def read_model_file(path: str, name: str = "certificate") -> ModelFile:
+    """A model file whose digest holds and whose certificate is that of its plan.
+
+    Args:
+        path: of the file.
+        name: of the parameter that names it, for messages.
+    """
     from shiftdp._errors import InvalidInput
     from shiftdp.training.descent.entropy import MissingPackage
 
@@ -156,7 +182,7 @@ def read_model_file(path: str) -> ModelFile:
     except MissingPackage as error:
         raise click.ClickException(str(error)) from None
     except InvalidInput as error:
-        raise InvalidInput("certificate", path, error.problem, error.remedy) from error
+        raise InvalidInput(name, path, error.problem, error.remedy) from error
 
 
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:

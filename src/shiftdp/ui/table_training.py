@@ -9,6 +9,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.ui.labels import BadLabels, labels
 from shiftdp.ui.output import plain, print_json, print_text, up
 from shiftdp.ui.raw_files import columns_of, read_raw, records_in
+from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
@@ -69,31 +70,13 @@ def _target(path: str, target: str | None) -> str:
     return target
 
 
-def document_of(certificate: PipelineCertificate, delta: float) -> dict[str, Any]:
-    """The numbers of a pipeline by name."""
-    model = certificate.model
-    return {
-        "epsilon": certificate.epsilon(delta),
-        "delta": delta,
-        "mu": certificate.mu,
-        "advantage": certificate.f.advantage(),
-        "adjacency": certificate.adjacency,
-        "n": certificate.n,
-        "preparation": {
-            "epsilon": certificate.preparation.epsilon(delta),
-            "sums": [vars(one) for one in certificate.sums],
-        },
-        "model": None if model is None else {"epsilon": model.epsilon(delta), "bound": model.bound},
-    }
-
-
 def print_pipeline(
     whole: PlannedPipeline, options: dict[str, Any], not_covered: list[str], ending: str
 ) -> None:
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
     private = certificate.private and planned.plan.entropy.private
-    document = document_of(certificate, options["delta"])
+    document = pipeline_document(certificate, options["delta"])
     if options["json"]:
         print_json(
             {

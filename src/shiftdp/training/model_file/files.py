@@ -35,9 +35,15 @@ from shiftdp.training.model_file.plans import require_match
 from shiftdp.training.model_file.prepared import (
     certify_pipeline,
     prepared_readers,
+    with_encoders,
     write_prepared,
 )
-from shiftdp.training.model_file.transformers import learnt_steps, step_readers, write_step
+from shiftdp.training.model_file.transformers import (
+    learnt_steps,
+    step_readers,
+    steps_of,
+    write_step,
+)
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
 from shiftdp.training.preparation.pipeline import PrivatePipeline
@@ -65,7 +71,8 @@ class ModelFile:
         digest: the SHA-256 of everything in the file, which names this model.
         learnt: the steps before the model that were fitted to data, which nothing covers.
         classes_learnt: whether the classes were read off the labels, which nothing covers.
-        pipeline: of a PrivatePipeline, the certificate of all of its steps together.
+        pipeline: the certificate of all steps together, of a PrivatePipeline and of others in which
+            an encoder learnt something.
     """
 
     model: Any
@@ -75,6 +82,11 @@ class ModelFile:
     learnt: tuple[str, ...]
     classes_learnt: bool
     pipeline: PipelineCertificate | None = None
+
+    @property
+    def whole(self) -> Certificate | PipelineCertificate:
+        """The certificate of everything that the model released: what it is to be charged with."""
+        return self.certificate if self.pipeline is None else self.pipeline
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -266,12 +278,15 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
     classes_learnt = bool(getattr(fitted[0], "classes_learnt_", False))
-    whole = None
+    steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
+    whole: PipelineCertificate | None
+    others: list[str] = []
     if type(model) is PrivatePipeline:
         certify_pipeline(model, certificate)
         whole = model.certificate_
-    steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
-    learnt = tuple(learnt_steps(steps))
+    else:
+        whole, others = with_encoders(steps_of(model), certificate)
+    learnt = (*learnt_steps(steps), *others)
     return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole)
 
 

@@ -295,13 +295,13 @@ def learnt_steps(pipeline: Any) -> list[str]:
     """
     found = [
         f"{name} ({type(step).__name__})"
-        for name, step in _steps(pipeline)
+        for name, step in steps_of(pipeline)
         if (kind := _listed(step)) is not None and _is_fitted(step) and _learns(kind, step)
     ]
     return list(dict.fromkeys(found))
 
 
-def _steps(composed: Any) -> Iterator[tuple[str, Any]]:
+def steps_of(composed: Any) -> Iterator[tuple[str, Any]]:
     """The steps inside of pipelines, unions and column transformers, however nested."""
     kind = _listed(composed)
     inside: list[Any] = []
@@ -316,7 +316,7 @@ def _steps(composed: Any) -> Iterator[tuple[str, Any]]:
         inside += [*given, ("remainder", composed.remainder)]
     for name, step in inside:
         yield name, step
-        yield from _steps(step)
+        yield from steps_of(step)
 
 
 def _is_fitted(step: Any) -> bool:

@@ -43,7 +43,7 @@ def command(model: str, data: str, output: str, json: bool) -> None:
     are not looked at. The answer has the prediction for each record, in their order, and for
     logistic regression the probability of each class.
     """
-    found = read_model_file(model).model
+    found = read_model_file(model, "model").model
     with waiting("predicting"):
         X = _features(found, data)
         columns: dict[str, Any] = {"prediction": found.predict(X)}

@@ -8,8 +8,13 @@ import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
-from shiftdp.ui.output import plain, up
-from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
+from shiftdp.ui.report import (
+    CLASSES_LEARNT,
+    document_of,
+    pipeline_document,
+    print_document,
+    print_pipeline_document,
+)
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
 
@@ -35,39 +40,37 @@ def command(certificate: str, delta: float, json: bool) -> None:
     the certificate is the plan's. The digest names the model: compare it with the one that you were
     told, as whoever can write files can also write another model.
     """
+    from shiftdp.last_iterate import Certificate
+
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
-    whole: float | None = None
     if is_archive(certificate):
         found = read_model_file(certificate)
-        checked = found.certificate
+        checked = found.whole
         checked.verify()
         said += ", and it is that of the model's plan"
         classes = [CLASSES_LEARNT] if found.classes_learnt else []
         more = {"digest": found.digest, "not_covered": [*found.learnt, *classes]}
-        if found.pipeline is not None:
-            found.pipeline.verify()
-            whole = found.pipeline.epsilon(delta)
     else:
         checked = read_certificate(certificate)
-    document = {"verified": True, **more, **document_of(checked, delta)}
-    if whole is not None:
-        document["pipeline_epsilon"] = whole
-    document["assumptions"] = [vars(item) for item in checked.assumptions]
+    if isinstance(checked, Certificate):
+        model: Certificate | None = checked
+        document, show = document_of(checked, delta), print_document
+    else:
+        model = checked.model
+        document, show = pipeline_document(checked, delta), print_pipeline_document
+    assumed = [] if model is None else [vars(item) for item in model.assumptions]
     if json:
-        print_document(document, json=True)
+        show({"verified": True, **more, **document, "assumptions": assumed}, json=True)
         return
-    listed = document.pop("assumptions")
     first = [("verified", said)]
     if more:
         first.append(("digest", more["digest"]))
-    if whole is not None:
-        said_of = f"epsilon {up(whole)} at delta = {plain(delta)}, with what its preparation learnt"
-        first.append(("pipeline", said_of))
-    print_document(document, json=False, first=first)
+    show(document, json=False, first=first)
     for step in more.get("not_covered", ()):
         learnt = step if step == CLASSES_LEARNT else f"what the step {step} learnt from its data"
         click.echo(f"not covered: {learnt}")
-    click.echo("provided that")
-    for item in listed:
+    if assumed:
+        click.echo("provided that")
+    for item in assumed:
         click.echo(f"  - {item['name']}: {item['statement']}")
