@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
+from shiftdp.sklearn import PrivateTableEncoder
 from shiftdp.training.preparation.columns import Boolean, Categorical, Column, Numeric
 from shiftdp.training.preparation.reading import column_by_type, raw_table, read_column
 
@@ -132,3 +133,8 @@ def test_numbers_beyond_all_floats_are_infinite() -> None:
 def test_what_is_no_table_is_refused(X: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^X="):
         raw_table(X)
+
+
+def test_a_dict_of_columns_is_refused_with_what_is_accepted() -> None:
+    with pytest.raises(InvalidInput, match=r"is a mapping.*data frame of pandas or polars"):
+        PrivateTableEncoder().fit({"age": [1.0, 2.0], "city": ["a", "b"]})

@@ -43,7 +43,9 @@ def test_comments_stand_below_their_column() -> None:
     [
         ({}, "has no columns"),
         ({"columns": {}}, "has no columns"),
-        ({"columns": {"a": {"kind": "date"}}}, r"columns\.a.* has no known kind"),
+        ({"columns": {"a": {"kind": "date"}}}, r"columns\.a\.kind='date' is no known kind"),
+        ({"columns": {"a": {"kind": ["number"]}}}, "is no known kind"),
+        ({"columns": {"a": 3}}, r"columns\.a=3 is no column"),
         ({"columns": {"a": {"kind": "number", "lo": 1}}}, "'lo' is nothing that a number has"),
         ({"columns": {"a": {"kind": "number", "low": 1}}}, r"columns\.a\.low, high"),
         ({"columns": {"a": {"kind": "number"}}, "more": 1}, "'more' is no part of a schema"),
