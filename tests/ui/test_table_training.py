@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +138,8 @@ def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
     [
         (("--feature-bound", "1"), "--feature-bound: is not for --schema"),
         (("--target", "nothing"), "has no column 'nothing'"),
-        (("--target", "age"), "has records without a label"),
+        (("--target", "age"), "--target age: is among the columns of the schema"),
+        (("--target", "age", "--dry-run"), "--target age: is among the columns of the schema"),
     ],
 )
 def test_what_does_not_fit_a_schema_is_refused(
@@ -260,6 +263,79 @@ def test_an_encoder_in_a_pipeline_of_scikit_learn_is_accounted_for(folder: Path)
     plain[-1].set_params(adjacency="zero_out")
     with pytest.warns(PrivacyLeakWarning, match="PrivateTableEncoder"):
         save_model(plain.fit(frame, frame["bought"]), "m.shiftdp")
+
+
+def test_a_table_without_records_is_refused_in_one_line(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    Path("empty.csv").write_text(people().splitlines()[0] + "\n")
+    plain = ("--target", "bought", "--classes", "no,yes", "--epsilon", "1", "--feature-bound", "1")
+    for words in (
+        ("predict", "m.shiftdp", "empty.csv", "-o", "out.csv"),
+        ("train", "empty.csv", *TRAIN, "-o", "n.shiftdp"),
+        ("train", "empty.csv", *TRAIN, "--dry-run"),
+        ("train", "empty.csv", *plain, "-o", "n.shiftdp"),
+        ("train", "empty.csv", *plain, "--dry-run"),
+    ):
+        assert refused(*words).startswith("DATA empty.csv: has no records; ")
+
+
+def test_predictions_without_pandas_miss_no_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("data.csv").write_text(table())
+    words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
+    prose("train", "data.csv", *words, "--epochs", "5", "-o", "m.shiftdp")
+    prose("predict", "m.shiftdp", "data.csv", "-o", "with.csv")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prose("predict", "m.shiftdp", "data.csv", "-o", "without.csv")
+    assert Path("with.csv").read_text() == Path("without.csv").read_text()
+
+
+def test_words_in_a_table_of_numbers_are_refused_with_the_cure(folder: Path) -> None:
+    plain = ("--target", "bought", "--classes", "no,yes", "--epsilon", "1", "--feature-bound", "1")
+    Path("words.csv").write_text("age,city,bought\n1,Berlin,no\n2,Cairo,yes\n")
+    line = refused("train", "words.csv", *plain, "-o", "m.shiftdp")
+    for word in ("column 2 (city)", "shiftdp schema", "--schema"):
+        assert word in line
+
+
+def test_a_template_of_guesses_says_so_and_replaces_no_file(folder: Path) -> None:
+    result = shiftdp("schema", "people.csv", "-o", "made.toml")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: A CSV file has no types")
+    assert Path("made.toml").read_text().startswith("# A CSV file has no types")
+    assert len(read_schema("made.toml").columns) == 4
+    words = ("--categories", "city")
+    line = refused("schema", "people.csv", *words, "-o", "made.toml")
+    assert "made.toml: is there already; give another name, or --force" in line
+    prose("schema", "people.csv", *words, "-o", "made.toml", "--force")
+    assert read_schema("made.toml").columns["city"].kind == "category"
+    line = refused("schema", "people.csv", *words, "--true-false", "city")
+    assert line.startswith("--true-false city: is named by --categories too")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"number"', '"numbr"', "columns.age.kind numbr: is no known kind; give one of number"),
+        ("low = 18", "low = 101", "columns.age.low, high 101.0,100.0: is no range"),
+        ("columns.city", "columns.town", "DATA people.csv: has no column 'town'; give a table"),
+    ],
+)
+def test_a_schema_with_a_slip_is_refused_with_what_it_says(
+    folder: Path, old: str, new: str, line: str
+) -> None:
+    Path("people.toml").write_text(PEOPLE.replace(old, new))
+    said_of = refused("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    assert line in said_of
+    assert ("mend the schema" in said_of) == (old == "columns.city")
+
+
+def test_a_table_in_place_of_a_model_is_named_as_the_model(folder: Path) -> None:
+    line = refused("predict", "people.csv", "people.csv", "-o", "out.csv")
+    assert line.startswith("MODEL people.csv: is no model file")
 
 
 def test_a_bound_that_most_rows_exceed_is_refused_with_the_cure(folder: Path) -> None:
