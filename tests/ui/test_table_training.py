@@ -263,6 +263,20 @@ def test_an_encoder_in_a_pipeline_of_scikit_learn_is_accounted_for(folder: Path)
     plain[-1].set_params(adjacency="zero_out")
     with pytest.warns(PrivacyLeakWarning, match="PrivateTableEncoder"):
         save_model(plain.fit(frame, frame["bought"]), "m.shiftdp")
+    result = shiftdp("risk", "--certificate", "m.shiftdp")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: not covered: what the step privatetableencoder")
+
+
+def test_the_certificate_of_an_encoder_alone_is_checked_and_accounted(folder: Path) -> None:
+    encoder = PrivateTableEncoder(read_schema("people.toml"), epsilon=0.5, delta=1e-5)
+    made = encoder.fit(pd.read_csv("people.csv")).certificate_
+    Path("e.json").write_text(made.to_json())
+    for words in (("verify",), ("account", "--certificate")):
+        document = said(*words, "e.json", "--json")
+        assert (document["epsilon"], document["model"]) == (made.epsilon(1e-5), None)
+        assert "provided that" not in prose(*words, "e.json")
+    assert said("risk", "--certificate", "e.json", "--json")["advantage"] == made.f.advantage()
 
 
 def test_a_table_without_records_is_refused_in_one_line(folder: Path) -> None:

@@ -130,9 +130,12 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
     from shiftdp._errors import InvalidInput
 
     if is_archive(path):
-        certificate = read_model_file(path).whole
-        certificate.verify()
-        return certificate
+        found = read_model_file(path)
+        found.whole.verify()
+        for step in found.learnt:
+            text = f"warning: not covered: what the step {step} learnt from its data"
+            click.echo(text, err=True)
+        return found.whole
     try:
         with open(path, encoding="utf-8") as file:
             certificate = _parsed(file.read())
