@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,17 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
 
 from shiftdp.privacy import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
-from shiftdp.sklearn import PrivateTableEncoder, load_model
+from shiftdp.sklearn import (
+    PrivacyLeakWarning,
+    PrivateLogisticRegression,
+    PrivateTableEncoder,
+    load_model,
+    save_model,
+)
 from shiftdp.training.preparation.schema import Schema, read_schema, to_toml
 from tests.training.preparation.raw_tables import DECLARED, raw_frame
 from tests.ui.shell import PEOPLE, people, prose, refused, said, shiftdp, table
@@ -129,7 +138,8 @@ def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
     [
         (("--feature-bound", "1"), "--feature-bound: is not for --schema"),
         (("--target", "nothing"), "has no column 'nothing'"),
-        (("--target", "age"), "has records without a label"),
+        (("--target", "age"), "--target age: is among the columns of the schema"),
+        (("--target", "age", "--dry-run"), "--target age: is among the columns of the schema"),
     ],
 )
 def test_what_does_not_fit_a_schema_is_refused(
@@ -191,10 +201,155 @@ def test_inspect_shows_names_noise_plan_and_statement(folder: Path) -> None:
     assert document["epsilon"] == model.certificate_.epsilon(1e-5)
     assert document["columns"]["age"]["high"] == 100.0
     assert list(document["coefficients"]["to yes"].values()) == model[-1].coef_[0].tolist()
-    assert "pipeline    epsilon" in prose("verify", "m.shiftdp")
-    checked = said("verify", "m.shiftdp", "--json")
-    assert checked["pipeline_epsilon"] == checked["epsilon"] == document["epsilon"]
-    assert checked["model_epsilon"] < checked["epsilon"]
+
+
+@pytest.mark.parametrize("file", ["m.shiftdp", "c.json"])
+def test_every_command_accounts_for_the_preparation_too(folder: Path, file: str) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
+    whole = load_model("m.shiftdp").certificate_
+    epsilon, model = whole.epsilon(1e-5), whole.model.epsilon(1e-5)
+    assert model < 0.95 < epsilon
+    for words in (("verify", file), ("account", "--certificate", file)):
+        document = said(*words, "--json")
+        assert (document["epsilon"], document["model"]["epsilon"]) == (epsilon, model)
+        assert document["advantage"] == whole.f.advantage()
+        text = prose(*words)
+        assert text.startswith("Pipeline: ")
+        assert "epsilon      1.0000" in text
+        assert text.index("1.0000") < text.index("epsilon 0.")
+    found = said("risk", "--certificate", file, "--json")
+    assert found["advantage"] == whole.f.advantage()
+    assert found["adjacency"] == "replace_one"
+    Ledger.create("study.db", epsilon=2.0, delta=1e-5)
+    charge = ("ledger", "charge", "study.db", "--certificate", file, "--json")
+    assert said(*charge, "--dry-run")["total"] == pytest.approx(epsilon, rel=1e-9)
+    prose(*charge)
+    (entry,) = Ledger("study.db").entries()
+    assert entry.source == "pipeline"
+    assert Ledger("study.db").epsilon() == pytest.approx(epsilon, rel=1e-9)
+    assert "is of a pipeline" in refused("account", "--certificate", file, "--explain")
+    assert "is of a pipeline" in refused("account", "--certificate", file, "--plot", "p.png")
+    prose("account", "--certificate", file, "--save", "again.json")
+    assert Path("again.json").read_text() == Path("c.json").read_text()
+
+
+def test_a_forged_certificate_of_a_pipeline_is_refused(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
+    document = json.loads(Path("c.json").read_text())
+    document["n"] += 1
+    Path("c.json").write_text(json.dumps(document))
+    for words in (("verify",), ("account", "--certificate"), ("risk", "--certificate")):
+        assert shiftdp(*words, "c.json").exit_code == 1
+    Path("c.json").write_text('{"format": "shiftdp-pipeline/1"}')
+    assert "give what --save wrote" in refused("account", "--certificate", "c.json")
+
+
+def test_an_encoder_in_a_pipeline_of_scikit_learn_is_accounted_for(folder: Path) -> None:
+    frame = pd.read_csv("people.csv")
+    encoder = PrivateTableEncoder(read_schema("people.toml"), epsilon=0.5, delta=1e-5)
+    bound = encoder.fit(frame).feature_bound_
+    last = PrivateLogisticRegression(
+        epsilon=0.5, classes=["no", "yes"], feature_bound=bound, epochs=5, algorithm="gd"
+    )
+    plain = make_pipeline(encoder, last).fit(frame, frame["bought"])
+    save_model(plain, "m.shiftdp")
+    document = said("verify", "m.shiftdp", "--json")
+    assert document["not_covered"] == []
+    assert document["model"]["epsilon"] == last.certificate_.epsilon(1e-5)
+    assert document["epsilon"] > document["model"]["epsilon"] + 0.1
+    assert said("inspect", "m.shiftdp", "--json")["epsilon"] == document["epsilon"]
+    assert "Pipeline: (" in prose("inspect", "m.shiftdp")
+    # neighbours of two kinds do not compose
+    plain[-1].set_params(adjacency="zero_out")
+    with pytest.warns(PrivacyLeakWarning, match="PrivateTableEncoder"):
+        save_model(plain.fit(frame, frame["bought"]), "m.shiftdp")
+    result = shiftdp("risk", "--certificate", "m.shiftdp")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: not covered: what the step privatetableencoder")
+
+
+def test_the_certificate_of_an_encoder_alone_is_checked_and_accounted(folder: Path) -> None:
+    encoder = PrivateTableEncoder(read_schema("people.toml"), epsilon=0.5, delta=1e-5)
+    made = encoder.fit(pd.read_csv("people.csv")).certificate_
+    Path("e.json").write_text(made.to_json())
+    for words in (("verify",), ("account", "--certificate")):
+        document = said(*words, "e.json", "--json")
+        assert (document["epsilon"], document["model"]) == (made.epsilon(1e-5), None)
+        assert "provided that" not in prose(*words, "e.json")
+    assert said("risk", "--certificate", "e.json", "--json")["advantage"] == made.f.advantage()
+
+
+def test_a_table_without_records_is_refused_in_one_line(folder: Path) -> None:
+    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    Path("empty.csv").write_text(people().splitlines()[0] + "\n")
+    plain = ("--target", "bought", "--classes", "no,yes", "--epsilon", "1", "--feature-bound", "1")
+    for words in (
+        ("predict", "m.shiftdp", "empty.csv", "-o", "out.csv"),
+        ("train", "empty.csv", *TRAIN, "-o", "n.shiftdp"),
+        ("train", "empty.csv", *TRAIN, "--dry-run"),
+        ("train", "empty.csv", *plain, "-o", "n.shiftdp"),
+        ("train", "empty.csv", *plain, "--dry-run"),
+    ):
+        assert refused(*words).startswith("DATA empty.csv: has no records; ")
+
+
+def test_predictions_without_pandas_miss_no_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("data.csv").write_text(table())
+    words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
+    prose("train", "data.csv", *words, "--epochs", "5", "-o", "m.shiftdp")
+    prose("predict", "m.shiftdp", "data.csv", "-o", "with.csv")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prose("predict", "m.shiftdp", "data.csv", "-o", "without.csv")
+    assert Path("with.csv").read_text() == Path("without.csv").read_text()
+
+
+def test_words_in_a_table_of_numbers_are_refused_with_the_cure(folder: Path) -> None:
+    plain = ("--target", "bought", "--classes", "no,yes", "--epsilon", "1", "--feature-bound", "1")
+    Path("words.csv").write_text("age,city,bought\n1,Berlin,no\n2,Cairo,yes\n")
+    line = refused("train", "words.csv", *plain, "-o", "m.shiftdp")
+    for word in ("column 2 (city)", "shiftdp schema", "--schema"):
+        assert word in line
+
+
+def test_a_template_of_guesses_says_so_and_replaces_no_file(folder: Path) -> None:
+    result = shiftdp("schema", "people.csv", "-o", "made.toml")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: A CSV file has no types")
+    assert Path("made.toml").read_text().startswith("# A CSV file has no types")
+    assert len(read_schema("made.toml").columns) == 4
+    words = ("--categories", "city")
+    line = refused("schema", "people.csv", *words, "-o", "made.toml")
+    assert "made.toml: is there already; give another name, or --force" in line
+    prose("schema", "people.csv", *words, "-o", "made.toml", "--force")
+    assert read_schema("made.toml").columns["city"].kind == "category"
+    line = refused("schema", "people.csv", *words, "--true-false", "city")
+    assert line.startswith("--true-false city: is named by --categories too")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"number"', '"numbr"', "columns.age.kind numbr: is no known kind; give one of number"),
+        ("low = 18", "low = 101", "columns.age.low, high 101.0,100.0: is no range"),
+        ("columns.city", "columns.town", "DATA people.csv: has no column 'town'; give a table"),
+    ],
+)
+def test_a_schema_with_a_slip_is_refused_with_what_it_says(
+    folder: Path, old: str, new: str, line: str
+) -> None:
+    Path("people.toml").write_text(PEOPLE.replace(old, new))
+    said_of = refused("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    assert line in said_of
+    assert ("mend the schema" in said_of) == (old == "columns.city")
+
+
+def test_a_table_in_place_of_a_model_is_named_as_the_model(folder: Path) -> None:
+    line = refused("predict", "people.csv", "people.csv", "-o", "out.csv")
+    assert line.startswith("MODEL people.csv: is no model file")
 
 
 def test_a_bound_that_most_rows_exceed_is_refused_with_the_cure(folder: Path) -> None:

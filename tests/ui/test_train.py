@@ -262,7 +262,7 @@ def test_numbers_are_learnt_by_huber(folder: Path) -> None:
         ("a,y\n1,0\n2,3,1\n", (), ("data.csv", "different length")),
         ("a,a,y\n1,0,1\n", (), ("data.csv", "names")),
         ("", (), ("data.csv", "names")),
-        ("a,y\n", (), ("data.csv", "0 sample")),
+        ("a,y\n", (), ("data.csv", "has no records")),
         ("a,b\n1,0\n", (), ("--target y", "no column")),
         ("a,y\n1,0\n2,qqsecret\n", (), ("not in classes",)),
         ("a,y\n1,0\n2,1\n", ("--batch-size", "5", "--algorithm", "cgd"), ("--batch-size 5",)),

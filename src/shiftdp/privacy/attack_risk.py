@@ -54,6 +54,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 _UP = 1 + THREE_ROUNDINGS  # of a quotient
 _SLOPES = 400  # epsilons that are tried at first
@@ -141,7 +142,7 @@ class Risk:
 
 
 def risk(
-    guarantee: Certificate | Ledger | TradeoffFunction,
+    guarantee: Certificate | PipelineCertificate | Ledger | TradeoffFunction,
     *,
     prior: float = 0.5,
     fpr: Sequence[float] = _RATES,
@@ -152,7 +153,8 @@ def risk(
     """What the best attacker can learn about one person, at most.
 
     Args:
-        guarantee: a certificate, a ledger (all of its releases together), or a tradeoff function.
+        guarantee: a certificate, of a run or of a whole pipeline, a ledger (all of its releases
+            together), or a tradeoff function.
         prior: how likely the attacker holds it, beforehand, that the record was used.
         fpr: false positive rates at which the power of a membership test is wanted.
         candidates: how many records, equally likely, the person could have; 10 by default. A hit
@@ -193,15 +195,18 @@ def risk(
 
 
 def _tradeoff_of(
-    guarantee: Certificate | Ledger | TradeoffFunction, adjacency: Adjacency | None
+    guarantee: Certificate | PipelineCertificate | Ledger | TradeoffFunction,
+    adjacency: Adjacency | None,
 ) -> tuple[TradeoffFunction, Adjacency]:
-    if isinstance(guarantee, (Certificate, Ledger)):
+    if isinstance(guarantee, (Certificate, PipelineCertificate, Ledger)):
         if adjacency is not None:
             raise InvalidInput(
                 "adjacency", adjacency, "is known already", "give it with tradeoff functions only"
             )
         if isinstance(guarantee, Ledger):
             return guarantee.guarantee(), guarantee.terms.adjacency
+        if isinstance(guarantee, PipelineCertificate):
+            return guarantee.f, guarantee.adjacency
         return guarantee.f, guarantee.geometry.adjacency
     if not isinstance(guarantee, TradeoffFunction):
         raise InvalidInput(

@@ -69,6 +69,7 @@ class Rules(NamedTuple):
 def shape_of(path: str, rules: Rules) -> Shape:
     """The shape of a table; the values are not looked at."""
     shape = quietly_read(lambda name: _SHAPES[format_of(path)](name, rules), path)
+    require_records(path, shape.n)
     _require_features(path, shape.features, rules)
     return shape
 
@@ -76,6 +77,7 @@ def shape_of(path: str, rules: Rules) -> Shape:
 def read(path: str, rules: Rules) -> Table:
     """The table itself."""
     table = quietly_read(lambda name: _READERS[format_of(path)](name, rules), path)
+    require_records(path, table.X.shape[0])
     _require_features(path, table.X.shape[1], rules)
     stored = table.X if isinstance(table.X, np.ndarray) else table.X.data
     if not np.isfinite(stored).all():
@@ -83,6 +85,11 @@ def read(path: str, rules: Rules) -> Table:
             path, "has missing or infinite entries", "fill or leave them out by a public rule"
         )
     return table
+
+
+def require_records(path: str, n: int) -> None:
+    if n == 0:
+        raise _refused(path, "has no records", "give a table with one or more")
 
 
 def _require_features(path: str, found: int, rules: Rules) -> None:
@@ -189,18 +196,23 @@ def _csv(path: str, rules: Rules) -> Table:
         raise _refused(path, "has lines of different length", f"give {len(names)} entries a line")
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     place = names.index(str(rules.target))
-    numbers = [_numbers(path, i + 1, column) for i, column in enumerate(columns) if i != place]
-    X = np.stack(numbers, axis=1) if numbers else np.empty((len(rows), 0))
     kept = [name for i, name in enumerate(names) if i != place]
     # a first line of numbers is a record that was taken for names, and stays unknown
     known = None if any(set(name) <= _DECIMAL for name in kept) else tuple(kept)
+    shown = [f"{i + 1}" if known is None else f"{i + 1} ({names[i]})" for i in range(len(names))]
+    numbers = [_numbers(path, shown[i], column) for i, column in enumerate(columns) if i != place]
+    X = np.stack(numbers, axis=1) if numbers else np.empty((len(rows), 0))
     return Table(X, _labels(path, columns[place], rules), known)
 
 
+_ENCODE = (
+    "describe the columns in a schema (shiftdp schema writes a template) and give --schema, or "
+    "encode them by a rule that does not depend on the data"
+)
 _DECIMAL = frozenset("0123456789+-.eE \t\n")
 
 
-def _numbers(path: str, place: int, entries: Sequence[str]) -> NDArray[np.float64]:
+def _numbers(path: str, place: str, entries: Sequence[str]) -> NDArray[np.float64]:
     """A column of decimal numbers: what `float` understands of these characters, entry by entry."""
     try:
         if set("\n".join(entries)) <= _DECIMAL:
@@ -211,7 +223,7 @@ def _numbers(path: str, place: int, entries: Sequence[str]) -> NDArray[np.float6
     raise _refused(
         path,
         f"has entries in column {place} that are {'missing' if missing else 'not finite numbers'}",
-        "encode them by a rule that does not depend on the data",
+        _ENCODE,
     )
 
 
@@ -252,7 +264,7 @@ def _parquet(path: str, rules: Rules) -> Table:
             raise _refused(
                 path,
                 f"has entries in the column {name} that are not numbers",
-                "encode them by a rule that does not depend on the data",
+                _ENCODE,
             )
         columns.append(values.astype(np.float64))
     y = _labels(path, table.column(place).to_pylist(), rules)

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.data_files import csv_lines, format_of, parquet_file, quietly_read
+from shiftdp.ui.data_files import (
+    csv_lines,
+    format_of,
+    parquet_file,
+    quietly_read,
+    require_records,
+)
 
 
 class NamedColumn(NamedTuple):
@@ -69,16 +75,26 @@ def _count(path: str) -> int:
     return int(parquet_file(path).metadata.num_rows)
 
 
-def read_raw(path: str, wanted: Sequence[str]) -> RawFile:
-    """These columns; those that are not there are refused by name."""
-    return quietly_read(lambda name: _read(name, wanted), path)
+def read_raw(
+    path: str, wanted: Sequence[str], remedy: str = "give a table with that name"
+) -> RawFile:
+    """These columns of one or more records; those that are not there are refused by name.
+
+    Args:
+        path: of the file.
+        wanted: the columns.
+        remedy: what to do about one that is not there.
+    """
+    found = quietly_read(lambda name: _read(name, wanted, remedy), path)
+    require_records(path, found.n)
+    return found
 
 
-def _read(path: str, wanted: Sequence[str]) -> RawFile:
+def _read(path: str, wanted: Sequence[str], remedy: str) -> RawFile:
     if _format(path) == "csv":
         lines = csv_lines(path)
         names = _names(path, next(lines, []))
-        _require(path, names, wanted)
+        _require(path, names, wanted, remedy)
         rows = list(lines)
         if any(len(row) != len(names) for row in rows):
             raise InvalidInput(
@@ -88,7 +104,7 @@ def _read(path: str, wanted: Sequence[str]) -> RawFile:
         columns = {name: _entries([row[i] for row in rows]) for name, i in places.items()}
         return RawFile(columns, len(rows))
     table = parquet_file(path).read()
-    _require(path, _names(path, table.column_names), wanted)
+    _require(path, _names(path, table.column_names), wanted, remedy)
     found = {name: _entries(table.column(name).to_pylist()) for name in wanted}
     return RawFile(found, table.num_rows)
 
@@ -106,12 +122,10 @@ def _names(path: str, first: Sequence[str]) -> list[str]:
     return names
 
 
-def _require(path: str, names: Sequence[str], wanted: Sequence[str]) -> None:
+def _require(path: str, names: Sequence[str], wanted: Sequence[str], remedy: str) -> None:
     absent = [name for name in wanted if name not in names]
     if absent:
-        raise InvalidInput(
-            "data", path, f"has no column {absent[0]!r}", "give a table with that name"
-        )
+        raise InvalidInput("data", path, f"has no column {absent[0]!r}", remedy)
 
 
 def _format(path: str) -> str:

@@ -68,6 +68,8 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
             name if option is None else spelled(option)
             for name, option in zip(names, options, strict=True)
         )
+        if not any(options):  # it stands in a file: say what
+            subject = f"{subject} {shown(value)}".rstrip()
     else:
         subject = typed(ctx, names[0], value)
     remedy = _optioned(ctx, error.remedy)

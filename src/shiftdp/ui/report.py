@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp._files import write_file
+from shiftdp._kinds import CERTIFIED
 from shiftdp.ui.output import (
     column,
     down,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
@@ -51,6 +53,25 @@ def document_of(certificate: Certificate, delta: float, *, explain: bool = False
     if explain:
         document |= _explanation(certificate, delta)
     return document
+
+
+def pipeline_document(certificate: PipelineCertificate, delta: float) -> dict[str, Any]:
+    """The numbers of a pipeline by name: of the whole, and in them those of its parts."""
+    model = certificate.model
+    return {
+        "epsilon": certificate.epsilon(delta),
+        "delta": delta,
+        "mu": certificate.mu,
+        "kind": CERTIFIED if model is None else model.kind,
+        "advantage": certificate.f.advantage(),
+        "adjacency": certificate.adjacency,
+        "n": certificate.n,
+        "preparation": {
+            "epsilon": certificate.preparation.epsilon(delta),
+            "sums": [vars(one) for one in certificate.sums],
+        },
+        "model": None if model is None else document_of(model, delta),
+    }
 
 
 def described(run: Run) -> dict[str, Any]:
@@ -108,6 +129,37 @@ def print_document(
         _print_explanation(document)
 
 
+def print_pipeline_document(
+    document: Mapping[str, Any], *, json: bool, first: Sequence[tuple[str, str]] = ()
+) -> None:
+    """What `pipeline_document` made: the cost of everything first, then that of its parts."""
+    if json:
+        print_json(document)
+        return
+    prepared, model = document["preparation"], document["model"]
+    mu = "none: the bound is not Gaussian" if document["mu"] is None else up(document["mu"])
+    learnt = ", ".join(f"{one['kind']} of {one['column']}" for one in prepared["sums"])
+    pairs = [
+        *first,
+        ("epsilon", f"{up(document['epsilon'])}  at delta = {plain(document['delta'])}"),
+        ("mu", mu),
+        ("attacker", f"true positives exceed false ones by at most {up(document['advantage'])}"),
+        ("neighbours", f"{document['adjacency']}, {document['n']} records"),
+        (
+            "preparation",
+            f"epsilon {up(prepared['epsilon'])} by itself, for {learnt}"
+            if learnt
+            else "public: it learnt nothing from the records and costs nothing",
+        ),
+    ]
+    if model is not None:
+        pairs.append(("model", f"epsilon {up(model['epsilon'])} by itself, by {model['bound']}"))
+    print_pairs("Pipeline: what everything that it learnt reveals, at most", pairs)
+    if model is not None:
+        print_text("\nOf it, the model by itself:\n")
+        print_document(model, json=False)
+
+
 def _released(run: Mapping[str, Any]) -> str:
     if run["type"] == "NoisyStream":
         return "all that it releases, however long it is,"
@@ -163,7 +215,7 @@ def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: floa
         print_warning(ctx, str(cost))
 
 
-def save(certificate: Certificate, path: str | None) -> None:
+def save(certificate: Certificate | PipelineCertificate, path: str | None) -> None:
     if path is not None:
         write_file(path, certificate.to_json() + "\n")
 

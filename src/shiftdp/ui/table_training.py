@@ -6,14 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
+from shiftdp.ui.data_files import require_records
 from shiftdp.ui.labels import BadLabels, labels
 from shiftdp.ui.output import plain, print_json, print_text, up
 from shiftdp.ui.raw_files import columns_of, read_raw, records_in
+from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.planning.planner import Planned
     from shiftdp.training.preparation.schema import Schema
+
+
+_ABSENT = "give a table with that name, or mend the schema"
 
 
 class PlannedPipeline(NamedTuple):
@@ -39,8 +44,8 @@ def pipeline_of(estimator: Any, schema: Schema, options: dict[str, Any]) -> Any:
 
 def read_table(path: str, schema: Schema, rules: Any) -> tuple[Any, Any]:
     """The columns of the schema, and the labels."""
-    target = _target(path, rules.target)
-    raw = read_raw(path, [*schema.columns, target])
+    target = _target(path, schema, rules.target)
+    raw = read_raw(path, [*schema.columns, target], _ABSENT)
     problem = None
     try:
         y = labels(raw.columns[target], rules.classes, numbers=rules.numbers)
@@ -54,37 +59,28 @@ def read_table(path: str, schema: Schema, rules: Any) -> tuple[Any, Any]:
 def dry(pipeline: Any, path: str, schema: Schema, rules: Any) -> PlannedPipeline:
     """Plan and certificate by names and the number of records."""
     names = [column.name for column in columns_of(path)]
-    for name in (*schema.columns, _target(path, rules.target)):
+    for name in (*schema.columns, _target(path, schema, rules.target)):
         if name not in names:
-            raise InvalidInput("data", path, f"has no column {name!r}", "name one that it has")
+            raise InvalidInput("data", path, f"has no column {name!r}", _ABSENT)
+    n = records_in(path)
+    require_records(path, n)
     classes = rules.classes
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
-    planned, certificate = pipeline.plan(names, records_in(path), outputs)
+    planned, certificate = pipeline.plan(names, n, outputs)
     return PlannedPipeline(planned, certificate)
 
 
-def _target(path: str, target: str | None) -> str:
+def _target(path: str, schema: Schema, target: str | None) -> str:
     if target is None:
         raise InvalidInput("target", None, "is missing", f"name a column of {path}")
+    if target in schema.columns:
+        raise InvalidInput(
+            "target",
+            target,
+            "is among the columns of the schema: the model would be shown what it is to predict",
+            "take it out of the columns, or name another target",
+        )
     return target
-
-
-def document_of(certificate: PipelineCertificate, delta: float) -> dict[str, Any]:
-    """The numbers of a pipeline by name."""
-    model = certificate.model
-    return {
-        "epsilon": certificate.epsilon(delta),
-        "delta": delta,
-        "mu": certificate.mu,
-        "advantage": certificate.f.advantage(),
-        "adjacency": certificate.adjacency,
-        "n": certificate.n,
-        "preparation": {
-            "epsilon": certificate.preparation.epsilon(delta),
-            "sums": [vars(one) for one in certificate.sums],
-        },
-        "model": None if model is None else {"epsilon": model.epsilon(delta), "bound": model.bound},
-    }
 
 
 def print_pipeline(
@@ -93,7 +89,7 @@ def print_pipeline(
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
     private = certificate.private and planned.plan.entropy.private
-    document = document_of(certificate, options["delta"])
+    document = pipeline_document(certificate, options["delta"])
     if options["json"]:
         print_json(
             {

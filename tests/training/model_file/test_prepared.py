@@ -166,14 +166,12 @@ def test_more_noise_than_was_drawn_is_not_noticed_but_less_cost_is_not_hidden(
     assert load_model(path).certificate_.epsilon(1e-5) > 100 * before
 
 
-def test_an_encoder_that_paid_by_itself_is_not_covered_by_the_certificate_of_the_model(
-    tmp_path: Path,
-) -> None:
+def test_an_encoder_that_paid_by_itself_is_counted_with_the_model(tmp_path: Path) -> None:
     path = tmp_path / "model.shiftdp"
-    for schema, named in ((None, True), (DECLARED, False)):
+    for schema, paid in ((None, True), (DECLARED, False)):
         encoder = PrivateTableEncoder(schema, epsilon=0.5)
         save_model(make_pipeline(encoder, logistic()).fit(FRAME, LABELS), path)
-        apart = read_model(path).apart
-        assert any("has a certificate of its own" in step for step in apart) == named
-    save_model(fitted(), path)
-    assert read_model(path).apart == ()
+        found = read_model(path)
+        assert found.learnt == ()
+        assert (found.whole.epsilon(1e-5) > found.certificate.epsilon(1e-5)) == paid
+        assert (found.pipeline is not None) == paid

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
+from shiftdp.sklearn import PrivateTableEncoder
 from shiftdp.training.preparation.columns import Boolean, Categorical, Column, Numeric
 from shiftdp.training.preparation.reading import column_by_type, raw_table, read_column
 
@@ -166,3 +167,8 @@ def test_a_number_that_python_does_not_write_is_a_category_like_others(entry: An
     assert third == "a"
     with pytest.raises(InvalidInput, match=r"^c="):
         _read([entry], Boolean())
+
+
+def test_a_dict_of_columns_is_refused_with_what_is_accepted() -> None:
+    with pytest.raises(InvalidInput, match=r"is a mapping.*data frame of pandas or polars"):
+        PrivateTableEncoder().fit({"age": [1.0, 2.0], "city": ["a", "b"]})

@@ -43,7 +43,9 @@ def test_comments_stand_below_their_column() -> None:
     [
         ({}, "has no columns"),
         ({"columns": {}}, "has no columns"),
-        ({"columns": {"a": {"kind": "date"}}}, r"columns\.a.* has no known kind"),
+        ({"columns": {"a": {"kind": "date"}}}, r"columns\.a\.kind='date' is no known kind"),
+        ({"columns": {"a": {"kind": ["number"]}}}, "is no known kind"),
+        ({"columns": {"a": 3}}, r"columns\.a=3 is no column"),
         ({"columns": {"a": {"kind": "number", "lo": 1}}}, "'lo' is nothing that a number has"),
         ({"columns": {"a": {"kind": "number", "low": 1}}}, r"columns\.a\.low, high"),
         ({"columns": {"a": {"kind": "number"}}, "more": 1}, "'more' is no part of a schema"),
@@ -62,7 +64,7 @@ def test_other_documents_are_refused(document: Any, words: str) -> None:
     [
         ("a.yaml", "", "is neither TOML nor JSON"),
         ("a.toml", "x = " + "[" * 5000, "nested without end"),
-        ("a.json", '{"columns": {"a": {"kind": ["x"]}}}', "has no known kind"),
+        ("a.json", '{"columns": {"a": {"kind": ["x"]}}}', "is no known kind"),
         ("a.toml", "target = 1979-05-27\n[columns.a]\nkind = 'number'", "^target="),
         ("a.json", '{"target": {}, "columns": {"a": {"kind": "number"}}}', "^target="),
         ("a.json", '{"classes": [[1], {}], "columns": {"a": {"kind": "number"}}}', "^classes="),

@@ -35,6 +35,7 @@ from shiftdp.training.model_file.plans import require_match
 from shiftdp.training.model_file.prepared import (
     certify_pipeline,
     prepared_readers,
+    with_encoders,
     write_prepared,
 )
 from shiftdp.training.model_file.transformers import (
@@ -45,7 +46,6 @@ from shiftdp.training.model_file.transformers import (
 )
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
-from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 
 import sklearn  # isort: skip  (after the estimators, which say what to install without it)
@@ -71,8 +71,8 @@ class ModelFile:
         digest: the SHA-256 of everything in the file, which names this model.
         learnt: the steps before the model that were fitted to data, which nothing covers.
         classes_learnt: whether the classes were read off the labels, which nothing covers.
-        pipeline: of a PrivatePipeline, the certificate of all of its steps together.
-        apart: steps with certificates of their own, which neither of these two counts.
+        pipeline: the certificate of all steps together, of a PrivatePipeline and of others in which
+            an encoder learnt something.
     """
 
     model: Any
@@ -82,7 +82,11 @@ class ModelFile:
     learnt: tuple[str, ...]
     classes_learnt: bool
     pipeline: PipelineCertificate | None = None
-    apart: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> Certificate | PipelineCertificate:
+        """The certificate of everything that the model released: what it is to be charged with."""
+        return self.certificate if self.pipeline is None else self.pipeline
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -274,24 +278,16 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
     classes_learnt = bool(getattr(fitted[0], "classes_learnt_", False))
-    whole = None
+    steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
+    whole: PipelineCertificate | None
+    others: list[str] = []
     if type(model) is PrivatePipeline:
         certify_pipeline(model, certificate)
         whole = model.certificate_
-    steps = Pipeline(model.steps) if type(model) is PrivatePipeline else model
-    learnt = tuple(learnt_steps(steps))
-    apart = _paid_apart(model)
-    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole, apart)
-
-
-def _paid_apart(model: Any) -> tuple[str, ...]:
-    """Encoders in ordinary pipelines: what they cost is in no other certificate of the file."""
-    paying = model.steps[-2][1] if type(model) is PrivatePipeline and len(model.steps) > 1 else None
-    return tuple(
-        f"the step {name} ({type(step).__name__}) has a certificate of its own, to be added"
-        for name, step in steps_inside(model)
-        if type(step) is PrivateTableEncoder and step is not paying and step.certificate_.sums
-    )
+    else:
+        whole, others = with_encoders(steps_inside(model), certificate)
+    learnt = (*learnt_steps(steps), *others)
+    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole)
 
 
 def _document(text: bytes) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,37 @@ def certify_pipeline(pipeline: PrivatePipeline, certificate: Certificate) -> Non
         model=certificate,
         private=True if paid is None else paid.private,
     )
+
+
+def with_encoders(
+    steps: Iterable[tuple[str, Any]], certificate: Certificate
+) -> tuple[PipelineCertificate | None, list[str]]:
+    """Of any other pipeline: what its encoders learnt and its model, in one certificate.
+
+    Args:
+        steps: by name, however nested.
+        certificate: of the model.
+
+    Returns:
+        the certificate, None where no encoder learnt anything; and the encoders that it does not
+        cover, as they are certified for other neighbours or another number of records.
+    """
+    # a step that is held twice was fitted once
+    found = {id(step): (name, step) for name, step in steps if type(step) is PrivateTableEncoder}
+    fitted = [(name, step.certificate_) for name, step in found.values() if step.certificate_.sums]
+    n, adjacency = getattr(certificate.run, "n", 0), certificate.geometry.adjacency
+    paid = [one for _, one in fitted if (one.n, one.adjacency) == (n, adjacency)]
+    others = [f"{name} (PrivateTableEncoder)" for name, one in fitted if one not in paid]
+    if not paid:
+        return None, others
+    whole = PipelineCertificate(
+        n=n,
+        adjacency=adjacency,
+        sums=tuple(one for part in paid for one in part.sums),
+        model=certificate,
+        private=all(one.private for one in paid),
+    )
+    return whole, others
 
 
 def _list(value: Any, length: int | None = None) -> list[Any]:

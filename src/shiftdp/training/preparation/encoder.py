@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -186,6 +186,8 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _checked(self, X: Any, reset: bool) -> RawTable:
         structured = getattr(getattr(X, "dtype", None), "names", None)
+        if isinstance(X, Mapping):
+            raw_table(X)  # refuses it, by what is accepted
         if structured:
             # scikit-learn knows no structured arrays: their names are taken and compared here
             table = raw_table(X)

@@ -115,7 +115,10 @@ def layout_of(schema: Any, table: RawTable) -> Layout:
     absent = [name for name in known.columns if name not in names]
     if absent:
         raise InvalidInput(
-            "schema", absent[0], "is no column of the table", "name columns as the table does"
+            "schema",
+            absent[0],
+            "is no column of the table",
+            "name columns as the table does, or mend the schema",
         )
     places = tuple(names.index(name) for name in known.columns)
     return Layout(tuple(known.columns), places, tuple(known.columns.values()), known.missing)

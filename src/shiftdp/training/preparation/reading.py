@@ -8,7 +8,7 @@ value, or missing. What is none of these is refused, by the name of its column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
@@ -67,6 +67,8 @@ def raw_table(X: Any) -> RawTable:
 
 def _matrix(X: Any) -> NDArray[Any]:
     problem = "is not a table"
+    if isinstance(X, Mapping):
+        problem = "is a mapping, which is no table"
     try:
         array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=_dtype(X))
         if array.ndim == 2 and array.dtype.kind in "fiubOU":
@@ -76,8 +78,10 @@ def _matrix(X: Any) -> NDArray[Any]:
     except (TypeError, ValueError):
         pass
     raise InvalidInput(
-        "X", described(X), problem, "give a data frame, or an array with one row a record"
-    )
+        "X", described(X), problem,
+        "give a data frame of pandas or polars, a structured array, or an array with one row a "
+        "record",
+    )  # fmt: skip
 
 
 def _dtype(X: Any) -> Any:

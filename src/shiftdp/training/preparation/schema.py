@@ -119,10 +119,13 @@ class Schema:
 
 
 def _column(name: str, document: Any) -> Column:
-    if not isinstance(document, Mapping) or document.get("kind") not in (*KINDS,):
+    if not isinstance(document, Mapping):
+        raise InvalidInput(f"columns.{name}", document, "is no column", "give it a kind")
+    if document.get("kind") not in (*KINDS,):
         raise InvalidInput(
-            f"columns.{name}", "<entry>", "has no known kind", f"give one of {', '.join(KINDS)}"
-        )
+            f"columns.{name}.kind", document.get("kind"), "is no known kind",
+            f"give one of {', '.join(KINDS)}",
+        )  # fmt: skip
     kind: Any = KINDS[document["kind"]]
     known = [one.name for one in fields(kind)]
     strange = sorted(set(map(str, document)) - {"kind", *known})

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options, certificate_option, run_options
 from shiftdp.ui.progress import waiting
+from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import (
     document_of,
     draw,
+    pipeline_document,
     print_document,
+    print_pipeline_document,
     require_plot,
     save,
     warn_of_last_batch,
 )
 from shiftdp.ui.settings import certificate_of
+
+if TYPE_CHECKING:
+    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 
 
 @click.command(
@@ -57,10 +63,32 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     together with it. The number is a proved upper bound, rounded up.
     """
     require_plot(options["plot"])
+    from shiftdp.last_iterate import Certificate
+
     with waiting("certifying"):
         certificate = certificate_of(ctx, options)
+    if not isinstance(certificate, Certificate):
+        _account_pipeline(ctx, certificate, options)
+        return
+    with waiting("certifying"):
         document = document_of(certificate, options["delta"], explain=options["explain"])
     warn_of_last_batch(ctx, certificate, options["delta"])
     save(certificate, options["save"])
     draw(certificate, options["delta"], options["plot"])
     print_document(document, json=options["json"])
+
+
+def _account_pipeline(
+    ctx: click.Context, certificate: PipelineCertificate, options: dict[str, Any]
+) -> None:
+    """The same for a file of a whole pipeline, which has no one theorem to explain or to draw."""
+    for name in ("explain", "plot"):
+        if options[name]:
+            raise Refused(
+                f"--{name}: is for the certificate of one run, and this is of a pipeline; leave it "
+                "out",
+                ctx,
+            )
+    save(certificate, options["save"])
+    document = pipeline_document(certificate, options["delta"])
+    print_pipeline_document(document, json=options["json"])

@@ -26,9 +26,12 @@ def command(model: str, json: bool) -> None:
     as it was: what is smaller may be noise. Nothing in the file is executed, and the certificate is
     checked, as by `shiftdp verify`.
     """
-    found = read_model_file(model)
+    found = read_model_file(model, "model")
     last = found.model.steps[-1][1] if hasattr(found.model, "steps") else found.model
     stated = found.model if hasattr(found.model, "statement") else last
+    statement = stated.statement()
+    if stated is last and found.pipeline is not None:  # an encoder in a pipeline of scikit-learn
+        statement = found.pipeline.statement(delta=found.planned.problem.delta)
     names = _names(found.model, last)
     weights = np.atleast_2d(last.coef_)
     intercepts = np.atleast_1d(last.intercept_)
@@ -48,15 +51,14 @@ def command(model: str, json: bool) -> None:
                 "noise": noise,
                 "plan": found.planned.choices(),
                 "reasons": found.planned.reasons,
-                "epsilon": _whole(found).epsilon(found.planned.problem.delta),
+                "epsilon": found.whole.epsilon(found.planned.problem.delta),
                 "delta": found.planned.problem.delta,
                 "not_covered": [
                     *found.learnt,
-                    *found.apart,
                     *([CLASSES_LEARNT] if found.classes_learnt else []),
                     *getattr(stated, "not_covered_", ()),
                 ],
-                "statement": stated.statement(),
+                "statement": statement,
             }
         )
         return
@@ -73,13 +75,7 @@ def command(model: str, json: bool) -> None:
     print_text()
     print_text(str(found.planned))
     print_text()
-    print_text(stated.statement())
-    for step in found.apart:
-        print_text(f"Not covered: {step}.")
-
-
-def _whole(found: Any) -> Any:
-    return found.certificate if found.pipeline is None else found.pipeline
+    print_text(statement)
 
 
 def _names(model: Any, last: Any) -> list[str]:

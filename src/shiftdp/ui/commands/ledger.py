@@ -20,7 +20,7 @@ from shiftdp.ui.output import (
     up,
 )
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.settings import read_release
+from shiftdp.ui.settings import read_certificate
 from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def charge(ctx: click.Context, /, file: str, json: bool, **options: Any) -> None
         _print_check(ledger, total, json)
         return
     if mu is None:
-        entry = ledger.reserve(read_release(certificate), **common)
+        entry = ledger.reserve(read_certificate(certificate), **common)
     else:
         entry = ledger.declare(
             _release(None, mu),
@@ -218,7 +218,7 @@ def export(file: str, output: str | None, json: bool) -> None:
 
 def _release(certificate: str | None, mu: float | None) -> Any:
     if certificate is not None:
-        return read_release(certificate)
+        return read_certificate(certificate)
     from shiftdp.fdp import GaussianTradeoff
 
     return GaussianTradeoff(mu or 0.0)

@@ -43,7 +43,7 @@ def command(model: str, data: str, output: str, json: bool) -> None:
     are not looked at. The answer has the prediction for each record, in their order, and for
     logistic regression the probability of each class.
     """
-    found = read_model_file(model).model
+    found = read_model_file(model, "model").model
     with waiting("predicting"):
         X = _features(found, data)
         columns = _answers(found, X, data)
@@ -99,13 +99,15 @@ def _features(model: Any, path: str) -> Any:
         return raw.table(list(names))
     number = Numeric(missing="refuse")
     columns = [read_column(RawColumn(raw.columns[name], "O"), number, name, ()) for name in names]
-    return _named(np.stack(columns, axis=1), names)
+    return _named(np.stack(columns, axis=1), names, first)
 
 
-def _named(X: Any, names: Any) -> Any:
-    """A data frame where pandas is there, so that names are compared; else the numbers."""
+def _named(X: Any, names: Any, first: Any) -> Any:
+    """A data frame where pandas is there; else the numbers, and the step that takes them forgets
+    the names, by which they have been found already: scikit-learn would miss them."""
     try:
         import pandas
     except ImportError:
+        vars(first).pop("feature_names_in_", None)
         return X
     return pandas.DataFrame(X, columns=list(names))

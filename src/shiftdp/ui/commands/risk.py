@@ -100,5 +100,8 @@ def _guarantee(ctx: click.Context, options: dict[str, Any]) -> tuple[Any, Any]:
 
         return GaussianTradeoff(options["mu"]), options["adjacency"] or "replace_one"
     certificate = certificate_of(ctx, options)
-    warn_of_last_batch(ctx, certificate, options["delta"])
+    from shiftdp.last_iterate import Certificate
+
+    if isinstance(certificate, Certificate):  # of a pipeline the model is a part only
+        warn_of_last_batch(ctx, certificate, options["delta"])
     return certificate, None

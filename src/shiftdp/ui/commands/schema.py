@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.refusals import Refused, print_warning
 from shiftdp.ui.types import InFile, OutFile
 
 _HINTS = {
@@ -23,6 +25,11 @@ _HINTS = {
     ),
     "true_false": (),
 }
+
+_GUESSED = (
+    "A CSV file has no types: every column is a number here; name others by --categories and "
+    "--true-false"
+)
 
 
 @click.command(
@@ -44,9 +51,13 @@ _HINTS = {
 @option_group(
     ANSWER,
     output={"short": "-o", "type": OutFile(("toml",)), "help": "Write it to this file (.toml)."},
+    force={"is_flag": True, "help": "Replace a file that is there already."},
 )
 @answer_options()
-def command(data: str, output: str | None, json: bool, **options: Any) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, /, data: str, output: str | None, json: bool, **options: Any
+) -> None:
     """Write a template of what is public about a table, to be filled in.
 
     Of DATA, a CSV or Parquet file, only names and types are looked at, and no record. A CSV file
@@ -57,19 +68,27 @@ def command(data: str, output: str | None, json: bool, **options: Any) -> None:
     from shiftdp.training.preparation.schema import KINDS, Schema, to_toml
     from shiftdp.ui.raw_files import columns_of
 
+    if output is not None and os.path.exists(output) and not options["force"]:
+        raise Refused(f"-o {output}: is there already; give another name, or --force", ctx)
     found = columns_of(data)
     names = [column.name for column in found]
     given = {"category": _words(options["categories"]), "true_false": _words(options["true_false"])}
-    left_out = [*_words(options["ignore"]), *([options["target"]] if options["target"] else [])]
+    target = [options["target"]] if options["target"] else []
+    left_out = [*_words(options["ignore"]), *target]
+    named: dict[str, str] = {}
     for option, words in (
         ("categories", given["category"]),
         ("true_false", given["true_false"]),
         ("ignore", _words(options["ignore"])),
-        ("target", left_out[len(_words(options["ignore"])) :]),
+        ("target", target),
     ):
         for word in words:
             if word not in names:
                 raise InvalidInput(option, word, f"is no column of {data}", "name one that it has")
+            if named.setdefault(word, option) != option:
+                before = named[word].replace("_", "-")
+                raise InvalidInput(option, word, f"is named by --{before} too", "name it once")
+    guessed = not any(given.values()) and any(column.kind is None for column in found)
     kinds = {column.name: column.kind or "number" for column in found}
     kinds |= {name: kind for kind, words in given.items() for name in words}
     columns = {name: KINDS[kind]() for name, kind in kinds.items() if name not in left_out}
@@ -77,6 +96,9 @@ def command(data: str, output: str | None, json: bool, **options: Any) -> None:
     if json:
         print_json({"schema": schema.to_dict(), "output": output})
     text = to_toml(schema, {name: _HINTS[kinds[name]] for name in columns})
+    if guessed:
+        text = f"# {_GUESSED}\n\n{text}"
+        print_warning(ctx, _GUESSED)
     if output is not None:
         write_file(output, text)
         if not json:
