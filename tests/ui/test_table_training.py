@@ -415,14 +415,3 @@ def test_classes_of_a_schema_may_have_commas(folder: Path) -> None:
         *("--algorithm", "gd", "-o", "m.shiftdp"),
     )
     assert load_model("m.shiftdp").classes_.tolist() == ["no, never", "yes"]
-
-
-def test_a_ledger_is_charged_for_the_preparation_too(folder: Path) -> None:
-    prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json")
-    whole = load_model("m.shiftdp").certificate_.epsilon(1e-5)
-    for file in ("m.shiftdp", "c.json"):
-        Ledger.create(f"{file}.db", epsilon=2.0, delta=1e-5)
-        prose("ledger", "charge", f"{file}.db", "--certificate", file)
-        assert Ledger(f"{file}.db").epsilon() == pytest.approx(whole, rel=1e-6)
-    assert said("verify", "c.json", "--json")["epsilon"] == whole
-    assert "whose preparation costs" in refused("risk", "--certificate", "m.shiftdp")

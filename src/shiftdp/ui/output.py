@@ -34,7 +34,7 @@ def plain(value: Any) -> str:
     """
     if isinstance(value, tuple):
         steps = len(value) <= _MOST_STEPS and all(isinstance(item, int) for item in value)
-        return ",".join(map(str, value)) if steps else f"{len(value)} values"
+        return (",".join(map(str, value)) or "none") if steps else f"{len(value)} values"
     return f"{value:g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
 
 
