@@ -32,7 +32,7 @@ from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.verification_equal_steps import float_above
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import Outcome, has_random_visits, later_is_worse, outcomes
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Unlearning, people
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Training, Unlearning, people
 from shiftdp.last_iterate.schedules.people import (
     person_outcomes,
     person_schedule,
@@ -122,18 +122,28 @@ def restart_distance(run: Unlearning, geometry: Geometry) -> float:
     return run.grid * math.sqrt(run.dimension) * undone * _UP if run.grid else 0.0
 
 
-def require_deletion(run: Unlearning, geometry: Geometry) -> None:
-    """Raise `UnmetHypothesis` unless the schedules below are those of a deletion."""
-    training = run.training
-    trained = training.learning_rate
-    largest = max(*_rates(run), trained if isinstance(trained, float) else max(trained))
-    if geometry.prox_convexity and {*_rates(run), largest} != {trained}:
+def require_one_prox(run: Unlearning, geometry: Geometry) -> None:
+    """Raise `UnmetHypothesis` where a prox contracts by different factors in different steps.
+
+    Theorem V5 counts that of a step in the next one, which has to have the same learning rate.
+    """
+    trained = run.training.learning_rate
+    rates = {trained} if isinstance(trained, float) else set(trained)
+    if geometry.prox_convexity and len({*_rates(run), *rates}) > 1:
         raise UnmetHypothesis(
             "prox_convexity",
             geometry.prox_convexity,
             "is used where further steps have the learning rate of training",
             "give prox_convexity=0, which is valid for any prox, or one learning rate",
         )
+
+
+def require_deletion(run: Unlearning, geometry: Geometry) -> None:
+    """Raise `UnmetHypothesis` unless the schedules below are those of a deletion."""
+    training = run.training
+    trained = training.learning_rate
+    largest = max(*_rates(run), trained if isinstance(trained, float) else max(trained))
+    require_one_prox(run, geometry)
     if geometry.bounded and geometry.contraction(largest) > 1.0:
         raise UnmetHypothesis(
             "learning_rate",
@@ -151,8 +161,17 @@ def require_deletion(run: Unlearning, geometry: Geometry) -> None:
         )
     if run.later_requests:
         _require_alike(run, geometry)
-    if people(training) > 1 and isinstance(training, NoisyCGD) and training.batches > 1:
-        require_arranged(training, geometry)
+    if _is_arranged(training):
+        require_arranged(cast(NoisyCGD, training), geometry)
+
+
+def _is_arranged(training: Training) -> bool:
+    """Whether it matters where a person's records are, or chance decides how many are used.
+
+    The second may be with one batch an epoch too, beside which records are dropped.
+    """
+    several = isinstance(training, NoisyCGD) and people(training) > 1
+    return several and (training.batches > 1 or has_random_visits(cast(NoisyCGD, training)))
 
 
 def _rates(run: Unlearning) -> tuple[float, ...]:
@@ -189,8 +208,8 @@ def deletion_outcomes(run: Unlearning, geometry: Geometry) -> list[Outcome]:
     training = run.training
     if run.later_requests:
         return [Outcome(Visits("every", training.steps % training.batches or training.batches))]
-    if isinstance(training, NoisyCGD) and people(training) > 1 and training.batches > 1:
-        return person_outcomes(training)
+    if _is_arranged(training):
+        return person_outcomes(cast(NoisyCGD, training))
     found = outcomes(training, geometry)  # type: ignore[arg-type]
     if len(found) * min(training.steps, len(found) * 1000) > _MOST_CASES:
         raise UnmetHypothesis(
@@ -233,8 +252,8 @@ def _trained(
 ) -> tuple[Array, Array, Array]:
     """The steps of training: merged where they are equal, else one by one."""
     training = run.training
-    if isinstance(training, NoisyCGD) and people(training) > 1 and training.batches > 1:
-        person = person_schedule(training, geometry, visits, attained=attained)
+    if _is_arranged(training):
+        person = person_schedule(cast(NoisyCGD, training), geometry, visits, attained=attained)
         return person.contraction, person.sensitivity, person.noise
     schedule = schedule_of(training, geometry, visits, attained=attained)  # type: ignore[arg-type]
     if people(training) > 1:
@@ -302,7 +321,7 @@ def _several_requests(run: Unlearning, geometry: Geometry) -> tuple[Array, Array
         last = training.steps + end
         visited = (step <= last) & ((last - step) % training.batches == 0)
         strength += np.where(visited, records * s, 0.0)
-    for end in {0, *(end for end, _ in run.later_requests[:-1])}:
+    for end in {0, *(end for end, _ in run.later_requests if end < after)}:
         # the rounding of a restart moves what enters the next step
         strength[training.steps + end] += jumps * float(c[0])
     return c, strength, sd

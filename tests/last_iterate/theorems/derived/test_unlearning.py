@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from shiftdp import (
     Certificate,
@@ -180,3 +181,47 @@ def test_what_makes_no_sense_is_refused() -> None:
         Unlearning(training=RUN)
     with pytest.raises(InvalidInput, match="later_requests"):
         Unlearning(training=RUN, further_steps=5, later_requests=[(6, 1)])
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("diameter", [np.inf, 0.5])
+def test_a_prox_counts_with_the_rate_of_its_own_step(batch_size: int, diameter: float) -> None:
+    # prox, step, prox: the first one contracts by 1 + 3/10, not by the 1 + 3 of the further step
+    training = NoisySGD(n=4, batch_size=batch_size, steps=1, learning_rate=0.1, noise=1.0)
+    losses = Geometry(
+        strong_convexity=0, smoothness=1, sensitivity=1, prox_convexity=3.0, diameter=diameter
+    )
+    run = Unlearning(training=training, further_steps=1, learning_rate=1.0, noise=0.3)
+    certificate = certify(run, losses)
+    distance = 0.1 / batch_size / 1.3
+    mu = distance / np.hypot(0.1 / 1.3, 0.3)
+    # of a linear instance, total variation: the record takes part with probability b/n
+    assert certificate.delta(0.0) >= batch_size / 4 * (2 * norm.cdf(mu / 2) - 1)
+    certificate.verify()
+
+
+def test_one_batch_an_epoch_and_records_that_are_dropped() -> None:
+    # of 4 records 3 are used: of a person with 2 of them, both with probability 1/2, else one
+    training = NoisyCGD(
+        n=4, batch_size=3, steps=1, learning_rate=1.0, noise=0.5, order="shuffled_once",
+        last_batch="drop", records_per_person=2,
+    )  # fmt: skip
+    losses = Geometry(strong_convexity=0, smoothness=1, sensitivity=1, adjacency="zero_out")
+    certificate = certify(Unlearning(training=training, further_steps=5), losses)
+    deviation = 0.5 * np.sqrt(6)
+    shown = [norm.cdf(moved / deviation / 2) * 2 - 1 for moved in (1 / 3, 2 / 3)]
+    at_zero = norm.cdf(0.25 / deviation)  # a test at 1/4, against both
+    both = np.mean([norm.sf((0.25 - moved) / deviation) for moved in (1 / 3, 2 / 3)])
+    assert both - (1 - at_zero) > 0.75 * shown[1]  # more than one record's share of it
+    assert certificate.delta(0.0) >= both - (1 - at_zero)
+    certificate.verify()
+
+
+def test_two_requests_at_once_are_one_of_as_many_records() -> None:
+    losses = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=1)
+    training = NoisyGD(n=6, steps=3, learning_rate=1.0, noise=0.5)
+    shape: dict[str, Any] = {"training": training, "further_steps": 6, "grid": 0.01}
+    twice = certify(Unlearning(**shape, later_requests=((5, 1), (5, 2))), losses)
+    once = certify(Unlearning(**shape, later_requests=((5, 3),)), losses)
+    assert twice.mu == pytest.approx(once.mu, rel=1e-12)
+    twice.verify()

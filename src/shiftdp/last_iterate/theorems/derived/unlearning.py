@@ -42,6 +42,7 @@ from shiftdp.last_iterate.schedules.deletion import (
     deletion_schedule,
     further_idle,
     require_deletion,
+    require_one_prox,
     restart_distance,
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
@@ -226,6 +227,7 @@ class _FromDistance(Theorem):
         given.require_smooth(geometry)
         given.require_contractive(training.learning_rate, geometry)
         given.require_contractive(run.learning_rate, geometry)
+        require_one_prox(run, geometry)
         eta, _ = given.require_equal_steps(training.learning_rate, training.noise)
         if run.further_steps == 0 or run.later_requests:
             raise UnmetHypothesis(
@@ -318,6 +320,7 @@ class _Merged(Delegated):
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
+        require_one_prox(run, geometry)
         training = run.training
         slope, _, noise = further_idle(run, geometry) if run.further_steps else (1.0, 1.0, 0.0)
         if run.further_steps == 0 or math.isinf(training.steps) or slope == 0.0:
