@@ -117,6 +117,19 @@ def test_people_are_capped_and_apart() -> None:
         model.forget(X[:-9], Y[:-9], epsilon=1.0, delta=1e-5, groups=people[:-9])
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_records_are_counted_by_the_cap_of_fit(k: int) -> None:
+    people = np.repeat(np.arange(200), 3)
+    shape = {**CYCLIC, "noise": None, "records_per_person": k}
+    model = PrivateLogisticRegression(**shape).fit(X, Y, groups=people)
+    stay = 200 * k - 1  # all rows of two thirds of the people or fewer, which looks like one less
+    with pytest.raises(InvalidInput, match="groups"):
+        model.forget(X[:stay], Y[:stay], epsilon=1.0, delta=1e-5)
+    model.set_params(records_per_person=3)
+    with pytest.raises(InvalidInput, match="as in fit"):
+        model.forget(X[:stay], Y[:stay], epsilon=1.0, delta=1e-5, groups=people[:stay])
+
+
 def test_groups_are_asked_for() -> None:
     with pytest.raises(InvalidInput, match="groups"):
         fitted(records_per_person=2)

@@ -224,6 +224,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.certificate_ = certificate
         for name in ("not_covered_", "releases_", "stream_", "_prepared"):
             self.__dict__.pop(name, None)
+        self._cap = None if people is None else int(self.records_per_person)
         if leaks:
             self.not_covered_ = leaks
         if has_releases(planned.plan.run):
@@ -327,7 +328,16 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             raise InvalidInput(
                 "forget", "a second time", "is not covered by this method", "fit anew"
             )
-        X, targets, _ = self._capped(X, targets, groups)
+        X, targets, people = self._capped(X, targets, groups)
+        cap = None if people is None else int(self.records_per_person)
+        if vars(self).get("_cap") not in (None, cap):  # else rows that `fit` left out are counted
+            raise InvalidInput(
+                "groups",
+                "<given>" if people is not None else None,
+                f"with records_per_person={self.records_per_person} is not as in fit, so that it "
+                "is not known how many records are forgotten",
+                "give groups, and records_per_person, as in fit",
+            )
         plan: Plan = self.plan_.plan
         if plan.bounds == "composition":
             raise InvalidInput(
