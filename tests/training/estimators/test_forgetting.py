@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from shiftdp import InvalidInput, Ledger, NoisyCGD, Unlearning
-from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression
+from shiftdp.sklearn import (
+    PrivateHuberRegressor,
+    PrivateLogisticRegression,
+    load_model,
+    save_model,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3)) / 2
@@ -156,3 +161,10 @@ def test_penalties_leave_zeros(penalty: Any) -> None:
     unknown: Any = "l0"
     with pytest.raises(InvalidInput, match="penalty"):
         PrivateLogisticRegression(**shape, penalty=unknown).fit(wide, Y)
+
+
+def test_a_model_that_was_read_from_a_file_forgets_nobody(tmp_path: Path) -> None:
+    save_model(fitted(), tmp_path / "m.shiftdp")
+    model = load_model(tmp_path / "m.shiftdp")
+    with pytest.raises(InvalidInput, match="was read from a file"):
+        model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)

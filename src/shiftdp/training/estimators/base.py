@@ -328,9 +328,16 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             raise InvalidInput(
                 "forget", "a second time", "is not covered by this method", "fit anew"
             )
+        if "_cap" not in vars(self):
+            raise InvalidInput(
+                "model",
+                f"<{type(self).__name__}>",
+                "was read from a file, which does not say how many records of a person fit kept",
+                "fit anew, and forget in the same process",
+            )
         X, targets, people = self._capped(X, targets, groups)
         cap = None if people is None else int(self.records_per_person)
-        if vars(self).get("_cap") not in (None, cap):  # else rows that `fit` left out are counted
+        if self._cap not in (None, cap):  # else rows that `fit` left out are counted
             raise InvalidInput(
                 "groups",
                 "<given>" if people is not None else None,
