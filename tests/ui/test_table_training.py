@@ -6,7 +6,9 @@ import csv
 import json
 import sys
 import warnings
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -293,6 +295,14 @@ def test_a_table_without_records_is_refused_in_one_line(folder: Path) -> None:
         assert refused(*words).startswith("DATA empty.csv: has no records; ")
 
 
+class WithoutPandas(MetaPathFinder):
+    """Where it is not installed: None in its place would be met by scikit-learn, too."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+
+
 def test_predictions_without_pandas_miss_no_names(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +310,8 @@ def test_predictions_without_pandas_miss_no_names(
     words = ("--target", "y", "--classes", "0,1", "--epsilon", "1", "--feature-bound", "1")
     prose("train", "data.csv", *words, "--epochs", "5", "-o", "m.shiftdp")
     prose("predict", "m.shiftdp", "data.csv", "-o", "with.csv")
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.delitem(sys.modules, "pandas")
+    monkeypatch.setattr(sys, "meta_path", [WithoutPandas(), *sys.meta_path])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prose("predict", "m.shiftdp", "data.csv", "-o", "without.csv")
