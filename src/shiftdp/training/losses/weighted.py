@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp._checks import DATA_LEAST, magnitude
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp.training.losses.base import Floats, Loss, Numbers
 from shiftdp.training.losses.scalar import Logistic, SmoothedHinge
@@ -42,7 +42,7 @@ class Weighted(Loss):
             raise InvalidInput(
                 "loss", type(self.loss).__name__, "has no classes", "weigh a loss of classes"
             )
-        weights = tuple(magnitude("weights", one, DATA_LEAST, 1e12) for one in self.weights)
+        weights = tuple(magnitude("weights", one, DATA_LEAST, DATA_GREATEST) for one in self.weights)
         if len(weights) != max(2, self.loss.outputs):
             raise InvalidInput("weights", weights, "are not one a class", "give one for each")
         if max(weights) != 1.0:
