@@ -42,7 +42,9 @@ class Weighted(Loss):
             raise InvalidInput(
                 "loss", type(self.loss).__name__, "has no classes", "weigh a loss of classes"
             )
-        weights = tuple(magnitude("weights", one, DATA_LEAST, DATA_GREATEST) for one in self.weights)
+        weights = tuple(
+            magnitude("weights", one, DATA_LEAST, DATA_GREATEST) for one in self.weights
+        )
         if len(weights) != max(2, self.loss.outputs):
             raise InvalidInput("weights", weights, "are not one a class", "give one for each")
         if max(weights) != 1.0:
