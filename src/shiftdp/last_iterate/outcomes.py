@@ -36,7 +36,7 @@ from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules.position_groups import MOST_GROUPS, position_groups
-from shiftdp.last_iterate.schedules.releases import residues
+from shiftdp.last_iterate.schedules.releases import MOST_LISTED, too_many
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     Pattern,
@@ -124,6 +124,23 @@ def _positions(run: BatchRun) -> tuple[Pattern, int, tuple[int, ...]]:
     if run.order == "reshuffled" and not has_releases(run):
         return "final", run.steps % run.batches or run.batches, ()
     return "every", run.batches, residues(run)
+
+
+def residues(run: BatchRun) -> tuple[int, ...]:
+    """Positions of the epoch, but for the last one, after whose batch something is released.
+
+    In the last epoch alone if the run ends within one; rising.
+    """
+    t, releases, batches = run.steps, run.releases, run.batches
+    if releases is None or releases == "epochs":
+        found = {t % batches}
+    elif releases == "all":
+        if batches > MOST_LISTED:
+            raise too_many(batches)
+        found = set(range(min(batches, t + 1)))
+    else:
+        found = set((np.array(releases, dtype=np.int64) % batches).tolist())
+    return tuple(sorted(found - {0}))
 
 
 def _records(run: BatchRun, group: range) -> int:

@@ -66,11 +66,11 @@ class _Together(Delegated):
     """k records in one batch: a theorem on noisy gradient descent with k times the sensitivity."""
 
     runs = NoisyGD, NoisyCGD, NoisySGD
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
         together = getattr(run, "arrangement", "anywhere") == "anywhere"
-        return people(run) > 1 and together and self.base.applies_to(one_record(run))
+        return together and self.base.applies_to(one_record(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         single = one_record(run)
@@ -112,11 +112,10 @@ class _Arranged(OnDescent):
     anchor = _ANCHOR
     family = "ours"
     runs = (NoisyCGD,)
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        several = people(run) > 1 and is_cyclic(run)
-        return several and (run.arrangement == "one_per_batch" or has_random_visits(run))
+        return is_cyclic(run) and (run.arrangement == "one_per_batch" or has_random_visits(run))
 
     def _bound(self, run: Any, geometry: Geometry) -> Bound:
         return self._gives(run, geometry, self._proofs(run, geometry), endless=False)
@@ -210,10 +209,10 @@ class _ArrangedComposition(OnDescent):
     contracts = False
     projects = False
     runs = (NoisyCGD,)
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and run.arrangement == "one_per_batch"
+        return bool(run.arrangement == "one_per_batch")
 
     def _bound(self, run: Any, geometry: Geometry) -> Bound:
         mu = composition_mu(run, geometry)
@@ -239,10 +238,10 @@ class _GroupPrivacy(Delegated):
     """1 - (1 - f)^{o k}, f being what another theorem says of one record. [DRS22, Thm 2.14]"""
 
     runs = NoisyGD, NoisyCGD, NoisySGD
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and self.base.applies_to(one_record(run))
+        return self.base.applies_to(one_record(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return one_record(run), geometry

@@ -90,10 +90,7 @@ class _PoissonPeople(OnSampled):
     family = "composition"
     contracts = False
     sampling = "poisson"
-    protects_people = True
-
-    def speaks_of(self, run: Any) -> bool:
-        return super().speaks_of(run) and people(run) > 1
+    protects_people = needs_people = True
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         return None, self.rebuild(run, geometry, (), _ROUGH).epsilon(delta)
@@ -171,10 +168,10 @@ class _HiddenPeople(OnSampled):
     anchor = "theorem-v4-people-with-several-records"
     family = "ours"
     proof = HiddenProof
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and bool(run.has_random_sizes)
+        return bool(run.has_random_sizes)
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
