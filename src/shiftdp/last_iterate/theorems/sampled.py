@@ -67,6 +67,7 @@ Found = tuple[Any, float]
 ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it does not matter
 
 
+_ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
 _HOPELESS = 1.5  # times the rival: what a rough estimate may be too large by, and more
 
 
@@ -209,10 +210,10 @@ class _RandomAllocation(_Composed):
 def composition_below(
     run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
 ) -> TradeoffFunction | None:
-    """All steps composed, if an estimate of its epsilon at delta is below the one given."""
+    """All steps composed, unless an estimate of its epsilon at delta is above the one given."""
     theorem = _composition_of(run)
     _, guess = theorem.search(run, geometry, delta)
-    if guess >= epsilon:
+    if guess >= epsilon * _ESTIMATED:
         return None
     return theorem.rebuild(run, geometry, (), accuracy_for(guess))
 
