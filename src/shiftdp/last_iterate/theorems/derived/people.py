@@ -20,7 +20,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.fdp.functions.group import GroupTradeoff
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
@@ -32,7 +31,7 @@ from shiftdp.last_iterate.schedules.people import (
     person_schedule,
     require_arranged,
 )
-from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
+from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_cyclic
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
@@ -166,18 +165,12 @@ class _Arranged(OnDescent):
         run, geometry = cast(NoisyCGD, claim.run), claim.geometry
         given.require_smooth(geometry)
         require_arranged(run, geometry)
-        shifts = [proof for proof in claim.proofs if isinstance(proof, Proof)]
-        require(len(shifts) == len(claim.proofs), "a proof is of another kind")
-        cases = person_outcomes(run)
-        stated = [(proof.visits, proof.weight) for proof in shifts]
-        same = stated == [(case.visits, case.weight) for case in cases]
-        require(same, "the outcomes are not those of the run")
-        for proof in shifts:
-            proved = verify(person_schedule(run, geometry, proof.visits), proof.shifts)
-            least = math.nextafter(proved, math.inf) if claim.endless and proved else proved
-            mu = proof.shifts.mu
-            fits = least <= mu and barely_above(mu, proved, SHIFTS_SLACK)
-            require(fits, f"mu={mu!r} is stated where the shifts prove {proved!r}")
+        shifts = verify_cases(
+            claim.proofs,
+            person_outcomes(run),
+            lambda visits: person_schedule(run, geometry, visits),
+            endless=claim.endless,
+        )
         expected = _function(run, geometry, shifts, endless=claim.endless)
         require(
             at_least(claim.f, expected, SHIFTS_SLACK), "it states less than is proved, or another f"
