@@ -33,6 +33,7 @@ from shiftdp.last_iterate.schedules.people import (
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_cyclic
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
@@ -91,7 +92,7 @@ class _Together(Delegated):
             )
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
-        return given.for_people(run, hypotheses)
+        return for_people(run, hypotheses)
 
 
 def people_together(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
@@ -152,7 +153,7 @@ class _Arranged(OnDescent):
         )
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -216,7 +217,7 @@ class _ArrangedComposition(OnDescent):
         return Bound(self, GaussianTradeoff(mu))
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 def arranged_people() -> tuple[Theorem, ...]:
@@ -255,7 +256,7 @@ class _GroupPrivacy(Delegated):
         return False
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
-        return given.for_people(run, hypotheses)
+        return for_people(run, hypotheses)
 
 
 def group_privacy(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:

@@ -38,6 +38,7 @@ from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import hidden_proofs
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
@@ -110,7 +111,7 @@ class _PoissonPeople(OnSampled):
         require(proof is None and not failure, "composition needs no proof")
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 # --- hidden participation ---
@@ -225,7 +226,7 @@ class _HiddenPeople(OnSampled):
         verify_failure(run, proof.cap, failure, run.steps)
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 def _hidden(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:

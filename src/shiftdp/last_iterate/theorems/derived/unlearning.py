@@ -47,6 +47,7 @@ from shiftdp.last_iterate.schedules.deletion import (
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
@@ -145,7 +146,7 @@ class _Deleted(Theorem):
             given.gaussian_noise(),
             given.hidden_iterates(),
         )
-        read = given.for_people(training, plain) if people(training) > 1 else plain
+        read = for_people(training, plain) if people(training) > 1 else plain
         return _assumed(run, read)
 
     def rebuild(
@@ -268,7 +269,7 @@ class _FromDistance(Theorem):
             given.gaussian_noise(),
             given.hidden_iterates(),
         )
-        read = given.for_people(training, plain) if people(training) > 1 else plain
+        read = for_people(training, plain) if people(training) > 1 else plain
         return _assumed(run, read)
 
 
