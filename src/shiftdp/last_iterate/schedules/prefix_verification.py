@@ -52,8 +52,7 @@ def verify_prefix(run: NoisySGD, proof: PrefixProof) -> None:
     _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    random_sizes = run.sampling in ("poisson", "random_allocation")
-    _require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    _require(run.has_random_sizes == (cap is not None), "batches of random size have a batch cap")
 
 
 def _verify_steps(

@@ -218,8 +218,7 @@ def verify_groups(
     require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    random_sizes = run.sampling in ("poisson", "random_allocation")
-    require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    require(run.has_random_sizes == (cap is not None), "batches of random size have a batch cap")
     if cap is not None:
         require(geometry.convex, "batches of random size are covered for convex losses only")
     if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
