@@ -14,7 +14,7 @@ class Derived(TradeoffFunction):
 
     @abstractmethod
     def _made_of(self, base: TradeoffFunction) -> TradeoffFunction:
-        """The same made of another function."""
+        """The function that is made in the same way of another base."""
 
     @property
     def symmetric(self) -> bool:

@@ -77,7 +77,7 @@ def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
 
 
 def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
-    """The same one by one: there may be hundreds, and who compares them may stop."""
+    """The outcomes one by one: there may be hundreds, and a caller who compares them may stop."""
     if not has_random_visits(run):
         yield from (Outcome(visits) for visits in _candidates(run, geometry))
         return
@@ -205,7 +205,7 @@ def _groups(
 
 
 def _equal_groups(seen: int, cuts: Sequence[int]) -> list[range]:
-    """As wide as they are far from the next release, on which their privacy depends."""
+    """Groups of positions, wider where the next release is far away, and they matter less."""
     if seen <= _EQUAL_GROUPS:
         return [range(j, j + 1) for j in range(1, seen + 1)]
     ends = {0, *cuts, seen}

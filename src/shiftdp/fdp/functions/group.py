@@ -178,7 +178,7 @@ class GroupTradeoff(Derived):
         return GroupTradeoff(self.base._deflated(factor), self.size)
 
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
-        """That of f itself where there is no closed form: k records are not better protected."""
+        """The bound of one record where there is no closed form: k are not better protected."""
         if self._simple is not None:
             return self._simple.epsilon_below(delta, inflation)
         return self.base.epsilon_below(delta, inflation)

@@ -173,7 +173,7 @@ class _Sgd(_Composed):
 
 
 class _Poisson(_Composed):
-    """The same for Poisson sampling; zero-out in the worse of its two directions."""
+    """All steps composed under Poisson sampling; zero-out in the worse of its two directions."""
 
     name = "Poisson (composition)"
     citation = "Poisson sampling"
@@ -264,12 +264,12 @@ class _Led(OnSampled):
             end += n
 
     def costly(self, run: Run) -> bool:
-        """Where steps differ: each trial is composed."""
+        """Whether steps differ: each trial of the search is composed then."""
         run = cast(NoisySGD, run)
         return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """By an estimate for which nothing is composed, if steps differ."""
+        """If steps differ, decide by an estimate for which nothing is composed."""
         run = cast(NoisySGD, run)
         self.require(run, geometry)
         if not self.costly(run) or math.isinf(rival):
@@ -329,7 +329,7 @@ class _TheoremB3(_Led):
 
 
 class _TheoremB3Poisson(_Led):
-    """The same for Poisson sampling, where a batch beyond the cap is a failure."""
+    """Theorem B3 under Poisson sampling, where a batch beyond the cap is a failure."""
 
     name = "Theorem B3 (Poisson)"
     citation = "Theorem B3"

@@ -140,7 +140,7 @@ def composed_guess(
 
 @lru_cache(maxsize=32)
 def _composed_epsilon(f: TradeoffFunction, delta: float) -> float:
-    """Of a composition that takes a second: `certify` asks for it, and `epsilon` once more."""
+    """epsilon of a composition that takes a second; `certify` asks for it twice."""
     return f.epsilon(delta)
 
 
@@ -245,7 +245,7 @@ def best_scheduled_groups(
     delta: float,
     epsilon: Callable[[Groups], float],
 ) -> tuple[Groups, float]:
-    """The same where steps differ; `epsilon` has a closer estimate for some shifts."""
+    """`best_groups` where steps differ; `epsilon` gives a closer estimate for some shifts."""
     cumulants = _scheduled_cumulants(run, geometry, steps)
     top = float(np.max(steps.sensitivity))
     found: list[tuple[float, Groups]] = []
