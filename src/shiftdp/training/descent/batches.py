@@ -2,11 +2,13 @@
 
 All draws are exactly uniform given uniform bytes: integers and keys by rejection, participation by
 comparing with a 64-bit fraction that is never above b/n.
+
+Where the records are on disk, so is the order in which they are drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training.descent.disk import RESIDENT, blocks, let_go, on_disk
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.records import Indices
 
@@ -29,8 +32,13 @@ class Batch:
     divisor: int
 
 
-def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
+def batches(run: TrainingRun, stream: Stream, *, mapped: bool = False) -> Iterator[Batch]:
     """One batch a step, as the run describes them.
+
+    Args:
+        run: which batches there are.
+        stream: of what is drawn.
+        mapped: whether the order of all records is kept on disk; it is the same order.
 
     >>> from shiftdp.training.descent.entropy import System
     >>> run = NoisyCGD(n=5, batch_size=2, epochs=1, learning_rate=0.1, noise=1.0)
@@ -43,7 +51,7 @@ def batches(run: TrainingRun, stream: Stream) -> Iterator[Batch]:
     if isinstance(run, NoisyGD):
         return _full(run)
     if isinstance(run, NoisyCGD):
-        return _cyclic(run, stream)
+        return _cyclic(run, stream, permutation_on_disk if mapped else permutation)
     return _random(run, stream)
 
 
@@ -58,7 +66,9 @@ def _full(run: NoisyGD) -> Iterator[Batch]:
         yield everything
 
 
-def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
+def _cyclic(
+    run: NoisyCGD, stream: Stream, permuted: Callable[[int, Stream], Places]
+) -> Iterator[Batch]:
     if run.order != "fixed" and run.arrangement == "one_per_batch":
         yield from _whole_batches(run, stream)
         return
@@ -70,7 +80,7 @@ def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
         if position == 0 and (
             run.order == "reshuffled" or (run.order == "shuffled_once" and step == 0)
         ):
-            order = permutation(run.n, stream)
+            order = permuted(run.n, stream)
         last = position == number - 1
         begin = position * b
         rows = slice(begin, begin + (size if last else b))
@@ -79,6 +89,7 @@ def _cyclic(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
         else:
             # a batch is a set: sorted, it is read from front to back
             yield Batch(np.sort(order[rows]), divisor if last else b)
+            let_go(order[rows])
 
 
 def _whole_batches(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
@@ -111,6 +122,39 @@ def permutation(n: int, stream: Stream) -> Places:
         order = np.argsort(keys)
         ranked = keys[order]
         if not (ranked[1:] == ranked[:-1]).any():
+            return order
+
+
+def permutation_on_disk(n: int, stream: Stream) -> Places:
+    """The same permutation, sorted on disk: keys in ranges that are small enough for memory."""
+    ranges = max(1, n * 64 // RESIDENT)  # 8 bytes a key, and copies of keys and places
+    keys, order = on_disk(n, np.uint64), on_disk(n, np.intp)
+    width = (1 << 64) // ranges + 1
+    while True:
+        for part in blocks(n, 8):
+            keys[part] = _words(part.stop - part.start, stream)
+            let_go(keys[part])
+        done, distinct = 0, True
+        for low in range(0, 1 << 64, width):
+            inside: list[Places] = []
+            for part in blocks(n, 8):
+                # the top of the last range may be beyond 64 bits
+                here = (keys[part] >= np.uint64(low)) & (
+                    keys[part] <= np.uint64(min(low + width, 1 << 64) - 1)
+                )
+                inside.append(np.flatnonzero(here) + part.start)
+                let_go(keys[part])
+            places = np.concatenate(inside)
+            found = np.concatenate(
+                [keys[some] for some in inside if some.size] or [np.empty(0, np.uint64)]
+            )
+            ranked = np.argsort(found)
+            distinct = distinct and not (found[ranked][1:] == found[ranked][:-1]).any()
+            order[done : done + places.size] = places[ranked]
+            let_go(order[done : done + places.size])
+            let_go(keys)
+            done += places.size
+        if distinct:
             return order
 
 

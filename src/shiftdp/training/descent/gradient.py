@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
-from shiftdp.training.descent.records import Indices, Records
+from shiftdp.training.descent.records import Indices, Records, numbers_at
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -116,8 +116,8 @@ class _Sum:
         limits = self._records.limits
         self._residuals(
             z.reshape(*models.shape[:2], -1),
-            self._records.targets[rows],
-            None if limits is None else limits[rows],
+            numbers_at(self._records.targets, rows),
+            None if limits is None else numbers_at(limits, rows),
         )
         if sparse:
             out[:, :d] = (X.T @ np.ascontiguousarray(z.T)).T

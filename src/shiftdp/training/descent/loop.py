@@ -59,7 +59,7 @@ def descend(
 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
-            are not copied; the loop computes in float64. Without the constant: the loop adds it if
+            are not copied; an `np.memmap` is read block by block, as memory is given back; the loop computes in float64. Without the constant: the loop adds it if
             the plan has an intercept. Data frames whose columns are nullable, of objects or of
             Arrow become arrays of objects, which are refused; the estimators read them.
         y: n labels or numbers, as the loss wants them.
@@ -256,7 +256,7 @@ def iterates(
     run = plan.run
     ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
     shrinks = bool(np.any(ridge))
-    chosen = batches(run, sources[0].open("batches"))
+    chosen = batches(run, sources[0].open("batches"), mapped=records.rows.mapped)
     streams = [source.open("noise") for source in sources]
     noise, numbers = np.empty_like(models), np.empty(models[0].size)
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)

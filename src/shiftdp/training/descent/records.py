@@ -4,11 +4,14 @@ Features are kept as they are given, float32 or float64, dense or sparse. What t
 blocks in float64, each row at most `bound` long: rows above it are scaled down when a block is
 taken. Norms are upper bounds, computed without overflow from the very entries that the products
 will use. Sparse features have one canonical form: CSR, no entry given twice, indices checked.
+
+Features in a mapped file stay there, and what is computed of each row is in files then, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import EIGHT_ROUNDINGS, UNIT
+from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk, taken
 from shiftdp.training.losses.base import Floats, described
 
 if TYPE_CHECKING:
@@ -55,6 +59,11 @@ class BoundedRows:
     def sparse(self) -> bool:
         return not isinstance(self.features, np.ndarray)
 
+    @cached_property
+    def mapped(self) -> bool:
+        """Whether the features are in a file that is larger than memory, for all that is known."""
+        return is_mapped(self.features)
+
     def take(self, rows: Indices, buffer: Floats | None = None) -> Any:
         """These rows in float64, within the bound.
 
@@ -66,12 +75,15 @@ class BoundedRows:
         """
         if self.sparse:
             return self._sparse_block(rows)
-        given = self.features[rows]
-        block = np.empty(given.shape) if buffer is None else buffer[: len(given)]
-        np.copyto(block, given)
+        number = rows.stop - rows.start if isinstance(rows, slice) else rows.size
+        block = np.empty((number, self.shape[1])) if buffer is None else buffer[:number]
+        if self.mapped:
+            taken(self.features, rows, block)
+        else:
+            np.copyto(block, self.features[rows])
         for factors in (self.shrink, self.scales):
             if factors is not None:
-                block *= factors[rows, None]
+                block *= numbers_at(factors, rows)[:, None]
         return block
 
     def _sparse_block(self, rows: Indices) -> Any:
@@ -80,7 +92,7 @@ class BoundedRows:
         entries = np.diff(block.indptr)
         for factors in (self.shrink, self.scales):
             if factors is not None:
-                data *= np.repeat(factors[rows], entries)
+                data *= np.repeat(numbers_at(factors, rows), entries)
         return csr(data, block.indices, block.indptr, block.shape)
 
 
@@ -111,7 +123,7 @@ def prepare(plan: Plan, X: Any, y: Any) -> Records:
         raise InvalidInput(
             "X", described(X), f"does not have the {plan.features} features of the plan", "give it"
         )
-    targets = plan.loss.targets(y)
+    targets = _targets(plan, y, rows.mapped)
     if targets.shape != (n,):
         raise InvalidInput("y", described(targets), f"does not have {n} entries", "give one a row")
     # rows that were scaled to the bound in their own precision are not refused
@@ -123,10 +135,32 @@ def prepare(plan: Plan, X: Any, y: Any) -> Records:
             f"has a row of norm above feature_bound={plan.feature_bound:g}",
             'rescale it, or give the plan oversized="scale"',
         )
-    return Records(rows, targets, _limits(plan, rows.norms))
+    return Records(rows, targets, _limits(plan, rows))
 
 
-def _limits(plan: Plan, norms: NDArray[np.float64]) -> Floats | None:
+def _targets(plan: Plan, y: Any, mapped: bool) -> NDArray[Any]:
+    """What the loss makes of the labels, each by itself; on disk if the features are."""
+    if not mapped or not isinstance(y, np.ndarray) or y.ndim != 1 or y.size == 0:
+        return plan.loss.targets(y)
+    found = on_disk(len(y), plan.loss.targets(y[:1]).dtype)
+    for part in blocks(len(y), 8):
+        found[part] = plan.loss.targets(y[part])
+        let_go(found[part])
+    return found
+
+
+def numbers_at(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
+    """One number for each of these rows, from an array that may be on disk."""
+    if not is_mapped(array):
+        found: NDArray[Any] = array[rows]
+        return found
+    number = rows.stop - rows.start if isinstance(rows, slice) else rows.size
+    block = np.empty(number, dtype=array.dtype)
+    taken(array, rows, block)
+    return block
+
+
+def _limits(plan: Plan, rows: BoundedRows) -> Floats | None:
     """The limit clip/|x| for the residual of each record: its gradient has the norm |g| |x|.
 
     It is made smaller by what rounding may add to the norm of a computed residual, so that no
@@ -134,12 +168,29 @@ def _limits(plan: Plan, norms: NDArray[np.float64]) -> Floats | None:
     """
     if plan.residual_clip is None:
         return None
-    if plan.intercept:
-        norms = np.sqrt(norms * norms + 1.0)
     room = 1.0 - 2.0 * (8 + plan.loss.outputs) * UNIT
+    largest = 0.5 * float(np.finfo(np.float64).max)
+    limits = _one_a_row(rows.features)
     with np.errstate(over="ignore"):
-        limits = plan.residual_clip * room / norms
-    return np.minimum(limits, 0.5 * float(np.finfo(np.float64).max))
+        for part in blocks(len(limits), 8):
+            norms = rows.norms[part]
+            if plan.intercept:
+                norms = np.sqrt(norms * norms + 1.0)
+            limits[part] = np.minimum(plan.residual_clip * room / norms, largest)
+            _let_go(part, rows.norms, limits)
+    return limits
+
+
+def _one_a_row(features: Any) -> Floats:
+    """Room for a number for each row, where the features are: in memory, or on disk."""
+    n = features.shape[0]
+    return on_disk(n) if is_mapped(features) else np.empty(n)
+
+
+def _let_go(part: slice, *arrays: Any) -> None:
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            let_go(array[part])
 
 
 def bounded_rows(X: Any, bound: float) -> BoundedRows:
@@ -153,47 +204,57 @@ def bounded_rows(X: Any, bound: float) -> BoundedRows:
            [0.3  , 0.4  ]])
     """
     features = _features(X)
-    norms, shrink = _norms(features)
-    if np.isnan(norms).any():
+    n, d = features.shape
+    held, scales = _one_a_row(features), _one_a_row(features)
+    shrink: Floats | None = None
+    finite, scaled, longest = True, False, 0.0
+    rows = max(1, _ENTRIES // d)
+    for start in range(0, n, rows):
+        part = slice(start, min(start + rows, n))
+        norms, factors = _norms(features, part)
+        finite = finite and not np.isnan(norms).any()
+        above = norms > bound
+        if factors is None:
+            longest = max(longest, float(norms.max()))
+        else:
+            above |= factors < 1.0
+            longest = np.inf
+        if factors is not None and shrink is None:
+            shrink = _one_a_row(features)
+            for each in blocks(n, 8):
+                shrink[each] = 1.0
+                _let_go(each, shrink)
+        if shrink is not None and factors is not None:
+            shrink[part] = factors
+        scaled = scaled or bool(above.any())
+        with np.errstate(all="ignore"):
+            scales[part] = np.where(above, bound / norms * _ROOM, 1.0)
+        held[part] = np.where(above, bound, norms)
+        _let_go(part, features, held, scales, shrink)
+    if not finite:
         raise InvalidInput(
             "X", described(X), "has entries that are not finite", "give finite numbers"
         )
-    above = norms > bound
-    if shrink is not None:
-        above |= shrink < 1.0
-    scales = None
-    if above.any():
-        scales = np.ones_like(norms)
-        scales[above] = bound / norms[above] * _ROOM
-    longest = float(norms.max()) if shrink is None else np.inf
-    held = np.where(above, bound, norms)
-    return BoundedRows(features, held, scales, shrink, longest)
+    return BoundedRows(features, held, scales if scaled else None, shrink, longest)
 
 
-def _norms(features: Any) -> tuple[Floats, Floats | None]:
-    """Upper bounds on the norms of the rows, NaN where an entry is not finite; and what rows are
-    shrunk by first, if any row is huge.
+def _norms(features: Any, part: slice) -> tuple[Floats, Floats | None]:
+    """Upper bounds on the norms of some rows, NaN where an entry is not finite; and what they are
+    shrunk by first, if any of them is huge.
 
     A sum of d squares is right to (d + 1) u of itself, and its root to half of that, wherever
     squares do not underflow; so a norm is at most (1 + (d + 8) u) times what is computed, plus what
     underflow takes away.
     """
-    n, d = features.shape
-    norms, largest = np.empty(n), np.empty(n)
-    rows = max(1, _ENTRIES // d)
     with np.errstate(all="ignore"):
-        for start in range(0, n, rows):
-            part = slice(start, min(start + rows, n))
-            norms[part], largest[part] = _norms_of(features, part, None)
+        norms, largest = _norms_of(features, part, None)
         norms[~np.isfinite(largest)] = np.nan
         shrink: Floats | None = None
         if (largest > _HUGE).any():
             shrink = np.where(largest > _HUGE, np.exp2(-np.ceil(np.log2(largest))), 1.0)
-            for start in range(0, n, rows):
-                part = slice(start, min(start + rows, n))
-                if (shrink[part] < 1.0).any():
-                    norms[part], _ = _norms_of(features, part, shrink[part])
-        return norms * (1.0 + (d + 8) * UNIT) + _LOST, shrink
+            norms, _ = _norms_of(features, part, shrink)
+            norms[~np.isfinite(largest)] = np.nan
+        return norms * (1.0 + (features.shape[1] + 8) * UNIT) + _LOST, shrink
 
 
 def _norms_of(features: Any, part: slice, shrink: Floats | None) -> tuple[Floats, Floats]:
@@ -237,7 +298,8 @@ def _features(X: Any) -> Any:
     if array.dtype not in (np.float32, np.float64):
         with np.errstate(all="ignore"):
             array = array.astype(np.float64)
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    # rows of a file are copied block by block in any case
+    if not (array.flags.c_contiguous or array.flags.f_contiguous or is_mapped(array)):
         array = np.ascontiguousarray(array)
     return array
 

@@ -27,6 +27,7 @@ from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
+    checks_of,
     given_classes,
     labels_of,
     learnt_classes,
@@ -176,7 +177,9 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         types = table_type(X)
 
         def check() -> Any:
-            return validate_data(self, X, y, accept_sparse="csr", dtype=types, **more)
+            return validate_data(
+                self, X, y, accept_sparse="csr", dtype=types, **checks_of(X), **more
+            )
 
         X, y = quietly(check, X, y)
         return X, y

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import LARGEST_WHOLE
+from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk
 from shiftdp.training.descent.records import wide_if_summed
 from shiftdp.training.losses.base import described
 
@@ -90,8 +91,24 @@ def _without_entries(error: Exception, X: Any, y: Any) -> Exception:
 
 
 def readable(X: Any) -> Any:
-    """Features in a form that scikit-learn converts without overflow: see `wide_if_summed`."""
+    """Features in a form that scikit-learn converts without overflow: see `wide_if_summed`.
+
+    Whole numbers in a mapped file become floats in another one, and not in memory.
+    """
+    if is_mapped(X) and X.ndim == 2 and X.dtype not in (np.float32, np.float64):
+        made = on_disk(X.shape)
+        for part in blocks(len(X), X.shape[1] * 8):
+            made[part] = X[part]
+            let_go(X[part])
+            let_go(made[part])
+        return made
     return wide_if_summed(X) if _is_sparse(X) else X
+
+
+def checks_of(X: Any) -> dict[str, Any]:
+    """What scikit-learn is told to leave out: of a mapped file, to read all of it at once for
+    entries that are not finite. They are found, and refused, where lengths of rows are computed."""
+    return {"ensure_all_finite": False} if is_mapped(X) else {}
 
 
 def table_type(X: Any) -> Any:
@@ -191,7 +208,7 @@ only, or text only
     )
 
 
-def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The classes in order, and the place of each label among them."""
     try:
         known = np.unique(np.asarray(classes))
@@ -202,12 +219,18 @@ def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
             "classes", classes, "are not two or more different labels", "give all labels, once each"
         )
     comparable = _alike(known, y)
-    inside = np.minimum(np.searchsorted(known, y) if comparable else 0, known.size - 1)
-    if not (comparable and (known[inside] == y).all()):
+    # as few bytes as the number of classes needs, and no long copies on the way
+    inside = np.zeros(y.shape, dtype=np.min_scalar_type(-known.size))
+    found = comparable
+    for part in blocks(len(y), 8) if comparable else ():
+        places = np.minimum(np.searchsorted(known, y[part]), known.size - 1)
+        found = bool((known[places] == y[part]).all()) and found
+        inside[part] = places
+    if not found:
         raise InvalidInput(
             "y", described(y), "has labels that are not in classes", "give all labels in classes"
         )
-    return known, inside.astype(np.intp)
+    return known, inside
 
 
 def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:

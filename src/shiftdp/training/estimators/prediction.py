@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.training.descent.records import bounded_rows
 from shiftdp.training.estimators.base import PrivateLinearModel
-from shiftdp.training.estimators.inputs import quietly, readable, require_numbers, table_type
+from shiftdp.training.estimators.inputs import (
+    checks_of,
+    quietly,
+    readable,
+    require_numbers,
+    table_type,
+)
 
 
 def scores_of(model: PrivateLinearModel, X: Any) -> NDArray[Any]:
@@ -23,7 +29,9 @@ def scores_of(model: PrivateLinearModel, X: Any) -> NDArray[Any]:
     types = table_type(X)
 
     def check() -> Any:
-        return validate_data(model, X, accept_sparse="csr", dtype=types, reset=False)
+        return validate_data(
+            model, X, accept_sparse="csr", dtype=types, reset=False, **checks_of(X)
+        )
 
     rows = bounded_rows(quietly(check, X), model.plan_.plan.feature_bound)
     weights = np.atleast_2d(model.coef_)

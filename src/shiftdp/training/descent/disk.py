@@ -1,0 +1,102 @@
+"""Arrays that stay on disk: mapped from a file, and let go of once they have been read.
+
+What a process has read of a mapped file counts as its memory until the system wants it back. Here
+it is given back at once, so that a pass over an array takes a constant amount of memory, however
+long the array is. The system may keep the file in its cache, from which it is read again.
+
+Arrays that are made here are in files without a name, which only this process can open and which
+end with it, whatever it ends by.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from shiftdp._errors import ShiftdpError
+
+RESIDENT = 1 << 24
+"""How many bytes of a mapped array are read before they are let go of."""
+_AROUND = 1 << 16  # bytes that come with one that is read, where a system reads ahead within a map
+_SHARED = ("r", "r+", "w+")  # modes in which what is let go of is still in the file
+
+
+class DiskFull(ShiftdpError):
+    """There is no room for the records in the folder for temporary files."""
+
+
+def on_disk(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """An array of zeros in a file of its own, in the folder of TMPDIR."""
+    kind = np.dtype(dtype)
+    size = max(1, int(np.prod(shape, dtype=np.int64)) * kind.itemsize)
+    problem = ""
+    try:
+        with tempfile.TemporaryFile(prefix="shiftdp-") as file:
+            # all of it now: a mapped file that finds the disk full later ends the process
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            return np.memmap(file, dtype=kind, mode="r+", shape=shape)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    raise DiskFull(
+        f"{tempfile.gettempdir()}: {problem}; {size} bytes are needed there: make room, set "
+        "TMPDIR to a folder that has it, or hold the table in memory"
+    )
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether an array is a file, of which pages can be let go of without loss."""
+    return _map(array) is not None
+
+
+def _map(array: Any) -> mmap.mmap | None:
+    """The file under an array; None for other arrays, and for those with changes of their own."""
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None:
+            file = array._mmap
+            return file if array.mode in _SHARED and hasattr(file, "madvise") else None
+        array = array.base
+    return None
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Give back the memory of an array on disk, or of some consecutive rows of one.
+
+    They can be read again at any time, by other threads too. Other arrays stay as they are.
+    """
+    file = _map(array)
+    if file is None or array.size == 0:
+        return
+    low, high = np.lib.array_utils.byte_bounds(array)
+    begin, _ = np.lib.array_utils.byte_bounds(np.frombuffer(file, dtype=np.uint8))
+    first = max(0, (low - begin) // _AROUND * _AROUND)
+    last = min(len(file), -(-(high - begin) // _AROUND) * _AROUND)
+    file.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def blocks(n: int, row_bytes: int) -> Iterator[slice]:
+    """Slices of n rows, each of about `RESIDENT` bytes."""
+    rows = max(1, RESIDENT // max(1, row_bytes))
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))
+
+
+def taken(array: NDArray[Any], rows: slice | NDArray[np.intp], out: NDArray[Any]) -> None:
+    """Copy rows of an array on disk, given in rising order where they are not a slice."""
+    if isinstance(rows, slice):
+        np.copyto(out, array[rows])
+        let_go(array[rows])
+        return
+    step = RESIDENT // _AROUND  # each may be alone in what comes with it
+    for start in range(0, rows.size, step):
+        some = rows[start : start + step]
+        np.copyto(out[start : start + step], array[some])
+        let_go(array[some[0] : some[-1] + 1])
