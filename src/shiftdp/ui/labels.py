@@ -64,30 +64,86 @@ def label(entry: Any) -> int | float | str | None:
 def labels(
     entries: Iterable[Any], classes: Sequence[Any] | None = None, *, numbers: bool = False
 ) -> NDArray[Any]:
-    """The labels of all records.
+    """The labels of all records: see `Labels`."""
+    found = list(entries) if not isinstance(entries, np.ndarray) else entries
+    every = Labels(len(found), classes, numbers=numbers)
+    every.add(found)
+    return every.result()
 
-    Args:
-        entries: as the file holds them.
-        classes: all labels that there are. Those of the records are looked up among them.
-        numbers: whether they are numbers to be predicted, and not names of classes.
+
+class Labels:
+    """The labels of a table that is read in blocks.
 
     Without classes, which labels there are is learnt, and whether they are whole numbers, numbers
     or words; but which records have the same label does not depend on others.
+
+    Args:
+        n: how many records there are.
+        classes: all labels that there are. Those of the records are looked up among them.
+        numbers: whether they are numbers to be predicted, and not names of classes.
     """
-    found = [label(entry) for entry in entries]
-    if any(one is None for one in found):
-        raise BadLabels("has records without a label, or with one that is no number and no word")
-    if numbers:
-        if any(isinstance(one, str) for one in found):
+
+    def __init__(
+        self, n: int, classes: Sequence[Any] | None = None, *, numbers: bool = False
+    ) -> None:
+        places = {} if classes is None else {label(one): i for i, one in enumerate(classes)}
+        # classes that are not all different are refused by the estimator
+        self._classes = classes if classes is not None and len(places) == len(classes) else None
+        self._places: dict[Any, int] = places if self._classes is not None else {}
+        self._numbers = numbers
+        few = np.int16 if self._classes is not None and len(places) < 2**15 else np.int64
+        self._found: NDArray[Any] = np.zeros(n, dtype=np.float64 if numbers else few)
+        self._done = 0
+        self._missing = self._unknown = self._words = False
+
+    def add(self, entries: Sequence[Any] | NDArray[Any]) -> None:
+        """The labels of the next records, as the file holds them."""
+        part = slice(self._done, self._done + len(entries))
+        self._done = part.stop
+        if self._numbers and isinstance(entries, np.ndarray) and entries.dtype.kind in "fiub":
+            self._found[part] = entries
+            self._missing = self._missing or not np.isfinite(self._found[part]).all()
+        elif isinstance(entries, np.ndarray) and entries.dtype.kind in "fiub":
+            # each different one once: NaN, which is equal to nothing, is missing anyway
+            different, where = np.unique(entries, return_inverse=True)
+            self._found[part] = np.array([self._one(one) for one in different])[where]
+        else:
+            self._found[part] = [self._one(one) for one in entries]
+
+    def _one(self, entry: Any) -> float:
+        """The number, or the place of the label; 0 where there is none."""
+        found = label(entry)
+        if found is None:
+            self._missing = True
+            return 0
+        if self._numbers:
+            self._words = self._words or isinstance(found, str)
+            return 0.0 if isinstance(found, str) else _nearest(found)
+        if self._classes is None:
+            return self._places.setdefault(found, len(self._places))
+        self._unknown = self._unknown or found not in self._places
+        return self._places.get(found, 0)
+
+    def result(self) -> NDArray[Any]:
+        """The labels of all records, or why they cannot be used."""
+        if self._missing:
+            raise BadLabels(
+                "has records without a label, or with one that is no number and no word"
+            )
+        if self._words:
             raise BadLabels("has targets that are not finite numbers")
-        return np.array([_nearest(one) for one in found], dtype=np.float64)
-    if classes is not None:
-        places = {label(one): place for place, one in enumerate(classes)}
-        if len(places) == len(classes):  # else the estimator refuses the classes
-            if any(one not in places for one in found):
-                raise BadLabels("has labels that are not in classes")
-            return np.asarray(classes)[[places[one] for one in found]]
-    return _named(found)
+        if self._unknown:
+            raise BadLabels("has labels that are not in classes")
+        if self._numbers:
+            return self._found
+        if self._classes is None:
+            known = _named(list(self._places))
+        else:
+            known = np.asarray(self._classes)
+            if known.dtype.kind == "i":  # as few bytes as they need
+                ends = [np.min_scalar_type(end) for end in (-abs(known).max() - 1, known.max())]
+                known = known.astype(np.result_type(*ends))
+        return np.asarray(known[self._found])
 
 
 def _named(found: list[Any]) -> NDArray[Any]:

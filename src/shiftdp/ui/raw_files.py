@@ -6,7 +6,7 @@ is for the schema to say. Names of columns come from the first line, or from the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.data_files import (
+    arrow_entries,
+    csv_columns,
     csv_lines,
-    format_of,
+    parquet_blocks,
     parquet_file,
+)
+from shiftdp.ui.parts import (
+    Paths,
+    files_of,
+    format_of,
     quietly_read,
+    require_alike,
     require_records,
+    shown,
 )
 
 
@@ -43,9 +52,17 @@ class RawFile(NamedTuple):
         return found
 
 
-def columns_of(path: str) -> list[NamedColumn]:
-    """Names and types; no record is looked at."""
-    return quietly_read(_columns, path)
+def columns_of(paths: Paths) -> list[NamedColumn]:
+    """Names and types, those of the first part; no record is looked at.
+
+    Parts have the same names, in any order. Types are asked of the first alone.
+    """
+    files = files_of(paths)
+    found = [quietly_read(_columns, path) for path in files]
+    first = [column.name for column in found[0]]
+    for path, columns in zip(files, found, strict=True):
+        require_alike(path, [column.name for column in columns], first, files[0])
+    return found[0]
 
 
 def _columns(path: str) -> list[NamedColumn]:
@@ -64,9 +81,9 @@ def _columns(path: str) -> list[NamedColumn]:
     return [NamedColumn(name, kind(found.field(i).type)) for i, name in enumerate(names)]
 
 
-def records_in(path: str) -> int:
+def records_in(paths: Paths) -> int:
     """How many records there are."""
-    return quietly_read(_count, path)
+    return sum(quietly_read(_count, path) for path in files_of(paths))
 
 
 def _count(path: str) -> int:
@@ -75,41 +92,63 @@ def _count(path: str) -> int:
     return int(parquet_file(path).metadata.num_rows)
 
 
-def read_raw(
-    path: str, wanted: Sequence[str], remedy: str = "give a table with that name"
-) -> RawFile:
+_REMEDY = "give a table with that name"
+
+
+def read_raw(paths: Paths, wanted: Sequence[str], remedy: str = _REMEDY) -> RawFile:
     """These columns of one or more records; those that are not there are refused by name.
 
     Args:
-        path: of the file.
+        paths: of the file, or of all parts.
         wanted: the columns.
         remedy: what to do about one that is not there.
     """
-    found = quietly_read(lambda name: _read(name, wanted, remedy), path)
-    require_records(path, found.n)
-    return found
+    blocks: list[RawFile] = []
+    read_blocks(paths, wanted, blocks.append, remedy)
+    require_records(shown(paths), sum(block.n for block in blocks))
+    every = {name: np.concatenate([one.columns[name] for one in blocks]) for name in wanted}
+    return RawFile(every, sum(block.n for block in blocks))
 
 
-def _read(path: str, wanted: Sequence[str], remedy: str) -> RawFile:
+def read_blocks(
+    paths: Paths,
+    wanted: Sequence[str],
+    use: Callable[[RawFile], object],
+    remedy: str = _REMEDY,
+) -> None:
+    """Call a function with these columns of some records at a time, in their order."""
+
+    def read(path: str) -> None:
+        for block in _blocks(path, wanted, remedy):
+            use(block)
+
+    for path in files_of(paths):
+        quietly_read(read, path)
+
+
+def _blocks(path: str, wanted: Sequence[str], remedy: str) -> Iterator[RawFile]:
     if _format(path) == "csv":
         lines = csv_lines(path)
         names = _names(path, next(lines, []))
         _require(path, names, wanted, remedy)
-        rows = list(lines)
-        if any(len(row) != len(names) for row in rows):
-            raise InvalidInput(
-                "data", path, "has lines of different length", f"give {len(names)} entries a line"
-            )
         places = {name: names.index(name) for name in wanted}
-        columns = {name: _entries([row[i] for row in rows]) for name, i in places.items()}
-        return RawFile(columns, len(rows))
-    table = parquet_file(path).read()
-    _require(path, _names(path, table.column_names), wanted, remedy)
-    found = {name: _entries(table.column(name).to_pylist()) for name in wanted}
-    return RawFile(found, table.num_rows)
+        for columns in csv_columns(path, lines, len(names)):
+            yield RawFile(
+                {name: _entries(columns[i]) for name, i in places.items()}, len(columns[0])
+            )
+        return
+    _require(path, _names(path, parquet_file(path).schema_arrow.names), wanted, remedy)
+    for batch in parquet_blocks(path):
+        entries = {name: batch.column(batch.schema.names.index(name)) for name in wanted}
+        yield RawFile(
+            {name: _entries(arrow_entries(column)) for name, column in entries.items()},
+            batch.num_rows,
+        )
 
 
-def _entries(values: list[Any]) -> NDArray[Any]:
+def _entries(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.data_files import require_records
-from shiftdp.ui.labels import BadLabels, labels
+from shiftdp.ui.parts import Paths, require_records, shown
+from shiftdp.ui.labels import BadLabels, Labels
 from shiftdp.ui.output import plain, print_json, print_text, up
-from shiftdp.ui.raw_files import columns_of, read_raw, records_in
+from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, records_in
 from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
@@ -42,27 +43,52 @@ def pipeline_of(estimator: Any, schema: Schema, options: dict[str, Any]) -> Any:
     )
 
 
-def read_table(path: str, schema: Schema, rules: Any) -> tuple[Any, Any]:
-    """The columns of the schema, and the labels."""
-    target = _target(path, schema, rules.target)
-    raw = read_raw(path, [*schema.columns, target], _ABSENT)
+def read_table(
+    paths: Paths, schema: Schema, rules: Any, memory: float = math.inf
+) -> tuple[Any, Any]:
+    """The columns of the schema, and the labels.
+
+    Args:
+        paths: of one file, or of all parts.
+        schema: the columns.
+        rules: how the target is read.
+        memory: how many bytes the table and its encoding may take before both are put on disk.
+    """
+    from shiftdp.training.preparation.stored import StoredTable
+
+    target = _target(shown(paths), schema, rules.target)
+    columns_of(paths)  # refuses parts of different tables
+    n = records_in(paths)
+    require_records(shown(paths), n)
+    table = StoredTable(schema, n, memory)
+    every = Labels(n, rules.classes, numbers=rules.numbers)
+
+    def keep(block: RawFile) -> None:
+        table.add(block.columns)
+        every.add(block.columns[target])
+
+    read_blocks(paths, [*schema.columns, target], keep, _ABSENT)
+    table.require_full()
     problem = None
     try:
-        y = labels(raw.columns[target], rules.classes, numbers=rules.numbers)
+        y = every.result()
     except BadLabels as error:
         problem = str(error)
     if problem is not None:
-        raise InvalidInput("data", path, problem, "give all labels in classes, or mend them")
-    return raw.table(list(schema.columns)), y
+        raise InvalidInput(
+            "data", shown(paths), problem, "give all labels in classes, or mend them"
+        )
+    return table, y
 
 
-def dry(pipeline: Any, path: str, schema: Schema, rules: Any) -> PlannedPipeline:
+def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipeline:
     """Plan and certificate by names and the number of records."""
-    names = [column.name for column in columns_of(path)]
+    path = shown(paths)
+    names = [column.name for column in columns_of(paths)]
     for name in (*schema.columns, _target(path, schema, rules.target)):
         if name not in names:
             raise InvalidInput("data", path, f"has no column {name!r}", _ABSENT)
-    n = records_in(path)
+    n = records_in(paths)
     require_records(path, n)
     classes = rules.classes
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1

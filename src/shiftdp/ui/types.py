@@ -20,6 +20,8 @@ else:  # neither is generic in older releases of click
 
 FORMATS = ("png", "svg", "pdf")
 _MOST_VALUES = 10_000  # of a range
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_FEWEST = 64 * 10**6  # bytes: what blocks of any table take
 
 
 def _fail(
@@ -224,6 +226,37 @@ class InFile(ParamType):
         return str(path)
 
 
+class InData(ParamType):
+    """A file, or a folder of files, that is there to be read."""
+
+    name = "file or folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        path = os.fspath(value)
+        if not os.path.isdir(path):
+            return InFile().convert(value, param, ctx)
+        if not os.access(path, os.R_OK | os.X_OK):
+            _fail(ctx, param, path, "may not be read")
+        return str(path)
+
+
+class _Bytes(ParamType):
+    """A number of bytes, as 512MB: thousands are powers of 1000."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip().upper().removesuffix("B")
+        factor = _UNITS.get(text[-1:], 1)
+        try:
+            found = int(float(text[:-1] if factor > 1 else text) * factor)
+        except (ValueError, OverflowError):
+            found = -1
+        if found < _FEWEST:
+            _fail(ctx, param, value, "is not a number of bytes from 64MB on; give one, as 512MB")
+        return found
+
+
 class OutFile(ParamType):
     """A file that can be written: known before anything is computed."""
 
@@ -273,4 +306,5 @@ NUMBERS = _Numbers()
 VALUES = _Values()
 COOLDOWN = _CoolDown()
 RELEASES = _Releases()
+BYTES = _Bytes()
 IMAGE = OutFile(FORMATS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,7 @@ def test_a_mapped_file_gives_the_same_weights(tmp_path: Path, run: Any, dtype: A
     certificate = model.certificate_.to_json()
     np.testing.assert_array_equal(model.fit(stored(tmp_path, X), y).coef_, memory)
     assert model.certificate_.to_json() == certificate
-    np.testing.assert_array_equal(
-        model.predict(stored(tmp_path, X)), model.predict(X)
-    )
+    np.testing.assert_array_equal(model.predict(stored(tmp_path, X)), model.predict(X))
 
 
 def test_columns_and_whole_numbers_of_a_mapped_file_are_read_where_they_are(tmp_path: Path) -> None:
@@ -106,7 +105,8 @@ def test_what_is_let_go_of_is_still_there() -> None:
     array = on_disk((1000, 3))
     array[:] = np.arange(3000).reshape(1000, 3)
     let_go(array[100:200])
-    assert is_mapped(array) and is_mapped(array[5:].reshape(-1))
+    assert is_mapped(array)
+    assert is_mapped(array[5:].reshape(-1))
     rows = np.array([0, 150, 999])
     out = np.empty((3, 3))
     taken(array, rows, out)
@@ -121,13 +121,14 @@ def test_changes_that_are_in_memory_alone_are_not_let_go_of(tmp_path: Path) -> N
     let_go(private)
     assert not is_mapped(private)
     assert (private == 7.0).all()
-    assert not is_mapped(np.zeros(3)) and not is_mapped([1.0])
+    assert not is_mapped(np.zeros(3))
+    assert not is_mapped([1.0])
 
 
 def test_a_file_on_disk_has_no_name_and_a_full_disk_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     kept = on_disk(10)
     assert os.listdir(tmp_path) == []
     assert kept.tolist() == [0.0] * 10
@@ -135,8 +136,8 @@ def test_a_file_on_disk_has_no_name_and_a_full_disk_is_told(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk.os, "posix_fallocate", full, raising=False)
-    with pytest.raises(DiskFull, match="8000 bytes.*TMPDIR"):
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    with pytest.raises(DiskFull, match=r"8000 bytes.*TMPDIR"):
         on_disk(1000)
 
 

@@ -57,11 +57,11 @@ def is_mapped(array: Any) -> bool:
     return _map(array) is not None
 
 
-def _map(array: Any) -> mmap.mmap | None:
+def _map(array: Any) -> Any:
     """The file under an array; None for other arrays, and for those with changes of their own."""
     while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None:
-            file = array._mmap
+        file: Any = getattr(array, "_mmap", None)
+        if isinstance(array, np.memmap) and file is not None:
             return file if array.mode in _SHARED and hasattr(file, "madvise") else None
         array = array.base
     return None

@@ -59,7 +59,9 @@ def descend(
 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
-            are not copied; an `np.memmap` is read block by block, as memory is given back; the loop computes in float64. Without the constant: the loop adds it if
+            are not copied; an `np.memmap` is read
+            block by block, and its memory given back. The loop computes in float64. Without the
+            constant: the loop adds it if
             the plan has an intercept. Data frames whose columns are nullable, of objects or of
             Arrow become arrays of objects, which are refused; the estimators read them.
         y: n labels or numbers, as the loss wants them.

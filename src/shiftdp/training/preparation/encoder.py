@@ -15,6 +15,7 @@ from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.noisy_sums import NoisySum
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk
 from shiftdp.training.descent.entropy import Entropy, Stream
 from shiftdp.training.estimators.base import entropy_of
 from shiftdp.training.estimators.inputs import quietly
@@ -33,7 +34,14 @@ from shiftdp.training.preparation.learning import (
     learnt_moments,
     learnt_range,
 )
-from shiftdp.training.preparation.reading import RawTable, raw_table, read_column
+from shiftdp.training.preparation.reading import (
+    CodedWords,
+    RawTable,
+    Words,
+    raw_table,
+    read_column,
+)
+from shiftdp.training.preparation.stored import StoredTable
 
 from sklearn.base import BaseEstimator, TransformerMixin  # isort: skip
 from sklearn.utils.validation import (  # isort: skip
@@ -188,11 +196,12 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
         structured = getattr(getattr(X, "dtype", None), "names", None)
         if isinstance(X, Mapping):
             raw_table(X)  # refuses it, by what is accepted
-        if structured:
-            # scikit-learn knows no structured arrays: their names are taken and compared here
-            table = raw_table(X)
+        stored = isinstance(X, StoredTable)
+        if structured or stored:
+            # scikit-learn knows neither: their names are taken and compared here
+            table = RawTable(X.names, (), X.n, X.values) if stored else raw_table(X)
             if reset:
-                self.n_features_in_ = len(table.columns)
+                self.n_features_in_ = len(table.names or ())
                 self.feature_names_in_ = np.array(table.names, dtype=object)
             elif tuple(getattr(self, "feature_names_in_", ())) != table.names:
                 raise InvalidInput(
@@ -216,8 +225,10 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return table
 
     @staticmethod
-    def _values(layout: Layout, table: RawTable) -> list[NDArray[Any]]:
+    def _values(layout: Layout, table: RawTable) -> list[Words]:
         """The entries of the columns that are used, read one by one."""
+        if table.values is not None:
+            return [table.values[name] for name in layout.names]
         return [
             read_column(table.columns[place], column, name, layout.missing)
             for name, place, column in zip(layout.names, layout.places, layout.columns, strict=True)
@@ -226,7 +237,7 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _learn(
         self,
         layout: Layout,
-        values: Sequence[NDArray[Any]],
+        values: Sequence[Words],
         certificate: PipelineCertificate,
         entropy: Entropy,
     ) -> None:
@@ -254,9 +265,18 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         return self._encoded(self._values(self.layout_, self._table(X, reset=False)))
 
-    def _encoded(self, values: Sequence[NDArray[Any]]) -> Floats:
-        triples = zip(self.codes_, values, self.layout_.columns, strict=True)
-        return np.hstack([code.block(entries, column) for code, entries, column in triples])
+    def _encoded(self, values: Sequence[Words]) -> Floats:
+        triples = list(zip(self.codes_, values, self.layout_.columns, strict=True))
+        rows = empty_rows(values, self.layout_.width)
+        for part in blocks(len(rows), rows.shape[1] * 8):
+            place = 0
+            for code, entries, column in triples:
+                rows[part, place : place + column.width] = code.block(entries[part], column)
+                place += column.width
+                if isinstance(entries, np.ndarray):
+                    let_go(entries[part])
+            let_go(rows[part])
+        return rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the encoded columns: those of the table, with `=category` and the like."""
@@ -291,9 +311,14 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return hasattr(self, "codes_")
 
 
-def _learnt(
-    column: Column, entries: NDArray[Any], paid: dict[str, NoisySum], stream: Stream | None
-) -> Code:
+def empty_rows(values: Sequence[Words], width: int) -> Floats:
+    """Room for encoded rows, where the entries are: in memory, or on disk. All of them are 0."""
+    n = len(values[0])
+    first = values[0].codes if isinstance(values[0], CodedWords) else values[0]
+    return on_disk((n, width)) if is_mapped(first) else np.zeros((n, width))
+
+
+def _learnt(column: Column, entries: Any, paid: dict[str, NoisySum], stream: Stream | None) -> Code:
     """What a column becomes: declared, or learnt by the sums that are paid for."""
     if isinstance(column, Categorical):
         if column.categories is not None or stream is None:
@@ -309,5 +334,7 @@ def _learnt(
         low, high = learnt_range(entries, column.within, paid["histogram"], stream)
     if not column.standardised or stream is None:
         return NumberCode(low, high)
-    mean, deviation = learnt_moments(scaled_to(entries, low, high), paid["moments"], stream)
+    mean, deviation = learnt_moments(
+        entries, paid["moments"], stream, lambda some: scaled_to(some, low, high)
+    )
     return NumberCode(low, high, mean, deviation)

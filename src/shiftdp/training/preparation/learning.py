@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiftdp.privacy.noisy_sums import SECOND, NoisySum
+from shiftdp.training.descent.disk import blocks, let_go
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.preparation.columns import half_width
+from shiftdp.training.preparation.reading import Words
 
 _BINS = 64  # of equal width, over a wide range that is declared
 _LOWEST, _HIGHEST = -20, 40
@@ -60,9 +62,12 @@ def learnt_range(
         stream: of noise.
     """
     edges = bin_edges(within)
-    present = values[~np.isnan(values)]
-    bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(bins, minlength=len(edges) - 1)
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    for each in blocks(len(values), 8):
+        present = values[each][~np.isnan(values[each])]
+        bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
+        counts += np.bincount(bins, minlength=len(edges) - 1)
+        let_go(values[each])
     noisy = _released(counts.astype(np.float64), part.noise, stream)
     shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
     if not shown.any():
@@ -90,24 +95,34 @@ class Moments(NamedTuple):
     deviation: float
 
 
-def learnt_moments(scaled: Floats, part: NoisySum, stream: Stream) -> Moments:
+def learnt_moments(
+    values: Floats,
+    part: NoisySum,
+    stream: Stream,
+    scaled: Callable[[Floats], Floats] | None = None,
+) -> Moments:
     """The mean and the deviation of what is in [-1, 1], by three noisy sums.
 
     The deviation is at least what the noise of the second moment can be, and a 20th.
 
     Args:
-        scaled: numbers in [-1, 1]; NaN where one is missing.
+        values: numbers; NaN where one is missing.
         part: the sum that is paid for.
         stream: of noise.
+        scaled: makes numbers in [-1, 1] of them, each by itself, if they are others.
     """
-    present = scaled[~np.isnan(scaled)]
-    whole = np.rint(np.clip(present, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
-    first = second = 0
-    for start in range(0, len(whole), _CHUNK):
-        chunk = whole[start : start + _CHUNK]
+    first = second = number = 0
+    for start in range(0, len(values), _CHUNK):
+        some = values[start : start + _CHUNK]
+        present = some[~np.isnan(some)]
+        if scaled is not None:
+            present = scaled(present)
+        chunk = np.rint(np.clip(present, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
         first += int(chunk.sum())
         second += int((chunk * chunk).sum())
-    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(len(whole))]
+        number += len(chunk)
+        let_go(some)
+    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(number)]
     total, squares, count = _released(np.array(exact), part.noise, stream)
     if count < _CLEAR * part.noise or count <= 0.0:
         return Moments(0.0, _UNIFORM)
@@ -117,9 +132,7 @@ def learnt_moments(scaled: Floats, part: NoisySum, stream: Stream) -> Moments:
     return Moments(mean, math.sqrt(max(variance, unsure, _NARROWEST**2)))
 
 
-def frequent_categories(
-    words: NDArray[Any], most: int, part: NoisySum, stream: Stream
-) -> tuple[str, ...]:
+def frequent_categories(words: Words, most: int, part: NoisySum, stream: Stream) -> tuple[str, ...]:
     """The categories whose noisy counts reach the threshold, the most frequent ones, by name.
 
     Args:
@@ -128,7 +141,9 @@ def frequent_categories(
         part: the sum that is paid for, with its threshold.
         stream: of noise.
     """
-    counts = Counter(word for word in words if word is not None)
+    counts: Counter[str] = Counter()
+    for each in blocks(len(words), 8):
+        counts.update(word for word in words[each] if word is not None)
     names = sorted(counts)
     noise = np.empty(len(names))
     stream.fill(noise)

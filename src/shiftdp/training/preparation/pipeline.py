@@ -25,7 +25,7 @@ from shiftdp.training.estimators.inputs import labels_of
 from shiftdp.training.estimators.surroundings import learnt_before, uncovered, warn_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.budget import aims, encoder_share
-from shiftdp.training.preparation.encoder import PrivateTableEncoder
+from shiftdp.training.preparation.encoder import PrivateTableEncoder, empty_rows
 from shiftdp.training.preparation.layout import layout_of
 from shiftdp.training.preparation.reading import RawTable
 
@@ -381,7 +381,7 @@ def _rehearse(model: Any, prepared: _Prepared, y: Any) -> None:
     """
     rows = prepared.rows
     if prepared.encoder is not None:
-        rows = np.zeros((prepared.n, prepared.features))
+        rows = empty_rows(prepared.values, prepared.features)
     with warnings.catch_warnings(), suppress(_Reached):
         warnings.simplefilter("ignore")  # it is said when the model is fitted
         clone(model).set_params(ledger=_Rehearsal()).fit(rows, y)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp.training.descent.disk import let_go
 from shiftdp.training.losses.base import Floats, described
 from shiftdp.training.preparation.columns import (
     Boolean,
@@ -37,12 +38,49 @@ class RawColumn(NamedTuple):
     letter: str
 
 
+class CodedWords:
+    """A long column of words: each different one once, and a number for each entry.
+
+    A slice is an array of words; None where one is missing.
+    """
+
+    def __init__(self, codes: NDArray[np.int32]) -> None:
+        self.codes = codes
+        self._numbers: dict[str | None, int] = {}
+        self._words: list[str | None] = []
+
+    def write(self, part: slice, words: NDArray[Any]) -> None:
+        for word in words:
+            if self._numbers.setdefault(word, len(self._words)) == len(self._words):
+                self._words.append(word)
+        self.codes[part] = [self._numbers[word] for word in words]
+        let_go(self.codes[part])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        known = np.empty(len(self._words), dtype=object)
+        known[:] = self._words
+        found: NDArray[Any] = known[self.codes[part]]
+        let_go(self.codes[part])
+        return found
+
+
+Words = NDArray[Any] | CodedWords
+"""Text; None where an entry is missing."""
+
+
 class RawTable(NamedTuple):
-    """The columns of a table, with their names if it has names."""
+    """The columns of a table, with their names if it has names.
+
+    `values` are entries that were read already, by the name of their column: see `StoredTable`.
+    """
 
     names: tuple[str, ...] | None
     columns: tuple[RawColumn, ...]
     n: int
+    values: Mapping[str, Words] | None = None
 
 
 def raw_table(X: Any) -> RawTable:

@@ -14,9 +14,10 @@ from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.parts import Paths, parts_of, shown
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.settings import read_model_file
-from shiftdp.ui.types import InFile, OutFile
+from shiftdp.ui.types import InData, InFile, OutFile
 
 
 @click.command(
@@ -25,7 +26,7 @@ from shiftdp.ui.types import InFile, OutFile
     examples=("shiftdp predict people.shiftdp people.csv -o predicted.csv",),
 )
 @click.argument("model", type=InFile(), metavar="MODEL")
-@click.argument("data", type=InFile(), metavar="DATA")
+@click.argument("data", type=InData(), metavar="DATA", nargs=-1, required=True)
 @option_group(
     ANSWER,
     output={
@@ -36,17 +37,18 @@ from shiftdp.ui.types import InFile, OutFile
     },
 )
 @answer_options()
-def command(model: str, data: str, output: str, json: bool) -> None:
+def command(model: str, data: tuple[str, ...], output: str, json: bool) -> None:
     """Predict with a model that `shiftdp train` or `save_model` wrote.
 
-    DATA is a CSV or Parquet file with the columns that the model was trained on, by name; others
+    DATA is a CSV or Parquet file, or all parts of one, with the columns that the model was trained on, by name; others
     are not looked at. The answer has the prediction for each record, in their order, and for
     logistic regression the probability of each class.
     """
     found = read_model_file(model, "model").model
+    parts = parts_of(data)
     with waiting("predicting"):
-        X = _features(found, data)
-        columns = _answers(found, X, data)
+        X = _features(found, parts)
+        columns = _answers(found, X, shown(parts))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -78,7 +80,7 @@ def _answers(model: Any, X: Any, path: str) -> dict[str, Any]:
     return columns
 
 
-def _features(model: Any, path: str) -> Any:
+def _features(model: Any, paths: Paths) -> Any:
     """The columns that the model knows, by name, as its first step wants them."""
     from shiftdp.sklearn import PrivateTableEncoder
     from shiftdp.training.preparation.columns import Numeric
@@ -92,9 +94,9 @@ def _features(model: Any, path: str) -> Any:
             "model", f"<{type(first).__name__}>", "was trained on columns without names",
             "call predict in Python, with the columns in the same order",
         )  # fmt: skip
-    raw = read_raw(path, list(names))
+    raw = read_raw(paths, list(names))
     if raw.n == 0:
-        raise InvalidInput("data", path, "has no records", "give a line for each")
+        raise InvalidInput("data", shown(paths), "has no records", "give a line for each")
     if isinstance(first, PrivateTableEncoder):
         return raw.table(list(names))
     number = Numeric(missing="refuse")

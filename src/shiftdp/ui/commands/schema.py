@@ -12,8 +12,9 @@ from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.parts import parts_of, shown
 from shiftdp.ui.refusals import Refused, print_warning
-from shiftdp.ui.types import InFile, OutFile
+from shiftdp.ui.types import InData, OutFile
 
 _HINTS = {
     "number": (
@@ -40,7 +41,7 @@ _GUESSED = (
         "-o schema.toml",
     ),
 )
-@click.argument("data", type=InFile(), metavar="DATA")
+@click.argument("data", type=InData(), metavar="DATA", nargs=-1, required=True)
 @option_group(
     "The table",
     target={"help": "The column to predict, which is no feature."},
@@ -56,11 +57,11 @@ _GUESSED = (
 @answer_options()
 @click.pass_context
 def command(
-    ctx: click.Context, /, data: str, output: str | None, json: bool, **options: Any
+    ctx: click.Context, /, data: tuple[str, ...], output: str | None, json: bool, **options: Any
 ) -> None:
     """Write a template of what is public about a table, to be filled in.
 
-    Of DATA, a CSV or Parquet file, only names and types are looked at, and no record. A CSV file
+    Of DATA, CSV or Parquet files or a folder of them, only names and types are looked at, and no record. A CSV file
     has no types: all columns are numbers there, but for those that are named here. What you fill in
     must not be read off the data.
     """
@@ -70,7 +71,7 @@ def command(
 
     if output is not None and os.path.exists(output) and not options["force"]:
         raise Refused(f"-o {output}: is there already; give another name, or --force", ctx)
-    found = columns_of(data)
+    found = columns_of(parts_of(data))
     names = [column.name for column in found]
     given = {"category": _words(options["categories"]), "true_false": _words(options["true_false"])}
     target = [options["target"]] if options["target"] else []
@@ -84,7 +85,9 @@ def command(
     ):
         for word in words:
             if word not in names:
-                raise InvalidInput(option, word, f"is no column of {data}", "name one that it has")
+                raise InvalidInput(
+                    option, word, f"is no column of {shown(data)}", "name one that it has"
+                )
             if named.setdefault(word, option) != option:
                 before = named[word].replace("_", "-")
                 raise InvalidInput(option, word, f"is named by --{before} too", "name it once")

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftdp._files import write_file
 from shiftdp.ui.group import Command
+from shiftdp.ui.parts import parts_of
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
@@ -19,7 +20,7 @@ from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
 from shiftdp.ui.training.runs import fit, write
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, rules_of
-from shiftdp.ui.types import InFile
+from shiftdp.ui.types import InData
 
 
 @click.command(
@@ -31,22 +32,26 @@ from shiftdp.ui.types import InFile
         "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --dry-run",
         "shiftdp train people.csv --schema people.toml --classes no,yes --epsilon 1 "
         "-o model.shiftdp",
+        "shiftdp train folder/ --target y --classes 0,1 --epsilon 1 --feature-bound 1 "
+        "--memory 512MB -o model.shiftdp",
     ),
 )
-@click.argument("data", type=InFile(), metavar="DATA")
+@click.argument("data", type=InData(), metavar="DATA", nargs=-1, required=True)
 @training_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Train a private linear model on a table, and certify it.
 
     DATA is a CSV file with a line of names, a Parquet file, an npz file with one matrix and the
-    target, or an svmlight file. With --schema, a CSV or Parquet file may have categories, true and
+    target, or an svmlight file; several of them are parts of one table, and so are the files of a
+    folder, in the order of their names. With --schema, a CSV or Parquet file may have categories, true and
     false, and missing entries; the certificate is of preparation and model. The planner chooses the
     run by the shape of the table and the budget alone; every choice can be overridden. Nothing but
     the model leaves the run.
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    options["data"] = parts_of(options["data"])
     if options["schema"] is not None:
         _of_raw_table(ctx, options)
     else:
@@ -103,7 +108,11 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["dry_run"]:
         whole = dry(pipeline, options["data"], schema, rules)
     else:
-        account = fit(ctx, pipeline, lambda: read_table(options["data"], schema, rules), options)
+
+        def table() -> tuple[Any, Any]:
+            return read_table(options["data"], schema, rules, options["memory"])
+
+        account = fit(ctx, pipeline, table, options)
         write(pipeline, options["output"], account)
         whole = PlannedPipeline(pipeline.plan_, pipeline.certificate_)
     if options["save"] is not None:

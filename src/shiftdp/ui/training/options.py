@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp.ui.options import ANSWER, AnyCallable, answer_options, option_group
-from shiftdp.ui.types import NUMBER, NUMBERS, InFile, OutFile, Word
+from shiftdp.ui.types import BYTES, NUMBER, NUMBERS, InFile, OutFile, Word
 
 MODELS = {
     "logistic": "PrivateLogisticRegression",
@@ -54,6 +54,12 @@ DATA: dict[str, dict[str, Any]] = {
         "type": Word(("0", "1")),
         "default": "1",
         "help": "The index of the first feature (svmlight).",
+    },
+    "memory": {
+        "type": BYTES,
+        "default": "2GB",
+        "help": "What the table may take, as 512MB. A larger one is put into a temporary file "
+        "(in the folder of TMPDIR) and read from there in blocks.",
     },
     "intercept": {"switch": True, "default": True, "help": "Join a constant, or not."},
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp._errors import InvalidInput
+from shiftdp.ui.parts import shown
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
 
@@ -58,7 +59,9 @@ def fit(
         except ValueError as error:  # `training.inputs` sees to it that it quotes no entry
             problem = str(error).splitlines()[0]
     if problem is not None:
-        raise InvalidInput("data", options["data"], f"cannot be used: {problem}", "mend the table")
+        raise InvalidInput(
+            "data", shown(options["data"]), f"cannot be used: {problem}", "mend the table"
+        )
     for leak in leaks:
         if issubclass(leak.category, PrivacyLeakWarning):
             print_warning(ctx, str(leak.message))

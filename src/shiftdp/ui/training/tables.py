@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.training.models import classes_of
@@ -47,19 +49,26 @@ def read_numbers(options: dict[str, Any]) -> Table:
     """Features, target and names, once it is clear that the bound leaves something of the rows."""
     from shiftdp.ui.data_files import read
 
-    found = read(options["data"], rules_of(options))
+    found = read(options["data"], rules_of(options), options["memory"])
     _require_bound(found.X, options)
     return found
 
 
 def _require_bound(X: Any, options: dict[str, Any]) -> None:
     """Refuse a bound that most rows are longer than: nothing but their direction would be left."""
+    from shiftdp.training.descent.disk import blocks, let_go
     from shiftdp.training.descent.records import bounded_rows
 
     if options["oversized"] != "scale" or 0 in X.shape:
         return
     scales = bounded_rows(X, options["feature_bound"]).scales
-    if scales is not None and (scales < _CUT).mean() > 0.5:
+    if scales is None:
+        return
+    cut = 0
+    for part in blocks(len(scales), 8):
+        cut += int(np.count_nonzero(scales[part] < _CUT))
+        let_go(scales[part])
+    if 2 * cut > len(scales):
         raise InvalidInput(
             "feature_bound",
             options["feature_bound"],
