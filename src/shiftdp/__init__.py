@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training")
+_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training", "trials")
 
 if TYPE_CHECKING:  # checkers follow the import, and know a wrong name
     from shiftdp._public import *  # noqa: F403
