@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.trials.confidence import Rates, lower_epsilon, lower_mu
+from shiftdp.trials.confidence import Rates, epsilon_of, mu_of, rate_bounds
 
 Outputs = NDArray[np.float64]
 Score = Callable[[Outputs], NDArray[np.float64]]
@@ -81,20 +81,17 @@ def attack(
     fit_one, choose_one, count_one = _split(one)
     fit_other, choose_other, count_other = _split(other)
     scores = {"given": score} if score is not None else learned(fit_one, fit_other)
-    aims = {
-        "mu": lambda rates: lower_mu(rates, confidence=confidence),
-        "epsilon": lambda rates: lower_epsilon(rates, delta=delta, confidence=confidence),
-    }
     best: dict[str, tuple[float, str, float, float]] = {}
     for name, each in scores.items():
         a, b = each(choose_one), each(choose_other)
         for sign in (1.0, -1.0):
-            for threshold in _thresholds(sign * a, sign * b):
-                rates = _counted(sign * a, sign * b, threshold)
-                for purpose, aim in aims.items():
-                    found = (aim(rates), name, sign, threshold)
-                    if purpose not in best or found[0] > best[purpose][0]:
-                        best[purpose] = found
+            places = _thresholds(sign * a, sign * b)
+            hits, alarms = _above(sign * a, places), _above(sign * b, places)
+            p, q = rate_bounds(hits, a.size, alarms, b.size, confidence)
+            for purpose, values in (("mu", mu_of(p, q)), ("epsilon", epsilon_of(p, q, delta))):
+                k = int(np.argmax(values))
+                if purpose not in best or values[k] > best[purpose][0]:
+                    best[purpose] = (float(values[k]), name, sign, float(places[k]))
     events = []
     for purpose, (_, name, sign, threshold) in best.items():
         a, b = (sign * scores[name](part) for part in (count_one, count_other))
@@ -144,11 +141,16 @@ def _split(outputs: Outputs) -> tuple[Outputs, Outputs, Outputs]:
     return outputs[:quarter], outputs[quarter : 2 * quarter], outputs[2 * quarter :]
 
 
-def _thresholds(a: NDArray[np.float64], b: NDArray[np.float64]) -> list[float]:
+def _above(values: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.intp]:
+    """How many of the values are above each place."""
+    return np.asarray(values.size - np.searchsorted(np.sort(values), places, side="right"))
+
+
+def _thresholds(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Quantiles of both piles, and the places between two that lie apart."""
     places = [np.quantile(pile, _PLACES) for pile in (a, b)]
     between = (np.quantile(a, _PLACES[:1]) + np.quantile(b, _PLACES[-1:])) / 2.0
-    return [float(x) for x in np.unique(np.concatenate([*places, between]))]
+    return np.unique(np.concatenate([*places, between]))
 
 
 def _counted(a: NDArray[np.float64], b: NDArray[np.float64], threshold: float) -> Rates:

@@ -18,12 +18,11 @@ bounds are one-sided: nothing is said of how much more may leak.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from shiftdp._checks import count, number_in
+from shiftdp._checks import Array, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, GENEROUS
 from shiftdp.fdp import TradeoffFunction
@@ -60,25 +59,50 @@ class Rates:
         >>> round(p, 3), round(q, 3)
         (0.88, 0.12)
         """
-        risk = 1.0 - number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
-        low = binomial_low(self.hits, self.tried, risk / 2.0)
-        high = 1.0 - binomial_low(
-            self.tried_without - self.alarms, self.tried_without, risk / 2.0
-        )
-        return low, min(1.0, high * (1.0 + AMPLE))
+        confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
+        hits, alarms = np.array([self.hits]), np.array([self.alarms])
+        p, q = rate_bounds(hits, self.tried, alarms, self.tried_without, confidence)
+        return float(p[0]), float(q[0])
 
 
-def binomial_low(k: int, n: int, risk: float) -> float:
-    """The lower bound of Clopper and Pearson on a probability, one-sided: wrong with `risk`.
+def rate_bounds(
+    hits: Array, tried: int, alarms: Array, tried_without: int, confidence: float
+) -> tuple[Array, Array]:
+    """The same for many events, of which one may be looked at."""
+    risk = (1.0 - confidence) / 2.0
+    high = 1.0 - binomial_low(tried_without - alarms, tried_without, risk)
+    return binomial_low(hits, tried, risk), np.minimum(1.0, high * (1.0 + AMPLE))
 
-    >>> round(binomial_low(5, 10, 0.05), 4), binomial_low(0, 10, 0.05)
-    (0.2224, 0.0)
+
+def binomial_low(k: Array, n: int, risk: float) -> Array:
+    """The lower bounds of Clopper and Pearson on probabilities, one-sided: wrong with `risk`.
+
+    >>> binomial_low(np.array([5, 0]), 10, 0.05).round(4)
+    array([0.2224, 0.    ])
     """
-    if k == 0:
-        return 0.0
     from scipy.special import betaincinv
 
-    return float(betaincinv(k, n - k + 1, risk)) * (1.0 - GENEROUS)
+    found = betaincinv(np.maximum(k, 1), n - k + 1, risk) * (1.0 - GENEROUS)
+    return np.where(k > 0, found, 0.0)
+
+
+def epsilon_of(p: Array, q: Array, delta: float) -> Array:
+    """The least epsilon at this delta that goes with P(E) >= p and Q(E) <= q; 0 or more."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, other = (
+            np.where(gained > 0.0, np.log(np.maximum(gained, 0.0)) - np.log(paid), 0.0)
+            for gained, paid in ((p - delta, q), (1.0 - q - delta, 1.0 - p))
+        )
+    return np.asarray(np.maximum(np.maximum(one, other), 0.0))
+
+
+def mu_of(p: Array, q: Array) -> Array:
+    """The least mu that goes with P(E) >= p and Q(E) <= q; 0 or more."""
+    from scipy.special import ndtri
+
+    known = (p > 0.0) & (q < 1.0)
+    apart = ndtri(np.where(known, p, 0.5)) - ndtri(np.where(known, q, 0.5))
+    return np.asarray(np.maximum(apart, 0.0))
 
 
 def lower_epsilon(rates: Rates, *, delta: float, confidence: float) -> float:
@@ -88,11 +112,7 @@ def lower_epsilon(rates: Rates, *, delta: float, confidence: float) -> float:
     1.99
     """
     p, q = rates.bounds(confidence)
-    found = [0.0]
-    for gained, paid in ((p - delta, q), (1.0 - q - delta, 1.0 - p)):
-        if gained > 0.0:
-            found.append(math.log(gained) - math.log(paid) if paid > 0.0 else math.inf)
-    return max(found)
+    return float(epsilon_of(np.array(p), np.array(q), delta))
 
 
 def lower_mu(rates: Rates, *, confidence: float) -> float:
@@ -101,12 +121,8 @@ def lower_mu(rates: Rates, *, confidence: float) -> float:
     >>> round(lower_mu(Rates(900, 1000, 100, 1000), confidence=0.95), 2)
     2.35
     """
-    from scipy.special import ndtri
-
     p, q = rates.bounds(confidence)
-    if p <= 0.0 or q >= 1.0:
-        return 0.0
-    return max(0.0, float(ndtri(p) - ndtri(q)))
+    return float(mu_of(np.array(p), np.array(q)))
 
 
 def contradicts(f: TradeoffFunction, rates: Rates, *, confidence: float) -> bool:

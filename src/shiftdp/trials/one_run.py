@@ -50,7 +50,7 @@ def chance_of_guesses(m: int, guesses: int, hits: int, *, epsilon: float, delta:
         epsilon, delta: what is claimed.
 
     >>> round(chance_of_guesses(1000, 100, 90, epsilon=1.0, delta=1e-6), 5)
-    0.00013
+    0.00011
     """
     m, r, v = count("m", m, 1), count("guesses", guesses), count("hits", hits)
     if not v <= r <= m:
@@ -81,7 +81,7 @@ def chance_under(f: TradeoffFunction, m: int, guesses: int, hits: int) -> float:
     """The same for a mechanism that is f-DP: the least over all (eps, delta(eps)).
 
     >>> round(chance_under(GaussianTradeoff(0.2), 1000, 100, 80), 4)
-    0.0002
+    0.0042
     """
     sides = (f,) if f.symmetric else (f, f.inverse())
     deltas = np.max([np.asarray(side.delta(_EPSILONS)) for side in sides], axis=0)

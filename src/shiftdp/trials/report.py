@@ -73,20 +73,19 @@ class AuditReport:
 
     def statement(self) -> str:
         """The verdict in words, and what it rests on."""
+        if self.method == "shared noise":
+            return self._of_distances()
         trust = f"{100.0 * self.confidence:g}% confidence"
         head = {
             "violated": f"VIOLATED, with {trust}: the trainer leaks more than is certified",
             "consistent": "consistent: this attack finds no more than is certified",
         }[self.verdict]
-        certified = f"epsilon {up(self.certified_epsilon)}"
-        if self.certified_mu is not None:
-            certified += f", mu {up(self.certified_mu)}"
         lines = [
             head,
-            f"  method     {self.method}, {self.runs} trainings",
+            f"  method     {self.method}, {self._trainings}",
             f"  found      epsilon >= {down(self.epsilon, 4)} at delta = {self.delta:g}, mu >= "
             f"{down(self.mu, 4)} (each with {trust}, one-sided)",
-            f"  certified  {certified}",
+            f"  certified  {self._certified}",
         ]
         rows = [("canary", "epsilon", "mu", "seen")]
         rows += [
@@ -94,6 +93,30 @@ class AuditReport:
             for each in self.findings
         ]
         return "\n".join([*lines, *(f"  {line}" for line in aligned(rows, right=(1, 2)))])
+
+    def _of_distances(self) -> str:
+        head = {
+            "violated": "VIOLATED: two runs with the same noise end further apart than the "
+            "certificate assumes",
+            "consistent": "consistent: runs with the same noise stay as close as the certificate "
+            "assumes",
+        }[self.verdict]
+        rows = [("canary", "seen"), *((each.canary, each.seen) for each in self.findings)]
+        lines = [
+            head,
+            f"  method     {self.method}, {self._trainings}",
+            f"  certified  {self._certified}",
+        ]
+        return "\n".join([*lines, *(f"  {line}" for line in aligned(rows))])
+
+    @property
+    def _trainings(self) -> str:
+        return "1 training" if self.runs == 1 else f"{self.runs} trainings"
+
+    @property
+    def _certified(self) -> str:
+        certified = f"epsilon {up(self.certified_epsilon)} at delta = {self.delta:g}"
+        return certified if self.certified_mu is None else f"{certified}, mu {up(self.certified_mu)}"
 
     def __str__(self) -> str:
         return self.statement()

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, has_releases,
 from shiftdp.trials.attack import as_outputs
 from shiftdp.trials.canaries import FAR, Neighbours, Records
 from shiftdp.trials.report import Finding
+from shiftdp.trials.trainers import reseeded
 
 SEEDS = (1, 2, 3)
 """Of the noise that two runs share."""
@@ -73,12 +73,11 @@ def shared_noise_findings(
 
 def _seeded(train: Any) -> Callable[[tuple[Any, ...], int], Any]:
     """The trainer as a function of data and a seed."""
-    from shiftdp.training.descent.entropy import Seeded
     from shiftdp.training.descent.loop import descend
     from shiftdp.training.plan import Plan
 
     if isinstance(train, Plan):
-        return lambda data, seed: descend(replace(train, entropy=Seeded(seed)), *data)
+        return lambda data, seed: descend(reseeded(train, seed), *data)
     if hasattr(train, "fit"):
         from sklearn.base import clone
 

@@ -115,6 +115,12 @@ def trainer_audit(
     return trials
 
 
+def plan_named(name: str) -> Plan:
+    """The plan of a trainer of the loop."""
+    plan: Plan = _LOOP[name]()
+    return plan
+
+
 def available() -> list[str]:
     """The trainers that can be run with what is installed."""
     return list(NAMES) if find_spec("sklearn") is not None else list(_LOOP)

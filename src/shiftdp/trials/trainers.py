@@ -91,12 +91,11 @@ def trainer_of(
 
 def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
     from shiftdp.training.descent.batches import is_repeated
-    from shiftdp.training.descent.entropy import Seeded
     from shiftdp.training.descent.loop import descend_stacked
 
     def outputs(data: tuple[Any, ...], runs: int) -> Outputs:
         shown: list[Any] = []
-        seeded = replace(plan, entropy=Seeded(secrets.randbits(63)))
+        seeded = reseeded(plan, secrets.randbits(63))
         last = descend_stacked(
             seeded,
             *data,
@@ -116,6 +115,16 @@ def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
 
     guarantee = guarantee or plan.certificate
     return Trainer(outputs, guarantee, records_of_plan(plan), rows, plan.features is not None)
+
+
+def reseeded(plan: Plan, seed: int) -> Plan:
+    """The plan in test mode. What was proved of it is not proved again for every seed."""
+    from shiftdp.training.descent.entropy import Seeded
+
+    other = replace(plan, entropy=Seeded(seed))
+    if plan.clipping != "uncertified":
+        vars(other)["certificate"] = plan.certificate
+    return other
 
 
 def records_of_plan(plan: Plan) -> Records:

@@ -47,8 +47,8 @@ def linear_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None:
     ...     n=30, batch_size=10, epochs=6, learning_rate=0.4, noise=0.4, order="reshuffled"
     ... )
     >>> losses = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
-    >>> 3.5 < linear_epsilon(run, losses, 1e-5) < 5
-    True
+    >>> round(linear_epsilon(run, losses, 1e-5), 2)
+    3.14
     """
     if geometry.bounded or geometry.prox_convexity:
         return None

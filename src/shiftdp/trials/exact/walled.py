@@ -27,7 +27,7 @@ def walled_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None:
     >>> from shiftdp.last_iterate import NoisyGD
     >>> run = NoisyGD(n=1, steps=1, learning_rate=1.0, noise=1.0)
     >>> losses = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=2.0, diameter=30.0)
-    >>> 9.9 < walled_epsilon(run, losses, 1e-5) < 9.97  # that of G(2) is 9.966
+    >>> 9.99 < walled_epsilon(run, losses, 1e-5) < 9.998  # that of G(2) is 9.9973
     True
     """
     if not geometry.bounded or geometry.prox_convexity or geometry.sensitivity == 0.0:
