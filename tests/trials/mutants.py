@@ -106,7 +106,7 @@ def scaled_by_the_longest(patch: pytest.MonkeyPatch) -> None:
 def _made() -> dict[str, Mutant]:
     halved = NoisyGD(n=20, steps=10, learning_rate=0.5, noise=0.15)
     shuffled = plan_of(NoisyCGD(**TURNS, order="shuffled_once"), l2=1.6)
-    around = tuple(step for end in range(5, 30, 5) for step in (end - 1, end)) + (29,)
+    around = (*(step for end in range(5, 30, 5) for step in (end - 1, end)), 29)
     return {
         "noise halved": Mutant(plan_of(GD), plan_of(halved)),
         "feature bound not enforced": Mutant(plan_of(GD), spoil=no_bound),

@@ -31,7 +31,7 @@ def test_it_finds_a_difference_in_spread_alone() -> None:
 
 
 def test_the_events_are_counted_on_runs_that_chose_nothing() -> None:
-    """The first halves differ, the second do not: what was learned on the former is worth nothing."""
+    """The first halves differ and the second do not: what was learned there is worth nothing."""
     rng = RNG(3)
     one, other = rng.standard_normal((2, 2000, 2))
     one[:1000] += 5.0

@@ -1,4 +1,4 @@
-"""`shiftdp.audit`: true trainers survive, others do not, and questions without sense are refused."""
+"""`shiftdp.audit`: true trainers survive, others do not, senseless questions are refused."""
 
 from __future__ import annotations
 
@@ -67,6 +67,27 @@ def test_a_canary_is_put_into_given_data() -> None:
     X, y = RNG(4).normal(size=(30, 3)) / 10.0, np.arange(30) % 2
     report = sdp.audit(noisy_sum(0.3, 5), GaussianTradeoff(1.0), data=(X, y), runs=400)
     assert report.violated
+
+
+@pytest.mark.parametrize("claimed", [None, 0.05])
+def test_a_public_estimator_is_fitted_again_and_again(claimed: float | None) -> None:
+    pytest.importorskip("sklearn")
+    from shiftdp.sklearn import PrivateHuberRegressor
+
+    model = PrivateHuberRegressor(
+        epsilon=20.0, delta=1e-5, algorithm="gd", epochs=2, noise=0.05, l2=0.1,
+        learning_rate=0.5, fit_intercept=False,
+    )  # fmt: skip
+    X, y = np.zeros((20, 1)), np.zeros(20)
+    X[-1] = 1.0
+    one, other = ((X, np.where(np.arange(20) == 19, far, y)) for far in (1e6, -1e6))
+    guarantee = None if claimed is None else GaussianTradeoff(claimed)
+    report = sdp.audit(model, guarantee, data=one, neighbour=other, runs=100)
+    assert report.violated == (claimed is not None)
+    assert report.mu > 0.3
+    plan = model.plan(20, 1).plan  # of as many records as the data have
+    if claimed is None:
+        assert report.certified_mu == plan.certificate.mu
 
 
 def test_progress_is_told_to_its_end() -> None:

@@ -38,7 +38,7 @@ def test_it_is_the_formula_summed_term_by_term(m: int, r: int, v: int, epsilon: 
 
 def survives(hits: np.ndarray, m: int, r: int, **claim: float) -> None:
     """However many hits are asked for, no more audits reach them than the bound says."""
-    for v in range(0, r + 1):
+    for v in range(r + 1):
         bound = chance_of_guesses(m, r, v, epsilon=claim["epsilon"], delta=claim["delta"])
         seen = float(np.mean(hits >= v))
         assert seen <= bound + 4.0 * math.sqrt(max(bound * (1.0 - bound), 1e-4) / hits.size)

@@ -17,7 +17,7 @@ from shiftdp.trials.shared_noise import allowed_distance, hard_sums
 
 LOSSES = Geometry(strong_convexity=0.1, smoothness=1.5, sensitivity=2.0)
 TURNS: dict[str, Any] = {"n": 20, "batch_size": 5, "epochs": 3, "learning_rate": 0.5, "noise": 0.2}
-RUNS = [
+RUNS: list[Any] = [
     NoisyGD(n=20, steps=6, learning_rate=[0.5, 0.4, 0.3, 0.3, 0.2, 0.1], noise=0.2),
     NoisyCGD(**TURNS),
     NoisyCGD(**TURNS, order="reshuffled"),
@@ -58,9 +58,7 @@ def test_the_true_trainer_stays_within_it(run: Any, loss: Any) -> None:
 def test_full_batches_use_all_of_it() -> None:
     """So a sensitivity that is only a little too small is found."""
     plan = plan_of(RUNS[0])
-    certificate = certify(
-        plan.run, Geometry(strong_convexity=0.1, smoothness=1.1, sensitivity=1.8)
-    )
+    certificate = certify(plan.run, Geometry(strong_convexity=0.1, smoothness=1.1, sensitivity=1.8))
     assert audit(plan, certificate, method="shared_noise").violated
 
 

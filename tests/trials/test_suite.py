@@ -24,6 +24,11 @@ def test_the_risk_is_shared() -> None:
 def test_estimators_are_among_them_where_they_can_be_run() -> None:
     pytest.importorskip("sklearn")
     assert available() == list(NAMES)
+
+
+@pytest.mark.slow
+def test_an_estimator_has_a_fifth_of_the_runs() -> None:
+    pytest.importorskip("sklearn")
     (trial,) = trainer_audit(runs=200, names=["PrivateHuberRegressor"])
     assert trial.report.runs == 6 * 40
     assert not trial.report.violated

@@ -86,7 +86,9 @@ def audit(
         choice("targets", targets, get_args(Targets))
     shape = {
         "features": None if features is None else count("features", features, 1),
-        "feature_bound": None if feature_bound is None else magnitude("feature_bound", feature_bound),
+        "feature_bound": None
+        if feature_bound is None
+        else magnitude("feature_bound", feature_bound),
         "targets": targets,
     }
     done = [0.0, 0.0]
@@ -97,8 +99,10 @@ def audit(
             progress(int(min(done)), int(done[1]))
 
     given = None if data is None or neighbour is not None else _table(data)
-    trainer = trainer_of(train, certificate, given, told, **shape)
+    sample = given if neighbour is None else _sample(data)
+    trainer = trainer_of(train, certificate, sample, told, **shape)
     f = tradeoff_of(trainer.guarantee)
+    certified = float(trainer.guarantee.epsilon(delta))
     if method == "one_run":
         number = canaries if canaries is not None else min(_CANARIES, trainer.records.n // 2)
         done[1] = 1.0
@@ -123,7 +127,7 @@ def audit(
         mu=max(each.mu for each in found),
         delta=delta,
         confidence=1.0 if method == "shared_noise" else confidence,
-        certified_epsilon=float(trainer.guarantee.epsilon(delta)),
+        certified_epsilon=certified,
         certified_mu=f.gdp_mu,
         runs=total,
         findings=tuple(found),
@@ -152,6 +156,12 @@ def _table(data: Any) -> tuple[Any, Any]:
             "give it with its neighbour",
         )
     return data[0], data[1]
+
+
+def _sample(data: Any) -> tuple[Any, Any] | None:
+    """Data that are given with their neighbour, if they are a table: it says how large they are."""
+    known = isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2
+    return data if known else None
 
 
 def _attacked(trainer: Trainer, data: Any, neighbour: Any) -> list[Neighbours]:

@@ -19,13 +19,17 @@ bounds are one-sided: nothing is said of how much more may leak.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, GENEROUS
 from shiftdp.fdp import TradeoffFunction
+
+Counts = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Rates:
 
 
 def rate_bounds(
-    hits: Array, tried: int, alarms: Array, tried_without: int, confidence: float
+    hits: Counts, tried: int, alarms: Counts, tried_without: int, confidence: float
 ) -> tuple[Array, Array]:
     """The same for many events, of which one may be looked at."""
     risk = (1.0 - confidence) / 2.0
@@ -74,7 +78,7 @@ def rate_bounds(
     return binomial_low(hits, tried, risk), np.minimum(1.0, high * (1.0 + AMPLE))
 
 
-def binomial_low(k: Array, n: int, risk: float) -> Array:
+def binomial_low(k: Counts, n: int, risk: float) -> Array:
     """The lower bounds of Clopper and Pearson on probabilities, one-sided: wrong with `risk`.
 
     >>> binomial_low(np.array([5, 0]), 10, 0.05).round(4)

@@ -4,8 +4,8 @@ Canaries take the place of the last m records. Their rows are as long as the bou
 in random directions, orthogonal ones where there are as many features; the coin of a canary decides
 its target (`replace_one`), or whether its row is there at all (`zero_out`). A linear model leans
 towards the rows of canaries with the first target, so the score of a canary is its product with the
-weights, less the place between the two groups that these fall into. Guesses are made of the r canaries with the largest scores in size.
-Some r are tried, fixed beforehand, and share the risk.
+weights, less the place between the two groups that these fall into. Guesses are made of the r
+canaries with the largest scores in size. Some r are tried, fixed beforehand, and share the risk.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ having tried many.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np

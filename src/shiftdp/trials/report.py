@@ -116,7 +116,9 @@ class AuditReport:
     @property
     def _certified(self) -> str:
         certified = f"epsilon {up(self.certified_epsilon)} at delta = {self.delta:g}"
-        return certified if self.certified_mu is None else f"{certified}, mu {up(self.certified_mu)}"
+        return (
+            certified if self.certified_mu is None else f"{certified}, mu {up(self.certified_mu)}"
+        )
 
     def __str__(self) -> str:
         return self.statement()

@@ -43,9 +43,7 @@ _EITHER = 0.9  # of the bound: the first record's feature, of either sign
 _GRID = 8  # digits by which the grid of our releases is finer than the noise of the last step
 
 
-def shared_noise_findings(
-    train: Any, guarantee: Any, attacked: list[Neighbours]
-) -> list[Finding]:
+def shared_noise_findings(train: Any, guarantee: Any, attacked: list[Neighbours]) -> list[Finding]:
     """How far apart two runs with the same noise end, pair by pair."""
     if not isinstance(guarantee, Certificate):
         raise InvalidInput(

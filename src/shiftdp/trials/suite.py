@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from shiftdp._checks import number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.trials.auditing import CONFIDENCE, audit
@@ -67,7 +68,9 @@ _LOOP: dict[str, Callable[[], Any]] = {
     "reshuffled": lambda: _plan(NoisyCGD(**_TURNS, order="reshuffled")),
     "several releases": lambda: _plan(NoisyCGD(**_TURNS, releases="epochs")),
     "without replacement": lambda: _plan(NoisySGD(**_DRAWN, steps=12)),
-    "poisson": lambda: _plan(NoisySGD(**_DRAWN, steps=12, sampling="poisson"), adjacency="zero_out"),
+    "poisson": lambda: _plan(
+        NoisySGD(**_DRAWN, steps=12, sampling="poisson"), adjacency="zero_out"
+    ),
     "random allocation": lambda: _plan(
         NoisySGD(**_DRAWN, epochs=3, sampling="random_allocation"), adjacency="zero_out"
     ),
@@ -104,6 +107,7 @@ def trainer_audit(
     for name in wanted:
         if name not in NAMES:
             raise InvalidInput("names", name, "is no trainer here", f"give {', '.join(NAMES)}")
+    confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     trust = 1.0 - (1.0 - confidence) / len(wanted)
     trials = []
     for k, name in enumerate(wanted, 1):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import Unlearning, has_releases
 from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
@@ -96,9 +97,11 @@ def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
     def outputs(data: tuple[Any, ...], runs: int) -> Outputs:
         shown: list[Any] = []
         seeded = reseeded(plan, secrets.randbits(63))
+        X, y = data
         last = descend_stacked(
             seeded,
-            *data,
+            X,
+            y,
             runs,
             progress=lambda done, steps: told(runs / steps),
             checkpoints=lambda step, models: shown.append(models.reshape(len(models), -1).copy()),
@@ -170,7 +173,7 @@ def _of_estimator(
             told(1.0)
         return as_outputs("train", found)
 
-    adjacency = getattr(estimator, "adjacency", "replace_one")
+    adjacency: Adjacency = getattr(estimator, "adjacency", "replace_one")
     if adjacency == "zero_out" and getattr(estimator, "fit_intercept", True):
         raise _no_zero("fit_intercept", True)
     classes = getattr(estimator, "classes", None)
@@ -226,7 +229,7 @@ def _of_function(
     signed = getattr(guarantee, "training", None)
     known = signed if isinstance(signed, TrainingRecord) else None
     n = getattr(run, "n", None) or _ALONE
-    if isinstance(data, tuple) and data and np.ndim(data[0]) == 2:
+    if data is not None:
         n = len(data[0])
     targets: Targets = shape["targets"] or (
         "numbers" if known is not None and known.loss in _REGRESSION else "labels"

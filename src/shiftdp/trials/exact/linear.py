@@ -167,4 +167,4 @@ def _law_of_one(values: Array, places: tuple[int, ...]) -> JumpLaw:
     """One of these values, as likely as there are places for it."""
     weights = np.array(places, dtype=np.float64) / sum(places)
     value, where = np.unique(values, return_inverse=True)
-    return JumpLaw(value, np.bincount(where, weights))
+    return JumpLaw(value, np.asarray(np.bincount(where, weights), dtype=np.float64))

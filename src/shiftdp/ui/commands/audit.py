@@ -31,7 +31,7 @@ _CONFIDENCE = option(
     ),
 )
 def command() -> None:
-    """Attack the guarantees that are printed: exact instances, the real trainer, your model.
+    """Attack the guarantees: exact instances, the real trainer, your own model.
 
     A verdict `violated` ends with exit code 1. `consistent` means that this attack found no more
     than is certified: it is no proof, which is what `shiftdp verify` checks.
