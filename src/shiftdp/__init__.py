@@ -7,7 +7,7 @@ that `import shiftdp` is quick.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from shiftdp._version import __version__ as __version__
 
 _ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training", "trials")
 

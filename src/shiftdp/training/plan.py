@@ -388,7 +388,7 @@ class Plan:
 
     def training_record(self) -> TrainingRecord:
         """What was signed, and today's date."""
-        from shiftdp import __version__
+        from shiftdp._version import __version__
 
         return TrainingRecord(
             loss=type(self.loss).__name__,

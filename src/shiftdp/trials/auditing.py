@@ -22,6 +22,9 @@ RUNS = 1000
 CONFIDENCE = 0.99
 """Unless told."""
 
+DELTA = 1e-5
+"""Where epsilon is read, unless told."""
+
 _METHODS: dict[str, Method] = {
     "runs": "many runs",
     "one_run": "one run",
@@ -40,7 +43,7 @@ def audit(
     runs: int = RUNS,
     canaries: int | None = None,
     confidence: float = CONFIDENCE,
-    delta: float = 1e-5,
+    delta: float = DELTA,
     score: Score | None = None,
     features: int | None = None,
     feature_bound: float | None = None,

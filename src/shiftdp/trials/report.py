@@ -75,7 +75,7 @@ class AuditReport:
         """The verdict in words, and what it rests on."""
         if self.method == "shared noise":
             return self._of_distances()
-        trust = f"{100.0 * self.confidence:g}% confidence"
+        trust = f"{100 * self.confidence:g}% confidence"
         head = {
             "violated": f"VIOLATED, with {trust}: the trainer leaks more than is certified",
             "consistent": "consistent: this attack finds no more than is certified",

@@ -33,7 +33,7 @@ from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, has_releases,
 from shiftdp.trials.attack import as_outputs
 from shiftdp.trials.canaries import FAR, Neighbours, Records
 from shiftdp.trials.report import Finding
-from shiftdp.trials.trainers import reseeded
+from shiftdp.trials.trainers import cloned, reseeded
 
 SEEDS = (1, 2, 3)
 """Of the noise that two runs share."""
@@ -77,10 +77,9 @@ def _seeded(train: Any) -> Callable[[tuple[Any, ...], int], Any]:
     if isinstance(train, Plan):
         return lambda data, seed: descend(reseeded(train, seed), *data)
     if hasattr(train, "fit"):
-        from sklearn.base import clone
 
         def fitted(data: tuple[Any, ...], seed: int) -> Any:
-            model = clone(train).set_params(random_state=seed).fit(*data)
+            model = cloned(train).set_params(random_state=seed).fit(*data)
             return model.coef_, model.intercept_
 
         return fitted

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from shiftdp._checks import number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.trials.auditing import CONFIDENCE, audit
+from shiftdp.trials.auditing import CONFIDENCE, DELTA, audit
 from shiftdp.trials.report import AuditReport
 from shiftdp.trials.trainers import Told
 
 if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
 
+# Small problems: a gradient in five weighs 0.4, beside noise of about as much.
 _TURNS: dict[str, Any] = {"n": 20, "batch_size": 5, "epochs": 3, "learning_rate": 0.5, "noise": 0.3}
+# The same with batches that are drawn: participation hides, so that less noise is needed.
 _DRAWN: dict[str, Any] = {"n": 20, "batch_size": 5, "learning_rate": 0.5, "noise": 0.4}
 _FITS = 5  # times as long as a run of the loop takes a fit, at least
 _EPSILON = 12.0  # above what the noise of the estimators here costs
@@ -36,33 +38,39 @@ class Trial:
     report: AuditReport
 
 
+# What the plans of the loop share.
+_CHOICES: dict[str, Any] = {"feature_bound": 1.0, "intercept": False, "l2": 0.1}
+# And what the estimators do, which leaves nothing to the planner but the order.
+_PARAMETERS: dict[str, Any] = {
+    "epsilon": _EPSILON, "delta": 1e-5, "algorithm": "cgd", "batch_size": 10, "epochs": 3,
+    "learning_rate": 0.5, "noise": 0.15, "l2": 0.1, "fit_intercept": False,
+}  # fmt: skip
+_FULL = NoisyGD(n=20, steps=10, learning_rate=0.5, noise=0.2)  # mu = 1.6
+_LONG = NoisyGD(n=20, steps=30, learning_rate=0.5, noise=0.3)  # the set is felt
+_RADIUS = 0.2  # of that set, about a deviation of the noise of one step
+
+
 def _plan(run: Any, **choices: Any) -> Plan:
     from shiftdp.training.losses.scalar import Huber
     from shiftdp.training.plan import Plan
 
-    given: dict[str, Any] = {"loss": Huber(), "feature_bound": 1.0, "intercept": False, "l2": 0.1}
-    return Plan(run=run, **{**given, **choices})
+    return Plan(run=run, loss=Huber(), **{**_CHOICES, **choices})
 
 
 def _ball() -> Plan:
     from shiftdp.training.descent.projection import Ball
 
-    run = NoisyGD(n=20, steps=30, learning_rate=0.5, noise=0.3)
-    return _plan(run, projection=Ball(0.2), l2=0.0)
+    return _plan(_LONG, projection=Ball(_RADIUS), l2=0.0)
 
 
 def _estimator(name: str, **choices: Any) -> Any:
     import shiftdp.training.estimators.linear as linear
 
-    given = {
-        "epsilon": _EPSILON, "delta": 1e-5, "algorithm": "cgd", "batch_size": 10, "epochs": 3,
-        "learning_rate": 0.5, "noise": 0.15, "l2": 0.1, "fit_intercept": False,
-    }  # fmt: skip
-    return getattr(linear, name)(**given, **choices)
+    return getattr(linear, name)(**_PARAMETERS, **choices)
 
 
 _LOOP: dict[str, Callable[[], Any]] = {
-    "full batches": lambda: _plan(NoisyGD(n=20, steps=10, learning_rate=0.5, noise=0.2)),
+    "full batches": lambda: _plan(_FULL),
     "batches in turn": lambda: _plan(NoisyCGD(**_TURNS)),
     "shuffled once": lambda: _plan(NoisyCGD(**_TURNS, order="shuffled_once")),
     "reshuffled": lambda: _plan(NoisyCGD(**_TURNS, order="reshuffled")),
@@ -91,7 +99,7 @@ def trainer_audit(
     runs: int,
     names: Iterable[str] | None = None,
     confidence: float = CONFIDENCE,
-    delta: float = 1e-5,
+    delta: float = DELTA,
     progress: Told | None = None,
 ) -> list[Trial]:
     """Attack the trainers of the library; the confidence is that of all verdicts together.

@@ -159,12 +159,10 @@ def _of_estimator(
     told: Done,
     shape: dict[str, Any],
 ) -> Trainer:
-    from sklearn.base import clone, is_classifier
-
     fresh = {name: None for name in ("random_state", "ledger") if name in estimator.get_params()}
 
     def fitted(X: Any, y: Any) -> Any:
-        return clone(estimator).set_params(**fresh).fit(X, y)
+        return cloned(estimator).set_params(**fresh).fit(X, y)
 
     def outputs(pair: tuple[Any, ...], runs: int) -> Outputs:
         found = []
@@ -181,7 +179,7 @@ def _of_estimator(
         n=_ALONE if data is None else len(data[0]),
         features=shape["features"] or (2 if data is None else np.shape(data[0])[1]),
         feature_bound=shape["feature_bound"] or getattr(estimator, "feature_bound", 1.0),
-        targets="labels" if is_classifier(estimator) else "numbers",
+        targets="labels" if _classifies(estimator) else "numbers",
         labels=(0, 1) if classes is None else (classes[0], classes[1]),
         adjacency=adjacency,
     )
@@ -201,6 +199,15 @@ def _weights_first(output: NDArray[np.float64], d: int) -> NDArray[np.float64]:
             'return weights, then constants, or audit it with method="runs"',
         )
     return output[: scores * d].reshape(scores, d)
+
+
+def cloned(estimator: Any) -> Any:
+    """An unfitted estimator with the same parameters, by scikit-learn's own protocol."""
+    return estimator.__sklearn_clone__()
+
+
+def _classifies(estimator: Any) -> bool:
+    return bool(estimator.__sklearn_tags__().estimator_type == "classifier")
 
 
 def _released(model: Any) -> tuple[Any, ...]:

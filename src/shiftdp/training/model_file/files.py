@@ -23,9 +23,9 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
+from shiftdp._version import __version__
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning

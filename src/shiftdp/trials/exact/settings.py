@@ -25,11 +25,12 @@ from shiftdp.last_iterate.theorems.theorem import Theorem
 
 # Rates between 1/M and 1/m: slopes may be anything from 0 to the largest, and Theorem B5 is exact.
 _TURNS: dict[str, Any] = {"n": 30, "batch_size": 10, "learning_rate": 0.4, "noise": 0.4}
-_FULL = NoisyGD(n=30, steps=20, learning_rate=0.4, noise=0.4)
+_FULL = NoisyGD(n=30, steps=20, learning_rate=0.4, noise=0.4)  # the same rate and noise
 _CYCLIC = NoisyCGD(**_TURNS, epochs=6)
 # Long enough for what is left of the beginning to be bounded by the diameter.
 _LONG = NoisyGD(n=30, steps=200, learning_rate=0.4, noise=0.4)
 _LONG_CYCLIC = NoisyCGD(**_TURNS, epochs=40)
+# Batches of a twentieth of the records, in as many steps as 15 epochs have.
 _RANDOM: dict[str, Any] = {
     "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
 }  # fmt: skip
@@ -38,14 +39,19 @@ _POISSON = NoisySGD(**_RANDOM, sampling="poisson")
 _ALLOCATED = NoisySGD(**_RANDOM, sampling="random_allocation")
 _RESHUFFLED = NoisyCGD(**_TURNS, epochs=6, order="reshuffled")
 
+# Losses with a ridge and without, on sets of several sizes, with and without bounded gradients.
 _RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
 _BALL = Geometry(strong_convexity=0.0, smoothness=4.0, sensitivity=3.0, diameter=0.5)
-_SMALL = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0, diameter=0.7)
+_SMALL = Geometry(
+    strong_convexity=0.5, smoothness=4.0, sensitivity=3.0, diameter=0.7
+)  # pure DP is best
 _STEEP = Geometry(strong_convexity=3.0, smoothness=4.0, sensitivity=3.0, diameter=9.0)
-_BOUNDED = Geometry(strong_convexity=0.2, smoothness=1.0, sensitivity=10.0, gradient_bound=5.0)
+_BOUNDED = Geometry(strong_convexity=0.2, smoothness=1.0, sensitivity=10.0, gradient_bound=5.0)  # G
+# For Poisson sampling and random allocation, where a record is there or not.
 _ALONE = Geometry(strong_convexity=0.2, smoothness=1.0, sensitivity=5.0, adjacency="zero_out")
 _BODY = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=10.0, diameter=1.0)
 
+# Every kind of run, with the rates and the noise of those above.
 _ONE_RECORD: tuple[tuple[Run, Geometry], ...] = (
     (_FULL, _RIDGE),
     (_CYCLIC, _RIDGE),

@@ -20,8 +20,9 @@ from shiftdp.last_iterate.geometry import Geometry
 _ORDER = 16  # points of the rule on each panel
 _LEAST_PANELS, _MOST_PANELS = 400, 200_000  # as many as events {x > u} are tried
 _WIDEST = 60.0  # of the set, in deviations 1/sqrt(m): a segment inside it is an instance too
-# which centres of F are tried, as parts: of D, for strongly convex F, and of L, for the pull
+# which centres of a strongly convex F are tried, as parts of D ...
 _CENTRES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
+# ... and which pulls a, as parts of L
 _PULLS = (*np.linspace(0.0, 2.0, 9).tolist(), *np.geomspace(2.2, 40.0, 28).tolist())
 
 
