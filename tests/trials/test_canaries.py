@@ -42,6 +42,12 @@ def test_their_gradients_are_as_far_apart_as_they_can_be_where_training_begins(
     assert np.linalg.norm(sums[0] - sums[1]) == pytest.approx(share * 2.0 * plan.gradient_bound)
 
 
+def test_long_rows_are_left_out_where_they_are_refused() -> None:
+    run = NoisyGD(n=5, steps=1, learning_rate=0.5, noise=1.0)
+    plan = Plan(run=run, loss=Huber(), feature_bound=1.0, oversized="refuse")
+    assert [pair.name for pair in pairs(records_of_plan(plan))] == ["at the bound"]
+
+
 def test_a_canary_is_put_into_data_of_ones_own() -> None:
     X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
     pair = pairs(Records(n=4, feature_bound=3.0), (X, y))[0]

@@ -71,6 +71,13 @@ def test_a_model_is_audited_on_data_of_ones_own(model: Path) -> None:
     assert said("audit", "model", str(model), *data, "--json")["verdict"] == "consistent"
 
 
+def test_labels_that_the_model_does_not_know_are_refused(model: Path) -> None:
+    other = model.parent / "other.csv"
+    other.write_text(table().replace(",1\n", ",maybe\n"))
+    words = ("--data", str(other), "--target", "y")
+    assert "no classes of the model" in refused("audit", "model", str(model), *words)
+
+
 def test_a_models_plan_with_the_same_noise_twice(model: Path) -> None:
     text = prose("audit", "model", str(model), "--method", "shared_noise")
     assert text.startswith("consistent: runs with the same noise")

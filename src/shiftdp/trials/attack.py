@@ -30,7 +30,7 @@ _PLACES = np.concatenate([np.geomspace(1e-3, 0.1, 25), np.linspace(0.11, 0.5, 40
 _PLACES = np.unique(np.concatenate([_PLACES, 1.0 - _PLACES]))  # ... that are tried as thresholds
 _RIDGE = 1e-9  # of the largest variance: keeps a spread of rank less than full invertible
 _WIDEST_QUADRATIC = 40  # numbers of an output up to which its spreads are learned for each pile
-_LARGEST = 1e150  # of a number of an output: larger ones, and those that are none, count as this
+_LARGEST = 1e100  # of a number of an output: larger ones, and those that are none, count as this
 
 
 @dataclass(frozen=True)

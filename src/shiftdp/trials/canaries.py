@@ -49,6 +49,7 @@ class Records:
         labels: the two that a canary may have.
         adjacency: `zero_out` has a row of 0 as the other version, whose gradient is 0 where there
             is no intercept.
+        oversized: whether rows above the bound are taken, and scaled down, or refused.
     """
 
     n: int
@@ -57,6 +58,7 @@ class Records:
     targets: Targets = "labels"
     labels: tuple[Any, Any] = (0, 1)
     adjacency: Adjacency = "replace_one"
+    oversized: bool = True
 
     def background(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Records of 0, with labels in turn."""
@@ -72,7 +74,7 @@ class Records:
 
 
 def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbours]:
-    """A canary at the bound, and one far above it, in the last place of the data.
+    """A canary at the bound, and two far above it, in the last place of the data.
 
     Args:
         records: what they look like.
@@ -97,6 +99,8 @@ def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbour
         else:
             other = exchanged(X, y, row, records.versions[1])
         found.append(Neighbours(name, one, other))
+    if not records.oversized:
+        return found[:1]
     others, targets = X, y
     if data is None:
         others, targets = np.zeros((records.n, d)), np.full(records.n, records.versions[0])

@@ -19,6 +19,7 @@ What is tested is the hypothesis and not the privacy: a lower bound on epsilon d
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -84,18 +85,15 @@ def _seeded(train: Any) -> Callable[[tuple[Any, ...], int], Any]:
 
         return fitted
 
-    def called(data: tuple[Any, ...], seed: int) -> Any:
-        try:
-            return train(*data, seed=seed)
-        except TypeError:
-            raise InvalidInput(
-                "train",
-                getattr(train, "__name__", type(train).__name__),
-                "does not take a seed, without which two runs do not share their noise",
-                "give a function train(X, y, seed=...)",
-            ) from None
-
-    return called
+    named = inspect.signature(train).parameters.values()
+    if not any(each.name == "seed" or each.kind is each.VAR_KEYWORD for each in named):
+        raise InvalidInput(
+            "train",
+            getattr(train, "__name__", type(train).__name__),
+            "does not take a seed, without which two runs do not share their noise",
+            "give a function train(X, y, seed=...)",
+        )
+    return lambda data, seed: train(*data, seed=seed)
 
 
 def _rounded(certificate: Certificate, size: int) -> float:

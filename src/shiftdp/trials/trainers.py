@@ -140,6 +140,7 @@ def records_of_plan(plan: Plan) -> Records:
         feature_bound=plan.feature_bound,
         targets="numbers" if type(plan.loss).__name__ in _REGRESSION else "labels",
         adjacency=plan.adjacency,
+        oversized=plan.oversized == "scale",
     )
 
 
@@ -182,6 +183,7 @@ def _of_estimator(
         targets="labels" if _classifies(estimator) else "numbers",
         labels=(0, 1) if classes is None else (classes[0], classes[1]),
         adjacency=adjacency,
+        oversized=getattr(estimator, "oversized", "scale") == "scale",
     )
     if guarantee is None:
         guarantee = fitted(*(records.background() if data is None else data)).certificate_

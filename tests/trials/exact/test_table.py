@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from shiftdp import InvalidInput
@@ -77,3 +79,46 @@ def test_no_instance_crosses_any_theorem_and_none_is_without(delta: float) -> No
     assert {row.theorem for row in table.rows} == {theorem.name for theorem in THEOREMS}
     for row in table.rows:
         assert 0.0 < row.lower <= row.upper, row
+
+
+DOCUMENTED = {
+    "full batches": ("Theorem B1", "full batches"),
+    "batches in turn": ("Theorem B1", "batches in turn"),
+    "the same, several releases": ("Theorem V1", "batches in turn, several releases"),
+    "the same, a record deleted, 7 further steps": ("Theorem V3", "full batches, 7 further steps"),
+    "two records a person, in different batches": (
+        "Theorem V4",
+        "batches in turn, 2 records a person",
+    ),
+    "Langevin Monte Carlo": ("Prop lmc", "Langevin, 30 steps"),
+    "reshuffled": ("Theorem B4", "batches in turn, reshuffled"),
+    "reshuffled, a release after each epoch": (
+        "Theorem V1 (independent segments)",
+        "batches in turn, reshuffled, several releases",
+    ),
+    "shuffled stream": ("Theorem V2", "stream, shuffled"),
+    "random batches, without replacement": ("Theorem B6", "without replacement"),
+    "Poisson": ("Theorem B6", "poisson"),
+    "random allocation": ("Theorem B7", "random allocation"),
+    "random batches, a record deleted": (
+        "Theorem V3 (Theorem B7)",
+        "without replacement, 7 further steps",
+    ),
+    "full batches on a bounded set": ("Theorem B1", "full batches, bounded set"),
+    "batches in turn on a bounded set": ("Theorem B1", "batches in turn, bounded set"),
+    "exponential mechanism, small set": ("pure DP", "exponential mechanism, bounded set"),
+}
+
+
+@pytest.mark.slow
+def test_the_figures_of_the_page_are_those_of_the_command() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text()
+    table = exact_audit(theorems=sorted({name for name, _ in DOCUMENTED.values()}))
+    rows = {(row.theorem, row.run): row for row in table.rows}
+    for label, place in DOCUMENTED.items():
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {label} | "))
+        upper, lower, ratio = (float(cell) for cell in line.split("|")[3:6])
+        row = rows[place]
+        assert f"{row.ratio:.3f}" == f"{ratio:.3f}", label
+        assert row.upper <= upper < row.upper * 1.001, label
+        assert row.lower * 0.999 < lower <= row.lower, label

@@ -30,6 +30,8 @@ def test_a_smaller_last_batch_weighs_more_or_as_much() -> None:
     assert own.moved.tolist() == [3.0, 3.0, 6.0]
     assert divided.moved.tolist() == [3.0, 3.0, 3.0]
     assert own.places == (2, 2, 1, 0)
+    assert own.alike
+    assert not divided.alike  # the last step shows less curvature than others
     assert dropped.places == (2, 2, 1)
 
 

@@ -108,7 +108,9 @@ def _in_turn(run: NoisyGD | NoisyCGD, geometry: Geometry) -> Timeline | None:
         law=laws[run.order] if batches > 1 or run.n > sum(used) else "position",
         epoch=batches,
         places=(*used, run.n - sum(used)),
-        alike=geometry.adjacency == "replace_one",
+        # a sum over fewer records than it is divided by has less of their curvature than others
+        alike=geometry.adjacency == "replace_one"
+        and run.size_of(batches) == run.divisor_of(batches),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Group
 from shiftdp.ui.options import answer_options, option
 from shiftdp.ui.output import down, print_json, print_table, print_text, up
@@ -160,7 +161,7 @@ def model(model: str, json: bool, **options: Any) -> None:
 
         numbers = type(plan.loss).__name__ in ("Huber", "ClippedSquared")
         table = read(options["data"], Rules(target=options["target"], numbers=numbers))
-        data = (table.X, table.y if numbers else _coded(found.model, table.y))
+        data = (table.X, table.y if numbers else _coded(found.model, table.y, options["data"]))
     with waiting("training", 1.0) as bar:
         report = audit(
             plan,
@@ -180,13 +181,18 @@ def model(model: str, json: bool, **options: Any) -> None:
     _end(report.violated)
 
 
-def _coded(fitted: Any, labels: Any) -> Any:
+def _coded(fitted: Any, labels: Any, path: str) -> Any:
     """Labels by their place among the model's classes, as the loop has them."""
     import numpy as np
 
     classes = [str(name) for name in fitted.classes_]
     places = {name: place for place, name in enumerate(classes)}
-    return np.array([places.get(str(label), 0) for label in labels])
+    coded = [places.get(str(label)) for label in labels]
+    if None in coded:
+        raise InvalidInput(
+            "data", path, "has labels that are no classes of the model", "give others, or mend them"
+        )
+    return np.array(coded)
 
 
 def _advancing(bar: Bar) -> Callable[[int, int], None]:
