@@ -7,7 +7,9 @@ that `import shiftdp` is quick.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shiftdp._version import __version__ as __version__
+from shiftdp._version import VERSION
+
+__version__ = VERSION
 
 _ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training", "trials")
 

@@ -1,3 +1,3 @@
 """The version, where every room can read it without importing all others."""
 
-__version__ = "0.1.0"
+VERSION = "0.1.0"

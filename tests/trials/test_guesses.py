@@ -67,9 +67,8 @@ def test_classes_are_told_apart_by_the_difference_of_their_scores() -> None:
 
 
 def test_canaries_go_into_data_of_ones_own() -> None:
-    """Twenty features for forty canaries: they disturb each other, and the audit is weaker."""
     rng = RNG(3)
-    data = rng.normal(size=(80, 20)) / 10.0, rng.normal(size=80)
+    data = rng.normal(size=(80, 60)) / 100.0, rng.normal(size=80)
     report = audit(plan_of(80, 1e-3), ApproxDPTradeoff(0.1, 1e-5), method="one_run", data=data)
     assert report.violated
 

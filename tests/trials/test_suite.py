@@ -9,7 +9,7 @@ from shiftdp.trials.suite import NAMES, available, trainer_audit
 
 
 def test_one_of_them_quickly() -> None:
-    (trial,) = trainer_audit(runs=200, names=["full batches"])
+    (trial,) = trainer_audit(runs=400, names=["full batches"])
     assert trial.name == "full batches"
     assert trial.report.verdict == "consistent"
     assert trial.report.mu > 0.1

@@ -27,7 +27,7 @@ def test_an_unknown_theorem_is_named() -> None:
 
 
 def test_trainer_has_a_verdict_for_each() -> None:
-    words = ("--only", "full batches", "--runs", "200")
+    words = ("--only", "full batches", "--runs", "400")
     (found,) = said("audit", "trainer", *words, "--json")["trainers"]
     assert found["trainer"] == "full batches"
     assert found["verdict"] == "consistent"
