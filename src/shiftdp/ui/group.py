@@ -187,7 +187,7 @@ def _silence() -> None:
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from shiftdp import __version__
+        from shiftdp._version import VERSION
 
-        click.echo(f"shiftdp {__version__}")
+        click.echo(f"shiftdp {VERSION}")
         ctx.exit()

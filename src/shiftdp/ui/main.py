@@ -8,6 +8,7 @@ from shiftdp.ui.group import LazyGroup
 
 COMMANDS = {
     "account": "What a run costs: epsilon, mu, the theorem and its hypotheses.",
+    "audit": "Attack the guarantees: exact instances, the real trainer, your own model.",
     "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",
     "compare": "The same run under every accountant, and what is unavoidable.",
     "demo": "A private model of handwritten digits, and what every accountant charges for it.",

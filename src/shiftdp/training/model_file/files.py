@@ -23,9 +23,9 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
+from shiftdp._version import VERSION
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
@@ -102,7 +102,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         path: the file, which is replaced as a whole or left as it is.
     """
     _require_fitted(model)
-    versions = {"shiftdp": __version__, "scikit-learn": sklearn.__version__}
+    versions = {"shiftdp": VERSION, "scikit-learn": sklearn.__version__}
     data = _packed(model, versions)
     try:
         found = _read(data)
@@ -303,7 +303,7 @@ def _document(text: bytes) -> dict[str, Any]:
     found = document.get("format")
     if isinstance(found, str) and re.fullmatch(r"shiftdp-model/([2-9]|[1-9][0-9]{1,8})", found):
         raise Damaged(
-            f"has the format {found}, which is newer than this shiftdp, {__version__}",
+            f"has the format {found}, which is newer than this shiftdp, {VERSION}",
             "install a newer one: pip install --upgrade shiftdp",
         )
     if found != FORMAT:
