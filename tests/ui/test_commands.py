@@ -326,3 +326,61 @@ def test_verify_says_what_was_trained_by_which_version_and_when(tmp_path: Path) 
     for part in ("Logistic()", "1.25", f"shiftdp {sdp.__version__} on 20"):
         assert part in text
     assert "Logistic()" in said(f"verify {path} --json")["training"]["trained"]
+
+
+# --- statement ---
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    prose(f"account {MNIST} --save {tmp_path / 'run.json'}")
+    (tmp_path / "about.toml").write_text('title = "Digits"\npublication_date = 2026-01-31\n')
+    words = ("--date", "2026-02-01", "--about", str(tmp_path / "about.toml"))
+    prose("statement", str(tmp_path / "run.json"), *words, "-o", str(tmp_path / "s.html"))
+    return tmp_path / "s.html"
+
+
+def test_a_statement_is_written_and_verified(page: Path) -> None:
+    found = said(f"verify {page} --json")
+    assert found["verified"] is True
+    assert found["epsilon"] == sdp.certify(RUN, GEOMETRY).epsilon(1e-5)
+    assert found["declared"] == ["title", "publication_date"]
+    text = prose(f"verify {page}")
+    assert "and the page says what it proves" in text
+    assert "declared, not checked: title, publication_date" in text
+
+
+def test_an_edited_statement_is_refused(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace(">4.3392<", ">1.3392<"), encoding="utf-8")
+    result = shiftdp(f"verify {page}")
+    assert result.exit_code == 1
+    assert "'1.3392' is printed, and the certificate gives 4.3392" in result.stderr
+
+
+def test_a_statement_is_written_anew(page: Path, tmp_path: Path) -> None:
+    prose(f"statement {page} --delta 1e-6 -o {tmp_path / 'new.html'}")
+    found = said(f"verify {tmp_path / 'new.html'} --json")
+    assert found["delta"] == 1e-6
+    assert found["declared"] == ["title", "publication_date"]
+
+
+def test_other_forms_go_to_standard_output(page: Path, tmp_path: Path) -> None:
+    entry = json.loads(prose(f"statement {tmp_path / 'run.json'} --format registry"))
+    assert entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 4.3392
+    assert prose(f"statement {page} --format model_card").startswith("---\nlibrary_name")
+    document = said(f"statement {page} --json")
+    assert document["registry"]["deployment"]["basic"]["name"] == "Digits"
+
+
+def test_what_a_statement_refuses(tmp_path: Path, page: Path) -> None:
+    run = tmp_path / "run.json"
+    (tmp_path / "bad.toml").write_text("title = ")
+    (tmp_path / "odd.toml").write_text('colour = "red"')
+    assert "is not TOML" in refused(f"statement {run} --about {tmp_path / 'bad.toml'}")
+    assert "colour: is not one of the fields" in refused(
+        f"statement {run} --about {tmp_path / 'odd.toml'}"
+    )
+    assert "--date tomorrow: is no day" in refused(f"statement {run} --date tomorrow")
+    (tmp_path / "page.html").write_text("<!doctype html><p>")
+    assert "is no statement" in refused(f"verify {tmp_path / 'page.html'}")

@@ -28,12 +28,24 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.training.model_file import ModelFile
 
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
     "alone has gives that person away"
 )
 """What no certificate covers of a classifier whose classes were not given."""
+
+
+def not_covered(found: ModelFile) -> list[str]:
+    """What no certificate covers of a model in a file, a sentence each."""
+    around = [
+        leak
+        for leak in getattr(found.model, "not_covered_", ())
+        if not any(step in leak for step in found.learnt)
+    ]
+    learnt = [f"what the step {step} learnt from its data" for step in found.learnt]
+    return [*learnt, *([CLASSES_LEARNT] if found.classes_learnt else []), *around]
 
 
 def document_of(certificate: Certificate, delta: float, *, explain: bool = False) -> dict[str, Any]:

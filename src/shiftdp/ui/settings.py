@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.statement import Statement
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
@@ -145,6 +146,27 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
         raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
     certificate.verify()
     return certificate
+
+
+def is_statement_file(path: str) -> bool:
+    """Whether it is a page: no certificate begins as these do."""
+    with open(path, "rb") as file:
+        return file.read(200).lstrip()[:9].lower() == b"<!doctype"
+
+
+def read_statement_file(path: str, *, compare: bool = True) -> Statement:
+    """A statement whose certificate holds and whose print is what it says."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.privacy.statement import read_statement
+    from shiftdp.privacy.statement.page import LARGEST
+
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return read_statement(file.read(LARGEST + 1), compare=compare)
+    except InvalidInput as error:
+        raise InvalidInput("certificate", path, error.problem, error.remedy) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("certificate", path, "is not text", "give a statement") from error
 
 
 def _parsed(text: str) -> Certificate | PipelineCertificate:
