@@ -24,6 +24,7 @@ from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
 
 if TYPE_CHECKING:
+    from shiftdp.fdp import TradeoffFunction
     from shiftdp.last_iterate import Certificate
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
@@ -35,6 +36,8 @@ CLASSES_LEARNT = (
     "alone has gives that person away"
 )
 """What no certificate covers of a classifier whose classes were not given."""
+
+_SHORT_NOTE = 40  # characters of a note that stands in a table; longer ones stand below it
 
 
 def not_covered(found: ModelFile) -> list[str]:
@@ -211,11 +214,16 @@ def print_comparison(rows: Sequence[Mapping[str, Any]], delta: float) -> None:
         above, below = column(values), column(values, "down")
         attained = [row["kind"] == "attained" for row in rows]
         numbers.append([b if low else a for a, b, low in zip(above, below, attained, strict=True)])
-    theorems = [row["bound"] or row["note"] for row in rows]
+    long = [row for row in rows if not row["bound"] and len(row["note"]) > _SHORT_NOTE]
+    theorems = [
+        "does not apply, see below" if row in long else row["bound"] or row["note"] for row in rows
+    ]
     cells = list(zip((row["name"] for row in rows), *numbers, theorems, strict=True))
     best = [i for i, row in enumerate(rows) if row["name"] == "best"]
     columns = ("accountant", f"epsilon at delta = {plain(delta)}", "mu", "theorem")
     print_table(columns, cells, right=(1, 2), strong=best)
+    for row in long:
+        print_text(f"{row['name']}: {row['note']}")
 
 
 def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: float) -> None:
@@ -244,7 +252,7 @@ def require_plot(path: str | None) -> None:
         )
 
 
-def draw(certificate: Certificate, delta: float, path: str | None) -> None:
+def draw(certificate: Certificate | TradeoffFunction, delta: float, path: str | None) -> None:
     """The tradeoff function and the privacy profile, beside those of others."""
     if path is None:
         return

@@ -22,6 +22,15 @@ class Named(NamedTuple):
     f: TradeoffFunction
 
 
+def alone(f: TradeoffFunction) -> Named:
+    """A tradeoff function by itself, whichever direction is meant."""
+    worst = f if f.symmetric else f.worse_direction()
+    mu = worst.gdp_mu
+    return Named(
+        "best", (worst.type_name or "guarantee") if mu is None else f"G({mu:g})", "", worst
+    )
+
+
 def beside(certificate: Certificate, delta: float) -> list[Named]:
     """What composition, the paper and all theorems together prove of the run, loosest first.
 
