@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,7 +120,7 @@ def test_an_averaged_model_says_that_it_is_one(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.5, 0.5, size=(60, 2))
     y = (X[:, 0] > 0).astype(int)
-    shape = {"algorithm": "cgd", "batch_size": 20, "epochs": 4, "classes": [0, 1]}
+    shape: dict[str, Any] = {"algorithm": "cgd", "batch_size": 20, "epochs": 4, "classes": [0, 1]}
     plain = PrivateLogisticRegression(1.0, 1e-5, 1.0, **shape).fit(X, y)
     averaged = PrivateLogisticRegression(1.0, 1e-5, 1.0, average=2, **shape).fit(X, y)
     for model, name in ((plain, "plain"), (averaged, "averaged")):

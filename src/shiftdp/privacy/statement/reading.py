@@ -22,7 +22,7 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.pipeline_certificate import FORMAT as PIPELINE_FORMAT
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.statement.blocks import Shape, printed
-from shiftdp.privacy.statement.page import LARGEST, page
+from shiftdp.privacy.statement.page import LARGEST
 from shiftdp.privacy.statement.subject import FORMAT, Statement, statement_from
 
 _ROUNDING = 1e-9  # by which processors may differ in a computed number, as a part of it
@@ -62,7 +62,7 @@ def read_statement(text: str, *, compare: bool = True) -> Statement:
             "make a page anew of what is in this one: shiftdp statement OLD.html -o NEW.html"
         )
     try:
-        expected = page(statement)
+        expected = statement.html()
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise _no_statement("is damaged: what it was made from cannot be shown") from error
     _compare(text, expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -162,19 +162,28 @@ class Statement:
         """One self-contained page to read, print, sign and check."""
         from shiftdp.privacy.statement.page import page
 
-        return page(self)
+        return page(self.fresh())
 
     def registry(self) -> dict[str, Any]:
         """The deployment in the fields of the public registry of deployments."""
         from shiftdp.privacy.statement.registry import registry_entry
 
-        return registry_entry(self)
+        return registry_entry(self.fresh())
 
     def model_card(self) -> str:
         """A section of a model card, in Markdown."""
         from shiftdp.privacy.statement.model_card import model_card
 
-        return model_card(self)
+        return model_card(self.fresh())
+
+    def fresh(self) -> Statement:
+        """The same with the certificate as it is read from its JSON.
+
+        A bound that is composed numerically is an interval, and what is read off it may differ in
+        the fifth digit between the object that found it and the one that is read: whoever has the
+        page has the latter.
+        """
+        return replace(self, certificate=type(self.certificate).from_json(self.certificate_text))
 
     def to_json(self) -> str:
         """Everything but the certificate, of which it has the digest."""

@@ -58,12 +58,13 @@ nav { font-size: 13px; columns: 2; margin: 10px 0 0; } nav a { display: block; }
 a { color: #1a5fa8; text-decoration: none; } a:hover { text-decoration: underline; }
 @media (max-width: 700px) {
   nav { columns: 1; } main { padding: 18px 10px 40px; } section.card { padding: 14px 12px; }
-  img { max-width: none; width: max(100%, 680px); }
+  img { max-width: max(100%, 680px); }
   table.comparison, table.comparison tbody, table.comparison tr { display: block; }
   table.comparison thead { display: none; }
   table.comparison tr { border-bottom: 1px solid var(--line); padding: 6px 0; }
   table.comparison td, table.comparison td.number { display: block; text-align: left;
     padding: 1px 0; border: 0; white-space: normal; }
+  table.comparison tbody tr:last-child td { border: 0; }
   table.comparison td:empty { display: none; }
   table.comparison td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
 }
