@@ -11,7 +11,8 @@ _LINES = 160  # points of a profile, of which the tradeoff function is the envel
 _LEAST = 1e-11  # delta, where the curve meets the axis to the eye
 _STEEPEST = 690.0  # the exponent from which on exp overflows
 _SIDE, _LEFT, _TOP = 300.0, 62.0, 14.0  # of the square that is drawn, in pixels
-_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of both axes
+_FEW_ALARMS = (1e-4, 0.1)  # where the curve bends most, and has points by magnitude
 
 
 def tradeoff_points(f: TradeoffFunction, alpha: Array) -> Array:
@@ -52,7 +53,7 @@ def drawing(f: TradeoffFunction) -> str:
 
     The drawing is for the eye: numbers to rely on stand in the table below it.
     """
-    alpha = np.union1d(np.linspace(0.0, 1.0, 41), np.geomspace(1e-4, 0.1, 30))
+    alpha = np.union1d(np.linspace(0.0, 1.0, 41), np.geomspace(*_FEW_ALARMS, 30))
     curve = _path(alpha, tradeoff_points(f, alpha))
     x0, y0, x1, y1 = _LEFT, _TOP, _LEFT + _SIDE, _TOP + _SIDE
     parts = [

@@ -119,7 +119,7 @@ def _trust(statement: Statement) -> Section:
         rows.insert(0, ("Sampling as run", f"{sampling(core.run)}."))
         if LOOP_ASSUMPTIONS["records"] in core.assumptions:
             rows.append(("Training loop", "a loop of the user's own, watched by the plug-in"))
-    return Section("Sampling and trust", (pairs(rows),))  # type: ignore[arg-type]
+    return Section("Sampling and trust", (pairs(rows),))
 
 
 def _theorem(statement: Statement) -> Section:

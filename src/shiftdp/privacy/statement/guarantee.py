@@ -6,6 +6,7 @@ from shiftdp.last_iterate.runs import Unlearning
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.statement.blocks import (
+    Block,
     Bound,
     Grid,
     Items,
@@ -120,9 +121,9 @@ def _promise(statement: Statement) -> Section:
         for row in found.accusations
     )
     columns = ("False alarms", "Records recognised, at most", "An alarm is right, at most")
-    blocks = [Items(tuple(lines)), Grid(columns, rows)]
+    blocks: list[Block] = [Items(tuple(lines)), Grid(columns, rows)]
     if not statement.private:
-        blocks.insert(0, not_private())  # type: ignore[arg-type]
+        blocks.insert(0, not_private())
     return Section("The promise in plain words", tuple(blocks))
 
 
@@ -168,7 +169,7 @@ def _run(statement: Statement) -> Section:
             )
     blocks: list[Pairs | Items] = [pairs(rows)] if rows else []
     if core is not None:
-        blocks.append(pairs(parameters(core.run)))  # type: ignore[arg-type]
+        blocks.append(pairs(parameters(core.run)))
     return Section("What was run and what is released", tuple(blocks))
 
 

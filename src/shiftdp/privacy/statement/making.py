@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
-from shiftdp.privacy.statement.subject import ModelFacts, Statement, ledger_facts, today
+from shiftdp.privacy.statement.subject import (
+    ModelFacts,
+    Statement,
+    ledger_facts,
+    own_version,
+    today,
+)
 
 _DELTA = 1e-5  # of a statement unless another is given, as for certificates
 
@@ -40,15 +46,13 @@ def statement_of(
     >>> len(page) < 300_000 and "City library" in page
     True
     """
-    from shiftdp import __version__
-
     if ledger is not None and not isinstance(ledger, Ledger):
         ledger = Ledger(ledger)
     return Statement(
         certificate=certificate,
         delta=delta,
         day=today() if date is None else date,
-        version=__version__,
+        version=own_version(),
         model=model,
         ledger=None if ledger is None else ledger_facts(ledger, certificate),
         about=tuple((about or {}).items()),

@@ -15,7 +15,6 @@ import re
 import zlib
 from itertools import zip_longest
 
-from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
 from shiftdp._strict_json import parse
 from shiftdp.last_iterate.certificate import Certificate
@@ -23,7 +22,7 @@ from shiftdp.privacy.pipeline_certificate import FORMAT as PIPELINE_FORMAT
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.statement.blocks import Shape, printed
 from shiftdp.privacy.statement.page import LARGEST
-from shiftdp.privacy.statement.subject import FORMAT, Statement, statement_from
+from shiftdp.privacy.statement.subject import FORMAT, Statement, own_version, statement_from
 
 _ROUNDING = 1e-9  # by which processors may differ in a computed number, as a part of it
 _PIXEL = 0.3  # by which they may differ in a drawing
@@ -55,9 +54,10 @@ def read_statement(text: str, *, compare: bool = True) -> Statement:
     statement.certificate.verify()
     if not compare:
         return statement
-    if statement.version != __version__:
+    own = own_version()
+    if statement.version != own:
         raise VerificationFailed(
-            f"the page was written by shiftdp {statement.version[:40]}, and this is {__version__}: "
+            f"the page was written by shiftdp {statement.version[:40]}, and this is {own}: "
             "its certificate holds, but its words cannot be compared; install that version, or "
             "make a page anew of what is in this one: shiftdp statement OLD.html -o NEW.html"
         )

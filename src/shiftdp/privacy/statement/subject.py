@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from importlib import import_module
 from typing import Any
 
 from shiftdp._checks import LEAST_DELTA, number_in
@@ -211,14 +212,15 @@ def statement_from(
     facts = {}
     if ledger is not None:
         facts = {**ledger, "rows": tuple(LedgerRow(**row) for row in ledger["rows"])}
+    of_model: dict[str, Any] = {}
+    for name, value in (model or {}).items():
+        of_model[name] = tuple(value) if name in lists else value
     return Statement(
         certificate=certificate,
         delta=float(document["delta"]),
         day=document["date"],
         version=document["shiftdp"],
-        model=None
-        if model is None
-        else ModelFacts(**{k: tuple(v) if k in lists else v for k, v in model.items()}),
+        model=None if model is None else ModelFacts(**of_model),
         ledger=None if ledger is None else LedgerFacts(**facts),
         about=tuple(document["about"].items()),
     )
@@ -249,6 +251,11 @@ def ledger_facts(ledger: Ledger, certificate: Certificate | PipelineCertificate)
         count=len(entries),
         rows=tuple(rows),
     )
+
+
+def own_version() -> str:
+    """The version of shiftdp; its home is the package, which is loaded by now."""
+    return str(import_module("shiftdp").__version__)
 
 
 def today() -> str:
