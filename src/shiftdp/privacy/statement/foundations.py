@@ -144,14 +144,14 @@ def _cited(core: Certificate) -> str:
     for theorem in THEOREMS:
         if theorem.name == core.bound:
             return core.bound if theorem.citation == core.bound else (
-                f"{core.bound} ({theorem.citation})"
+                f"{core.bound}; {theorem.citation}"
             )  # fmt: skip
     return f"{clean(core.bound)}, a theorem of the user's own, which shiftdp has not checked"
 
 
 def _losses(core: Certificate) -> str:
     shown = (
-        f"{name.replace('_', ' ')} {value}"
+        f"{name.replace('_', ' ')} {value if isinstance(value, str) else f'{value:.6g}'}"
         for name, value in core.geometry.stated().items()
         if value is not None
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from shiftdp.last_iterate.runs import Unlearning
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
@@ -144,15 +146,17 @@ def _curve(statement: Statement) -> Section:
     rows = tuple(
         (line(f"{delta:g}"), line(Bound(statement.certificate.epsilon(delta)))) for delta in deltas
     )
-    note = line(
+    text = (
         "Every attacker lies on or above the curve: whoever raises few false alarms misses much. "
         "The dashed line is guessing. The table reads the same curve as epsilon at other deltas, "
         "each a proved bound."
     )
+    if any(isinstance(part, Bound) and math.isinf(part.value) for _, (part,) in rows):
+        text += " At deltas marked inf no finite epsilon is proved."
     title = "What any attacker must miss"
     return Section(
         "The whole curve",
-        (Note(note), Picture(title, drawing(statement.f)), Grid(("Delta", "Epsilon"), rows)),
+        (Note(line(text)), Picture(title, drawing(statement.f)), Grid(("Delta", "Epsilon"), rows)),
     )
 
 

@@ -38,6 +38,7 @@ table{border-collapse:collapse;width:100%;font-size:.94rem;margin:.8rem 0}
 table.narrow{width:auto}
 th,td{text-align:left;vertical-align:top;padding:.38rem .9rem .38rem 0;
 border-bottom:1px solid var(--line);overflow-wrap:break-word}
+td.s{white-space:nowrap}
 th{color:var(--soft);font-weight:600;border-bottom-width:2px}
 figure{margin:1rem 0;max-width:25rem;width:100%}
 .beside{display:flex;flex-wrap:wrap;gap:0 3rem;align-items:flex-start}
@@ -68,6 +69,7 @@ table.words tr{padding:.5rem 0;border-bottom:1px solid var(--line)}
 table.words td{border:0;padding:.1rem 0}
 table.words td::before{content:attr(data-label);display:block;color:var(--soft);font-size:.82rem}
 table.words td:first-child{font-weight:600}
+table.words td:first-child::before{content:none}
 }
 @media print{
 :root{color-scheme:light;--ink:#000;--soft:#333;--line:#999;--back:#fff;--panel:#fff;--mark:#000;

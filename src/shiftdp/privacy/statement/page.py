@@ -30,6 +30,8 @@ LARGEST = 300_000
 
 _PLAIN = 60_000  # characters of a certificate that is embedded as it is; longer ones are packed
 
+_UNBROKEN = 12  # characters of a cell that stays on one line
+
 _SIGNATURE = (
     '<section class="sign"><h3>Signature</h3><p>I have read this statement. What it calls '
     "conduct and declared is true to the best of my knowledge.</p>"
@@ -120,7 +122,7 @@ def _grid(block: Grid) -> str:
     rows = "".join(
         "<tr>"
         + "".join(
-            f'<td data-label="{escape(name)}">{_line(cell)}</td>'
+            f'<td{_short(cell)} data-label="{escape(name)}">{_line(cell)}</td>'
             for name, cell in zip(block.columns, row, strict=True)
         )
         + "</tr>"
@@ -129,6 +131,11 @@ def _grid(block: Grid) -> str:
     narrow = " narrow" if len(block.columns) <= 3 and len(block.rows[0]) <= 3 else ""
     words = " words" if any(len(plain_line(c)) > 40 for row in block.rows for c in row) else narrow
     return f'<table class="grid{words}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _short(cell: Line) -> str:
+    """A class for what is not broken over lines: numbers, days."""
+    return ' class="s"' if len(plain_line(cell)) <= _UNBROKEN else ""
 
 
 def _note(block: Note) -> str:

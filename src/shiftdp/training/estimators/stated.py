@@ -71,6 +71,16 @@ class Stating:
         return lines
 
 
+def reasons_of(planned: Planned) -> tuple[str, ...]:
+    """What the plan chose, and why, a line each."""
+    found = []
+    for name, value in planned.choices().items():
+        why = planned.reasons.get(name, "").removesuffix(", see below")
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        found.append(f"{name.replace('_', ' ')} {shown}{f': {why}' if why else ''}")
+    return tuple(found)
+
+
 def stated_model(
     whole: Any,
     model: Any,
@@ -97,7 +107,7 @@ def stated_model(
     facts = ModelFacts(
         estimator=type(model).__name__,
         not_covered=tuple(leaks),
-        reasons=tuple(f"{name}: {why}" for name, why in model.plan_.reasons.items()),
+        reasons=reasons_of(model.plan_),
     )
     return statement_of(
         whole.certificate_,

@@ -108,13 +108,15 @@ def _stated(ctx: click.Context, options: dict[str, Any]) -> Statement:
         ledger = new.ledger or old.ledger
         return replace(new, about=about, day=day, ledger=ledger, version=__version__)
     if is_archive(path):
+        from shiftdp.training.estimators.stated import reasons_of
+
         found = read_model_file(path)
         found.whole.verify()
         facts = ModelFacts(
             estimator=type(_last(found.model)).__name__,
             digest=found.digest,
             not_covered=tuple(not_covered(found)),
-            reasons=tuple(f"{name}: {why}" for name, why in found.planned.reasons.items()),
+            reasons=reasons_of(found.planned),
         )
         delta = options["delta"] if typed else found.planned.problem.delta
         return statement_of(found.whole, delta=delta, model=facts, **said)
