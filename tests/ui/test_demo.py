@@ -67,3 +67,10 @@ def test_the_demonstration_without_matplotlib(
     assert "There is no figure, as matplotlib is not installed" in text
     assert not (tmp_path / "out").exists()
     assert text.index("what is true") < text.index("planner's choice")
+
+
+def test_making_the_demonstration_shows_nothing_of_pip() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    assert "export PIP_ROOT_USER_ACTION := ignore" in makefile
+    (pip,) = [line for line in makefile.splitlines() if line.startswith("PIP ")]
+    assert pip.count("--quiet") == 2  # errors only

@@ -1,6 +1,7 @@
 """The program: its list of commands, its version, and what it loads."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -55,3 +56,25 @@ def test_account_loads_no_slow_library() -> None:
     modules = loaded("account", *MNIST.split())
     assert "numpy" in modules
     assert not modules & {"rich", "matplotlib", "scipy.special", "scipy.optimize", "sqlite3"}
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    """As docs/command_line.md says."""
+    code = "from shiftdp.ui.main import main; main()"
+    for words, expected in (
+        ("shiftdp acc", "plain,account"),
+        ("shiftdp account --noise-m", "plain,--noise-multiplier"),
+        ("shiftdp verify --del", "plain,--delta"),
+    ):
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={
+                **os.environ,
+                "_SHIFTDP_COMPLETE": "bash_complete",
+                "COMP_WORDS": words,
+                "COMP_CWORD": str(len(words.split()) - 1),
+            },
+        )
+        assert result.stdout.split() == [expected]

@@ -76,7 +76,8 @@ def test_neighbours_name_the_adjacency_and_what_is_public() -> None:
     assert neighbours("zero_out", RUNS["poisson"]).startswith("zero_out: one record taken out")
     assert "all records of one person" in neighbours("replace_one", RUNS["people"])
     assert "How many records arrive" in neighbours("replace_one", RUNS["stream"])
-    assert "the deleted records" in neighbours("replace_one", RUNS["unlearning"])
+    assert "others stood in their place" in neighbours("replace_one", RUNS["unlearning"])
+    assert "their places were empty" in neighbours("zero_out", RUNS["unlearning"])
 
 
 def test_sampling_is_that_of_the_run() -> None:

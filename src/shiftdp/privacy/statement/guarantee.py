@@ -109,8 +109,8 @@ def _promise(statement: Statement) -> Section:
             f" instead of {100 // _CANDIDATES}%.",
         ),
         line(
-            "This holds for every person in the data, also the least typical one, and whatever "
-            "else becomes known later. What the data say about people in general is not hidden: "
+            f"This holds for {'each deleted record' if deleted else 'every person in the data'}, "
+            "also the least typical one, and whatever else becomes known later. What the data say about people in general is not hidden: "
             "that is what is learnt."
         ),
     ]

@@ -33,8 +33,8 @@ _PLAIN = 60_000  # characters of a certificate that is embedded as it is; longer
 _UNBROKEN = 12  # characters of a cell that stays on one line
 
 _SIGNATURE = (
-    '<section class="sign"><h3>Signature</h3><p>I have read this statement. What it calls '
-    "conduct and declared is true to the best of my knowledge.</p>"
+    '<section class="sign"><h3>Signature</h3><p>I have read this statement. What it leaves '
+    "to whoever signs, and what it calls declared, is true to the best of my knowledge.</p>"
     '<dl><div><dt>Name</dt><dd class="rule"></dd></div><div><dt>Role</dt><dd class="rule"></dd>'
     '</div><div><dt>Place and date</dt><dd class="rule"></dd></div><div><dt>Signature</dt>'
     '<dd class="rule tall"></dd></div></dl></section>'

@@ -145,7 +145,13 @@ def neighbours(adjacency: Adjacency, run: Run | None) -> str:
         else "The number of records is public."
     )
     if isinstance(run, Unlearning):
-        who = "the deleted records"
+        place = "others stood in their place" if adjacency == "replace_one" else (
+            "their places were empty"
+        )  # fmt: skip
+        return (
+            f"{adjacency}: the data with the deleted records, against data in which {place} from "
+            f"the beginning. {known}"
+        )
     if adjacency == "replace_one":
         return f"replace_one: {who} exchanged for any other (bounded neighbours). {known}"
     return f"zero_out: {who} taken out, the place being left empty. {known}"
