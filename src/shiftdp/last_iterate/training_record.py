@@ -116,7 +116,7 @@ def verify_training(
     (curvature R^2 + l2)-smooth, and a clip bounds its gradients further. Sensitivity (with what
     rounding adds to it, Theorem F1), smoothness and diameter may be more than that, never less. In
     rational arithmetic. `contracts` is whether the theorem asks for losses that are convex as
-    clipped.
+    clipped. Weights of classes are at most 1, so that they change none of this.
     """
     known = _SOURCES.get(record.noise_source, record.private)
     _require(known == record.private or not record.private, "noise source")
@@ -177,7 +177,10 @@ def _require_parameters(record: TrainingRecord) -> None:
         _require(numbers.get("classes") == record.outputs >= 2, "number of scores")
     elif record.loss in _LOSSES:
         _require(record.outputs == 1, "number of scores")
-    positive = [*numbers.values()] if record.loss in _LOSSES else []
+    weights = [value for name, value in numbers.items() if name.startswith("weight_")]
+    ours = record.loss in _LOSSES
+    _require(not ours or all(weight <= 1 for weight in weights), "weight of a class")
+    positive = [*numbers.values()] if ours else []
     if record.projection in ("Ball", "Simplex"):
         positive += [value for _, value in record.projection_parameters]
     for value in positive:

@@ -8,7 +8,7 @@ projection that the loop applies.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -43,7 +43,7 @@ from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.descent.projection import Projection
 from shiftdp.training.descent.proximal import Prox
-from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.base import Loss, numbers_of
 from shiftdp.training.plan_checks import multiclass, require_kind, require_sound
 
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
@@ -58,7 +58,8 @@ class Plan:
 
     Args:
         run: NoisyGD, NoisyCGD or NoisySGD: the batches, the steps, the noise.
-        loss: of one record; Logistic, Softmax, SmoothedHinge, Huber or ClippedSquared.
+        loss: of one record; Logistic, Softmax, SmoothedHinge, Huber or ClippedSquared, or one of
+            them Weighted by class.
         feature_bound: no feature vector is longer, because the loop scales down (or refuses) those
             that are. It must not be read off the data.
         l2: m; (m/2)|w|^2 is added to every record's loss, intercept included.
@@ -270,8 +271,8 @@ class Plan:
         from shiftdp import __version__
 
         return TrainingRecord(
-            loss=type(self.loss).__name__,
-            loss_parameters=_parameters(self.loss),
+            loss=self.loss.name,
+            loss_parameters=self.loss.parameters,
             outputs=self.loss.outputs,
             slope=self.loss.slope,
             curvature=self.loss.curvature,
@@ -281,9 +282,9 @@ class Plan:
             clipping=self.clipping,
             clip=self.clip,
             projection=None if self.projection is None else type(self.projection).__name__,
-            projection_parameters=_parameters(self.projection),
+            projection_parameters=numbers_of(self.projection),
             prox=None if self.prox is None else type(self.prox).__name__,
-            prox_parameters=_parameters(self.prox),
+            prox_parameters=numbers_of(self.prox),
             features=self.features,
             oversized=self.oversized,
             noise_source=type(self.entropy).__name__,
@@ -335,11 +336,3 @@ class Plan:
             for value in (self.run.learning_rate, self.run.noise)
         )
         return 2.0 ** (math.floor(math.log2(eta * sigma)) - 8)
-
-
-def _parameters(item: Loss | Projection | Prox | None) -> tuple[tuple[str, float], ...]:
-    """The numbers that a loss or a set was made with, by name."""
-    if item is None or not is_dataclass(item):
-        return ()
-    values = ((part.name, getattr(item, part.name)) for part in fields(item))
-    return tuple((name, value) for name, value in values if isinstance(value, (int, float)))

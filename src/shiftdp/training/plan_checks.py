@@ -12,7 +12,6 @@ from shiftdp.last_iterate import NoisyCGD
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.losses.base import Loss
-from shiftdp.training.losses.softmax import Softmax
 
 if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
@@ -34,10 +33,11 @@ def require_sound(plan: Plan) -> None:
 def multiclass(loss: Loss) -> bool:
     """Whether it is softmax with three classes or more, where clipping has two meanings.
 
+    >>> from shiftdp.training import Softmax
     >>> multiclass(Softmax(classes=2)), multiclass(Softmax(classes=3))
     (False, True)
     """
-    return isinstance(loss, Softmax) and loss.classes > 2
+    return loss.outputs > 2
 
 
 def require_kind(name: str, value: object, kinds: tuple[type, ...]) -> None:

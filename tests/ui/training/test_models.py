@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from shiftdp import InvalidInput
 from shiftdp.ui.commands.train import command
-from shiftdp.ui.training.models import classes_of, estimator_of, learns_classes
+from shiftdp.ui.training.models import classes_of, estimator_of, learns_classes, weights_of
 from shiftdp.ui.training.options import MODELS
 
 
@@ -54,3 +55,16 @@ def test_classes_are_learnt_by_classifiers_that_are_not_given_any() -> None:
     assert learns_classes(options())
     assert not learns_classes(options("--classes", "0,1"))
     assert not learns_classes(options("--model", "huber"))
+
+
+def test_weights_belong_to_the_classes_in_their_order() -> None:
+    given = options("--classes", "no,yes", "--class-weights", "1,9")
+    assert weights_of(given) == {"no": 1, "yes": 9}
+    assert estimator_of(given).class_weight == {"no": 1, "yes": 9}
+    assert weights_of(options()) is None
+
+
+@pytest.mark.parametrize("more", [(), ("--classes", "a,b,c")])
+def test_weights_that_are_not_one_a_class_are_refused(more: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput, match=r"class_weights=\(1, 9\)"):
+        weights_of(options("--class-weights", "1,9", *more))

@@ -110,8 +110,8 @@ def _promise(statement: Statement) -> Section:
         ),
         line(
             f"This holds for {'each deleted record' if deleted else 'every person in the data'}, "
-            "also the least typical one, and whatever else becomes known later. What the data say about people in general is not hidden: "
-            "that is what is learnt."
+            "also the least typical one, and whatever else becomes known later. What the data say "
+            "about people in general is not hidden: that is what is learnt."
         ),
     ]
     rows = tuple(

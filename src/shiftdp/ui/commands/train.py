@@ -15,7 +15,7 @@ from shiftdp.ui.group import Command
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
-from shiftdp.ui.training.models import classes_of, estimator_of
+from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
 from shiftdp.ui.training.runs import fit, write
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, rules_of
@@ -94,12 +94,11 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
         raise Refused(
             "--feature-bound: is not for --schema, which bounds the rows itself; leave it out", ctx
         )
-    estimator = estimator_of(options)
     schema = read_schema(options["schema"])
     options = {**options, "target": options["target"] or schema.target}
     if options["classes"] is None and schema.classes is not None and options["model"] != "huber":
         options["classes"] = tuple(map(str, schema.classes))
-        estimator.set_params(classes=classes_of(options["classes"]))
+    estimator = estimator_of(options)
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
     if options["dry_run"]:
         whole = dry(pipeline, options["data"], schema, rules)

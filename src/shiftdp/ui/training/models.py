@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.training.options import MODELS, PLAN
 
 
@@ -21,6 +22,7 @@ def estimator_of(options: dict[str, Any]) -> Any:
     shared = {name: options[name] for name in PLAN}
     if kind != "huber":
         shared["classes"] = classes_of(options["classes"])
+        shared["class_weight"] = weights_of(options)
     if kind != "logistic":
         shared["width"] = options["width"]
     return getattr(room, MODELS[kind])(
@@ -47,6 +49,21 @@ def classes_of(given: str | tuple[str, ...] | None) -> list[Any] | None:
         except ValueError:
             continue
     return list(words)
+
+
+def weights_of(options: dict[str, Any]) -> dict[Any, float] | None:
+    """--class-weights, by the labels of --classes."""
+    given = options["class_weights"]
+    if given is None:
+        return None
+    weights = given if isinstance(given, tuple) else (given,)
+    classes = classes_of(options["classes"])
+    if classes is None or len(classes) != len(weights):
+        problem = "has no classes beside it" if classes is None else "is not one for each class"
+        raise InvalidInput(
+            "class_weights", given, problem, "give a weight for each of --classes, in their order"
+        )
+    return dict(zip(classes, weights, strict=True))
 
 
 def learns_classes(options: dict[str, Any]) -> bool:

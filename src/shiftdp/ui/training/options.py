@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp.ui.options import ANSWER, AnyCallable, answer_options, option_group
-from shiftdp.ui.types import NUMBER, InFile, OutFile, Word
+from shiftdp.ui.types import NUMBER, NUMBERS, InFile, OutFile, Word
 
 MODELS = {
     "logistic": "PrivateLogisticRegression",
@@ -30,6 +30,11 @@ DATA: dict[str, dict[str, Any]] = {
     "classes": {
         "help": "All labels, with commas between them. Without it they are read off the data, "
         "which the certificate does not cover.",
+    },
+    "class_weights": {
+        "type": NUMBERS,
+        "help": "What a record counts, for each of --classes in their order, such as 1,9. They "
+        "must not be read off the data. Only ratios matter; the cost is the same.",
     },
     "width": {
         "type": NUMBER,
