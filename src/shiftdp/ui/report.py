@@ -40,14 +40,16 @@ CLASSES_LEARNT = (
 _SHORT_NOTE = 40  # characters of a note that stands in a table; longer ones stand below it
 
 
-def not_covered(found: ModelFile) -> list[str]:
-    """What no certificate covers of a model in a file, a sentence each."""
+def not_covered(found: ModelFile, *, names: bool = False) -> list[str]:
+    """What no certificate covers of a model in a file: a sentence each, or of steps the `names`."""
     around = [
         leak
         for leak in getattr(found.model, "not_covered_", ())
         if not any(step in leak for step in found.learnt)
     ]
-    learnt = [f"what the step {step} learnt from its data" for step in found.learnt]
+    learnt = [
+        step if names else f"what the step {step} learnt from its data" for step in found.learnt
+    ]
     return [*learnt, *([CLASSES_LEARNT] if found.classes_learnt else []), *around]
 
 

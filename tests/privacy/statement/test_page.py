@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +121,39 @@ def test_json_inside_cannot_end_its_element() -> None:
     assert inert("</script>") == r"\u003c/script\u003e"
     assert len(pack("a" * 1000)) < 50
     assert "<" not in inert(certificates()["gd"].to_json())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["cgd", "pipeline"])
+@pytest.mark.parametrize("width", [1000, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_all_of_it_at_any_width(
+    tmp_path: Path, kind: str, width: int, scheme: str
+) -> None:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium is not installed: apt-get install chromium chromium-driver")
+    (tmp_path / "s.html").write_text(html(kind), encoding="utf-8")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get((tmp_path / "s.html").as_uri())
+        page = "document.documentElement"
+        assert browser.execute_script(f"return {page}.scrollWidth") <= width
+        beyond = (
+            "return [...document.querySelectorAll('main *')].filter(e => "
+            "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName)"
+        )
+        assert browser.execute_script(beyond) == []
+        ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 30)")
+    finally:
+        browser.quit()

@@ -20,13 +20,13 @@ from shiftdp._strict_json import parse
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.pipeline_certificate import FORMAT as PIPELINE_FORMAT
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
-from shiftdp.privacy.statement.blocks import Shape, printed
+from shiftdp.privacy.statement.blocks import Shape, clean, printed
 from shiftdp.privacy.statement.page import LARGEST
 from shiftdp.privacy.statement.subject import FORMAT, Statement, own_version, statement_from
 
 _ROUNDING = 1e-9  # by which processors may differ in a computed number, as a part of it
 _PIXEL = 0.3  # by which they may differ in a drawing
-_UNPACKED = 50_000_000  # characters of a certificate: no small file becomes a large one
+_UNPACKED = 20_000_000  # characters of a certificate: no small file becomes a large one
 _DATA = re.compile(r'<data value="([^"<>]*)">([^<>]*)</data>')
 _DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
 _COORDINATE = re.compile(r"\d+(?:\.\d+)?")
@@ -57,7 +57,7 @@ def read_statement(text: str, *, compare: bool = True) -> Statement:
     own = own_version()
     if statement.version != own:
         raise VerificationFailed(
-            f"the page was written by shiftdp {statement.version[:40]}, and this is {own}: "
+            f"the page was written by shiftdp {clean(statement.version)[:40]}, and this is {own}: "
             "its certificate holds, but its words cannot be compared; install that version, or "
             "make a page anew of what is in this one: shiftdp statement OLD.html -o NEW.html"
         )

@@ -62,16 +62,18 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
         checked = found.whole
         checked.verify()
         said += ", and it is that of the model's plan"
-        more = {"digest": found.digest, "not_covered": not_covered(found)}
+        more = {"digest": found.digest, "not_covered": not_covered(found, names=json)}
     elif is_statement_file(certificate):
+        from shiftdp.privacy.statement.blocks import clean
+
         stated = read_statement_file(certificate)
         checked = stated.certificate
         said += ", and the page says what it proves"
         delta = stated.delta if not given else delta
         digest = "" if stated.model is None else stated.model.digest
         more = {
-            "digest": digest or stated.certificate_digest,
-            "not_covered": [] if stated.model is None else list(stated.model.not_covered),
+            "digest": clean(digest) or stated.certificate_digest,
+            "not_covered": [] if stated.model is None else [*map(clean, stated.model.not_covered)],
             "declared": [
                 *(["other releases"] if stated.ledger is not None else []),
                 *(name for name, _ in stated.about),
