@@ -33,7 +33,7 @@ from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.sum_rounding import (
-    CHUNK,
+    arithmetic_words,
     largest_batch,
     residual_error,
     sum_error,
@@ -211,11 +211,7 @@ class Plan:
     def arithmetic(self) -> str:
         """How the loop computes, and what that adds to the sensitivity."""
         apart = self.gradient_bound * (1.0 if self.adjacency == "zero_out" else 2.0)
-        excess = self.sensitivity / apart - 1.0
-        return (
-            f"float64, summed in chunks of at most {CHUNK} records; the sensitivity includes "
-            f"{excess:.1e} of itself for rounding, for any data (Theorem F1)"
-        )
+        return arithmetic_words(self.sensitivity / apart - 1.0)
 
     @property
     def _ideal(self) -> Geometry:
