@@ -106,11 +106,12 @@ def _draw_profile(axes: Any, named: list[Named], delta: float) -> None:
         rf"$\delta = {power(delta)}$",
         (1.0, delta),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, -9),
+        xytext=(3, 0),  # beside the axes, where no curve is
         textcoords="offset points",
-        ha="right",
+        va="center",
         fontsize=8,
         color="#555555",
+        annotation_clip=False,
     )
     axes.set_yscale("log")
     axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta(\varepsilon)$", ylim=(least, 1.0))
