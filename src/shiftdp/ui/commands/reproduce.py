@@ -69,7 +69,7 @@ def command(
     """Every table and figure of the paper, computed again beside what was printed.
 
     Writes CSV, LaTeX, PNG, SVG and a page that needs no network, all as it goes: what is done by
-    then is there if it is interrupted. Training 10 runs on MNIST takes about half an hour on two
+    then is there if it is interrupted. Training 10 runs on MNIST takes 12 to 25 minutes on two
     cores, all else half a minute. Ends with 1 if a number that should agree does not. Needs the
     extra `reproduce`.
     """
