@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate, Geometry
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.statement import Statement
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
@@ -34,6 +35,7 @@ def setting_of(
     """
     kind = require_kind(ctx, options)
     options = overridden(ctx, options, ("epochs", "steps"))
+    options = with_multiplier(ctx, kind, overridden(ctx, options, ("noise", "noise_multiplier")))
     _refuse_foreign(ctx, kind, options)
     fallback = dict(fallback or {})
     if kind == "exponential":
@@ -56,6 +58,50 @@ def setting_of(
     if cooled is not None:
         run = _cooled(ctx, run, cooled)
     return run, rooms.Geometry(**_part(values, GEOMETRY.fields))
+
+
+def with_multiplier(ctx: click.Context, kind: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options with the noise that a noise multiplier stands for.
+
+    Opacus adds noise of deviation `multiplier * C` to a sum of gradients that are clipped to C, and
+    divides by the batch size b: noise = multiplier C / b on the mean. Rounded down, the private
+    side.
+    """
+    multiplier = options.get("noise_multiplier")
+    if multiplier is None:
+        return options
+    subject = typed(ctx, "noise_multiplier", multiplier)
+    if options.get("noise") is not None:
+        raise Refused(f"{subject}: --noise is given too; give one of them", ctx)
+    if "noise" not in KINDS[kind].fields:
+        raise Refused(f"{subject}: {kind} has no noise of its own; leave it out", ctx)
+    size = options.get("batch_size" if "batch_size" in KINDS[kind].fields else "n")
+    clip = options.get("gradient_bound")
+    if clip is None and options.get("adjacency") == "zero_out":
+        clip = options.get("sensitivity")
+    if clip is None:
+        remedy = "give --gradient-bound, or --adjacency zero_out and the clip as --sensitivity"
+        raise Refused(f"{subject}: is in units of the clip, which is not given; {remedy}", ctx)
+    if size is None:
+        return options  # what is missing is named elsewhere
+    many = multiplier if isinstance(multiplier, tuple) else (multiplier,)
+    noise = tuple(noise_of_multiplier(one, clip, size) for one in many)
+    return {**options, "noise": noise if isinstance(multiplier, tuple) else noise[0]}
+
+
+def noise_of_multiplier(multiplier: float, clip: float, size: float) -> float:
+    """multiplier * clip / size, rounded down; what is no positive number is refused elsewhere.
+
+    >>> noise_of_multiplier(1.5, 1.0, 4), noise_of_multiplier(1.0, 1.0, 10) < 0.1
+    (0.375, True)
+    """
+    from fractions import Fraction
+
+    if not all(0.0 < one < math.inf for one in (multiplier, clip, size)):
+        return float(multiplier)
+    exact = Fraction(multiplier) * Fraction(clip) / Fraction(size)
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
 
 
 def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
@@ -107,7 +153,7 @@ def refuse_described(
     ctx: click.Context, options: Mapping[str, Any], source: str, but: Sequence[str] = ()
 ) -> None:
     """Refuse what describes a run where the guarantee comes from elsewhere: it would be ignored."""
-    described = (*MEANINGS, "cooldown", "kind")
+    described = (*MEANINGS, "cooldown", "noise_multiplier", "kind")
     given = [name for name in described if options.get(name) is not None]
     if options.get("bounds") is not None and _typed(ctx, "bounds"):
         given.append("bounds")
@@ -145,6 +191,27 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
         raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
     certificate.verify()
     return certificate
+
+
+def is_statement_file(path: str) -> bool:
+    """Whether it is a page: no certificate begins as these do."""
+    with open(path, "rb") as file:
+        return file.read(200).lstrip()[:9].lower() == b"<!doctype"
+
+
+def read_statement_file(path: str, *, compare: bool = True) -> Statement:
+    """A statement whose certificate holds and whose print is what it says."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.privacy.statement import read_statement
+    from shiftdp.privacy.statement.page import LARGEST
+
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return read_statement(file.read(LARGEST + 1), compare=compare)
+    except InvalidInput as error:
+        raise InvalidInput("certificate", path, error.problem, error.remedy) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("certificate", path, "is not text", "give a statement") from error
 
 
 def _parsed(text: str) -> Certificate | PipelineCertificate:

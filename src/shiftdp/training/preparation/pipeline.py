@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +22,7 @@ from shiftdp.training.estimators.base import (
     learnt_classes,
 )
 from shiftdp.training.estimators.inputs import labels_of
+from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import learnt_before, uncovered, warn_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.budget import aims, encoder_share
@@ -315,6 +316,18 @@ class PrivatePipeline(Pipeline):  # type: ignore[misc]  # not typed
     def plan_(self) -> Any:
         """The plan of the model."""
         return self.steps[-1][1].plan_
+
+    def statement_html(
+        self,
+        *,
+        date: str | None = None,
+        ledger: Any = None,
+        about: Mapping[str, str] | None = None,
+    ) -> str:
+        """The guarantee of the whole pipeline as one page; arguments as for its model."""
+        check_is_fitted(self)
+        model = self.steps[-1][1]
+        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
 
     def statement(self) -> str:
         """The guarantee of the whole pipeline in words, and what it does not cover."""

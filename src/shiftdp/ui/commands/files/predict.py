@@ -22,7 +22,10 @@ from shiftdp.ui.types import InFile, OutFile
 @click.command(
     "predict",
     cls=Command,
-    examples=("shiftdp predict people.shiftdp people.csv -o predicted.csv",),
+    examples=(
+        "shiftdp predict people.shiftdp people.csv -o predicted.csv",
+        "shiftdp predict people.shiftdp people.csv",
+    ),
 )
 @click.argument("model", type=InFile(), metavar="MODEL")
 @click.argument("data", type=InFile(), metavar="DATA")
@@ -31,12 +34,12 @@ from shiftdp.ui.types import InFile, OutFile
     output={
         "short": "-o",
         "type": OutFile(("csv",)),
-        "required": True,
-        "help": "Write a line for each record to this file (.csv).",
+        "help": "Write a line for each record to this file (.csv); without it they go to standard "
+        "output.",
     },
 )
 @answer_options()
-def command(model: str, data: str, output: str, json: bool) -> None:
+def command(model: str, data: str, output: str | None, json: bool) -> None:
     """Predict with a model that `shiftdp train` or `save_model` wrote.
 
     DATA is a CSV or Parquet file with the columns that the model was trained on, by name; others
@@ -51,10 +54,16 @@ def command(model: str, data: str, output: str, json: bool) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    write_file(output, text.getvalue())
     n = len(columns["prediction"])
+    shown: dict[str, Any] = {"records": n, "columns": list(columns), "output": output}
+    if output is None:
+        shown["predictions"] = {name: values.tolist() for name, values in columns.items()}
+    else:
+        write_file(output, text.getvalue())
     if json:
-        print_json({"records": n, "columns": list(columns), "output": output})
+        print_json(shown)
+    elif output is None:
+        click.echo(text.getvalue(), nl=False)
     else:
         print_text(f"Predictions for {n} records are in {output}.")
 
