@@ -26,7 +26,6 @@ from shiftdp._errors import InvalidInput, UnmetHypothesis, VerificationFailed
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.tradeoff import tradeoff
-from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_to_json
 from shiftdp.privacy.ledger.entry import (
@@ -50,7 +49,7 @@ from shiftdp.privacy.ledger.release import (
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
 from shiftdp.privacy.ledger.verification import verify_log
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 
@@ -130,7 +129,7 @@ class Ledger:
 
     def reserve(
         self,
-        certificate: Certificate | PipelineCertificate,
+        certificate: AnyCertificate,
         *,
         label: str = "",
         times: int = 1,
@@ -143,7 +142,7 @@ class Ledger:
         is killed: whether anybody saw its result cannot be known.
 
         Args:
-            certificate: of the run, or of a whole pipeline, which is one release.
+            certificate: of the run, or of a pipeline, a search or a score, which is one release.
             label: for people.
             times: how many such runs.
             key: names this call, so that repeating it after a doubtful end charges nothing twice.
@@ -190,7 +189,7 @@ class Ledger:
                 log.add(next_body(log.head(), "completed", of=entry.number, note=note))
 
     def check(
-        self, release: Certificate | PipelineCertificate | TradeoffFunction, times: int = 1
+        self, release: AnyCertificate | TradeoffFunction, times: int = 1
     ) -> float:
         """The total epsilon that `times` such releases would make; `BudgetExceeded` if too much.
 
@@ -200,7 +199,7 @@ class Ledger:
         terms, total = self._state()
         f = (
             certified(release).charged(terms.adjacency)
-            if isinstance(release, (Certificate, PipelineCertificate))
+            if isinstance(release, AnyCertificate)
             else tradeoff("release", release)
         )
         _require_admitted(f, terms)
