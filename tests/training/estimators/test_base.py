@@ -3,12 +3,10 @@
 import pickle
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -16,11 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from shiftdp import InvalidInput
 from shiftdp.privacy import BudgetExceeded, Ledger
-from shiftdp.sklearn import (
-    PrivateHuberRegressor,
-    PrivateLogisticRegression,
-)
-from tests.training.estimators.test_linear import QUICK, X, Y, logistic
+from tests.training.estimators.test_linear import X, Y, logistic
 
 
 def test_seeds_repeat_and_are_stamped() -> None:
@@ -70,22 +64,6 @@ def test_a_fit_that_is_too_dear_does_not_run(tmp_path: Path) -> None:
     assert not ledger.entries()
 
 
-def test_data_are_checked_before_anything_is_charged(tmp_path: Path) -> None:
-    """Rows above the bound, entries and labels that are refused: nothing was spent."""
-    ledger = Ledger.create(tmp_path / "study", epsilon=20.0, delta=1e-5)
-    long, other = X.copy(), Y.copy()
-    long[7] *= 1e6
-    other[3] = 5
-    refused: list[tuple[Any, Any, dict[str, Any]]] = [
-        (long, Y, {"oversized": "refuse", "feature_bound": 10.0}),
-        (X, other, {}),
-    ]
-    for features, labels, options in refused:
-        with pytest.raises(InvalidInput):
-            logistic(epsilon=0.5, ledger=ledger, **options).fit(features, labels)
-    assert not ledger.entries()
-
-
 # --- what leaves the process ---
 
 
@@ -116,70 +94,8 @@ def test_a_fitted_model_holds_no_records() -> None:
     assert len(pickle.dumps(model)) < 20_000
 
 
-# --- bad data ---
-
-
-def test_labels_outside_the_classes_are_not_named() -> None:
-    labels = np.where(Y, "yes", "no").astype(object)
-    labels[5] = "secret"
-    with pytest.raises(InvalidInput, match="not in classes") as refusal:
-        logistic(classes=["no", "yes"]).fit(X, labels)
-    assert "secret" not in str(refusal.value)
-    with pytest.raises(InvalidInput, match="not in classes"):
-        logistic(classes=[0, 1]).fit(X, np.where(Y, "yes", "no"))
-
-
-def test_one_class_of_two_that_are_given_is_no_error() -> None:
-    model = logistic().fit(X, np.ones(600, dtype=int))
-    assert model.classes_.tolist() == [0, 1]
-
-
-def test_given_classes_do_not_warn() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        logistic().fit(X, Y)
-
-
 def test_without_scikit_learn_the_extra_is_named() -> None:
     program = "import sys; sys.modules['sklearn'] = None; import shiftdp.sklearn"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 1
     assert "pip install 'shiftdp[sklearn]'" in result.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateHuberRegressor])
-def test_a_fit_that_is_refused_leaves_the_model_as_it_was(
-    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = pd.DataFrame(X).rename(columns="column {}".format)
-    choices = {"classes": [0, 1]} if kind is PrivateLogisticRegression else {}
-    model = kind(**choices, **QUICK).fit(frame, Y)
-    before, predicted = dict(vars(model)), model.predict(frame)
-    wide = np.ones((len(X), X.shape[1] + 2))
-
-    def refused(action: Any, error: type[BaseException]) -> None:
-        now = dict(vars(model))
-        with pytest.raises(error):
-            action()
-        assert vars(model).keys() == now.keys()
-        assert all(vars(model)[name] is now[name] for name in now)
-
-    refused(lambda: model.fit(wide, np.full(len(X), np.nan)), InvalidInput)
-    refused(lambda: model.fit(wide[:5], Y), ValueError)
-    model.set_params(noise=-1.0)
-    refused(lambda: model.fit(wide, Y), InvalidInput)
-    model.set_params(noise=10.0, ledger=tmp_path / "ledger")
-    refused(lambda: model.fit(wide, Y), InvalidInput)
-    model.set_params(ledger=None)
-
-    def interrupted(*given: Any, **named: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("shiftdp.training.estimators.base.descend_on", interrupted)
-    refused(lambda: model.fit(wide, Y), KeyboardInterrupt)
-    assert vars(model).keys() == before.keys()
-    assert (model.predict(frame) == predicted).all()
-    fresh = clone(model)
-    with pytest.raises(KeyboardInterrupt):
-        fresh.fit(frame, Y)
-    assert not hasattr(fresh, "n_features_in_")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftdp import InvalidInput, Ledger, NoisyCGD, Unlearning
+from shiftdp import InvalidInput, Ledger, Unlearning
 from shiftdp.sklearn import (
     PrivateHuberRegressor,
     PrivateLogisticRegression,
@@ -103,68 +103,15 @@ def test_a_deletion_is_an_entry_of_its_own(tmp_path: Path) -> None:
     assert labels == ["PrivateLogisticRegression", "PrivateLogisticRegression.forget"]
 
 
-def test_people_are_capped_and_apart() -> None:
-    people = np.repeat(np.arange(200), 3)
-    model = PrivateLogisticRegression(**{**CYCLIC, "noise": None, "records_per_person": 2}).fit(
-        X, Y, groups=people
-    )
-    run = model.plan_.plan.run
-    assert isinstance(run, NoisyCGD)
-    assert (run.n, run.records_per_person, run.arrangement) == (400, 2, "one_per_batch")
-    assert 4.9 < model.certificate_.epsilon(1e-5) <= 5.0
-    model.certificate_.verify()
-    rest = people != 199
-    certificate = model.forget(X[rest], Y[rest], epsilon=1.0, delta=1e-5, groups=people[rest])
-    certificate.verify()
-    assert certificate.epsilon(1e-5) <= 1.0
-    model.fit(X, Y, groups=people)
-    with pytest.raises(InvalidInput, match="one person at a time"):
-        model.forget(X[:-9], Y[:-9], epsilon=1.0, delta=1e-5, groups=people[:-9])
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_records_are_counted_by_the_cap_of_fit(k: int) -> None:
-    people = np.repeat(np.arange(200), 3)
-    shape = {**CYCLIC, "noise": None, "records_per_person": k}
-    model = PrivateLogisticRegression(**shape).fit(X, Y, groups=people)
-    stay = 200 * k - 1  # all rows of two thirds of the people or fewer, which looks like one less
-    with pytest.raises(InvalidInput, match="groups"):
-        model.forget(X[:stay], Y[:stay], epsilon=1.0, delta=1e-5)
-    model.set_params(records_per_person=3)
-    with pytest.raises(InvalidInput, match="as in fit"):
-        model.forget(X[:stay], Y[:stay], epsilon=1.0, delta=1e-5, groups=people[:stay])
-
-
-def test_groups_are_asked_for() -> None:
-    with pytest.raises(InvalidInput, match="groups"):
-        fitted(records_per_person=2)
-    with pytest.raises(InvalidInput, match="groups"):
-        PrivateLogisticRegression(**CYCLIC).fit(X, Y, groups=[1, 2, 3])
-
-
-def test_groups_are_metadata_of_scikit_learn() -> None:
-    import sklearn
-
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = PrivateLogisticRegression(**CYCLIC).set_fit_request(groups=True)
-        assert model.get_metadata_routing().fit.requests["groups"] is True
-
-
-@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
-def test_penalties_leave_zeros(penalty: Any) -> None:
-    wide = np.hstack([X, RNG.normal(size=(600, 20)) / 6])
-    shape: dict[str, Any] = {**CYCLIC, "epochs": 20, "noise": None, "alpha": 0.1, "l1_ratio": 0.8}
-    model = PrivateLogisticRegression(**shape, penalty=penalty).fit(wide, Y)
-    assert np.count_nonzero(model.coef_ == 0.0) >= 5
-    model.certificate_.verify()
-    assert model.certificate_.epsilon(1e-5) <= 5.0
-    unknown: Any = "l0"
-    with pytest.raises(InvalidInput, match="penalty"):
-        PrivateLogisticRegression(**shape, penalty=unknown).fit(wide, Y)
-
-
 def test_a_model_that_was_read_from_a_file_forgets_nobody(tmp_path: Path) -> None:
     save_model(fitted(), tmp_path / "m.shiftdp")
     model = load_model(tmp_path / "m.shiftdp")
     with pytest.raises(InvalidInput, match="was read from a file"):
         model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+
+
+def test_a_parameter_that_is_set_later_does_not_change_the_shape() -> None:
+    model = fitted()
+    model.set_params(fit_intercept=False).forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+    assert model.coef_.shape == (1, 3)
+    assert model.intercept_ != 0.0

@@ -321,7 +321,7 @@ def test_one_label_does_not_change_another(wrap: Any) -> None:
         ([2**53, 2**53 + 1] * 3, [2**53, 2**53 + 1]),
         ([False, True] * 3, [False, True]),
     ]
-    from shiftdp.training.estimators.base import given_classes
+    from shiftdp.training.estimators.inputs import given_classes
 
     def places(names: list[Any], classes: list[Any]) -> Any:
         given = names if wrap is list else as_series(names) if wrap is as_series else None

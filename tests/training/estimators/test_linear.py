@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -25,7 +24,7 @@ from shiftdp.sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
 )
-from shiftdp.training import Logistic, Softmax, descend
+from shiftdp.training import descend
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 4)) / 2.0
@@ -65,29 +64,6 @@ def test_much_budget_finds_what_a_public_model_finds() -> None:
     model = logistic(epsilon=50.0, feature_bound=2.0, epochs=200).fit(X, Y)
     public = LogisticRegression().fit(X, Y)
     assert np.mean(model.predict(X) == public.predict(X)) > 0.97
-
-
-def test_two_classes_are_logistic_and_more_are_softmax() -> None:
-    two = logistic().fit(X, Y)
-    assert isinstance(two.plan_.plan.loss, Logistic)
-    assert two.coef_.shape == (1, 4)
-    assert two.predict_proba(X).shape == (600, 2)
-    three = logistic(classes=[0, 1, 2], epsilon=4.0).fit(X, THREE)
-    assert three.plan_.plan.loss == Softmax(classes=3)
-    assert three.coef_.shape == (3, 4)
-    for model in (two, three):
-        P = model.predict_proba(X)
-        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-        # this way round: the logarithm of a P next to 1 has lost its digits
-        np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), P, rtol=1e-12)
-        np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
-    assert three.score(X, THREE) > 0.6
-
-
-def test_a_class_that_nobody_has_is_kept() -> None:
-    model = logistic(classes=["a", "b", "z"]).fit(X, np.where(Y, "a", "b"))
-    assert model.classes_.tolist() == ["a", "b", "z"]
-    assert model.coef_.shape[0] == 3
 
 
 def test_a_regressor_and_a_machine() -> None:
@@ -130,20 +106,6 @@ def test_parameters_that_are_set_later_do_not_change_a_fitted_model(
             for one, other in zip(before, told(), strict=True):
                 np.testing.assert_array_equal(one, other, err_msg=f"{name}={value}")
         model.set_params(**{name: own})
-
-
-def test_rows_above_the_bound_are_scaled_in_both() -> None:
-    long = X * 100.0
-    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    first = logistic(random_state=1).fit(long, Y)
-    second = logistic(random_state=1).fit(unit, Y)
-    # scaled by factors that differ by roundings
-    np.testing.assert_allclose(first.coef_, second.coef_, atol=4 * first.plan_.plan.grid)
-    np.testing.assert_allclose(
-        first.decision_function(long), first.decision_function(unit), rtol=1e-6, atol=1e-9
-    )
-    with pytest.raises(InvalidInput, match="feature_bound"):
-        logistic(oversized="refuse").fit(long, Y)
 
 
 def test_tables_and_sparse_matrices() -> None:
@@ -307,17 +269,6 @@ def test_sums_that_overflow_do_not_warn(dtype: Any, layout: Any) -> None:
     y = np.arange(40) % 2
     without_warnings(PrivateLogisticRegression(classes=[0, 1], **QUICK), X, y)
     without_warnings(PrivateHuberRegressor(**QUICK), X, (2 * y - 1) * 1e308)
-
-
-def test_the_score_of_numbers_is_that_of_scikit_learn() -> None:
-    y = X[:, 0] * 3.0 + 1.0
-    model = PrivateHuberRegressor(**QUICK).fit(X, y)
-    weights = 1.0 + Y
-    assert model.score(X, y) == r2_score(y, model.predict(X))
-    assert model.score(X, y, weights) == r2_score(y, model.predict(X), sample_weight=weights)
-    # beyond all predictions it is that of a prediction of 0
-    assert model.score(X, y * 2e307) == pytest.approx(r2_score(y, np.zeros(len(y))))
-    assert model.score(X, np.where(Y, 1e-160, 0.0)) == -np.finfo(np.float64).max
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.coo_array, sparse.csr_array])

@@ -155,30 +155,3 @@ def test_a_stream_is_not_written_to_a_file(tmp_path: Path) -> None:
     model = PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0))
     with pytest.raises(InvalidInput, match="partial_fit"):
         save_model(model, tmp_path / "model.shiftdp")
-
-
-# --- checkpoints and averages of `fit` ---
-
-
-def test_released_models_are_kept_and_the_last_is_the_model() -> None:
-    X, y = records(0)
-    model = PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], checkpoints=4).fit(X, y)
-    steps = [each.step for each in model.releases_]
-    assert steps == [model.plan_.run.steps * i // 4 for i in range(1, 5)]
-    assert np.array_equal(model.releases_[-1].coef, model.coef_)
-    assert np.array_equal(model.releases_[-1].intercept, model.intercept_)
-    assert model.certificate_.epsilon(1e-5) <= 1.0
-    model.certificate_.verify()
-    model.certificate_.after(2).verify()
-    plain = model.set_params(checkpoints=None).fit(X, y)
-    assert not hasattr(plain, "releases_")
-
-
-def test_an_average_is_the_mean_of_what_was_released(tmp_path: Path) -> None:
-    X, y = records(0)
-    model = PrivateHuberRegressor(epsilon=1.0, average=3, algorithm="cgd", epochs=8).fit(X, y)
-    coefs = [each.coef for each in model.releases_]
-    assert len(coefs) == 3
-    assert np.allclose(model.coef_, np.mean(coefs, axis=0))
-    assert "3 released iterates" in model.certificate_.statement()
-    save_model(model, tmp_path / "model.shiftdp")

@@ -40,6 +40,10 @@ from shiftdp.interpolation.closed_forms.langevin import (
     pure_threshold,
 )
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
+from shiftdp.interpolation.closed_forms.renyi_deletion import (
+    renyi_deletion_cyclic,
+    renyi_deletion_full_batch,
+)
 from shiftdp.interpolation.closed_forms.thresholds import (
     EpochThresholds,
     gd_proj_crossing,
@@ -77,5 +81,7 @@ __all__ = [
     "mgd_sc_shifts",
     "pure_threshold",
     "renyi_cyclic",
+    "renyi_deletion_cyclic",
+    "renyi_deletion_full_batch",
     "renyi_full_batch",
 ]

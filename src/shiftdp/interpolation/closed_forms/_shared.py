@@ -83,6 +83,19 @@ def contractive(contraction: float) -> float:
     return c
 
 
+def strictly_contractive(contraction: float) -> float:
+    """A step Lipschitz constant inside (0, 1), where the earlier Renyi bounds are stated."""
+    c = contractive(contraction)
+    if c in (0.0, 1.0):
+        raise UnmetHypothesis(
+            "contraction",
+            c,
+            "is not inside (0, 1), where the prior bound is stated",
+            "use strongly convex losses and a learning rate below 2/smoothness",
+        )
+    return c
+
+
 def bounded(diameter: float) -> float:
     """A finite diameter."""
     D = number_in("diameter", diameter, 0.0, open_low=True)

@@ -11,7 +11,12 @@ import math
 from shiftdp._checks import count, finite
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import round_up
-from shiftdp.interpolation.closed_forms._shared import contractive, horizon, one_minus_power, signal
+from shiftdp.interpolation.closed_forms._shared import (
+    horizon,
+    one_minus_power,
+    signal,
+    strictly_contractive,
+)
 
 
 def renyi_cyclic(
@@ -31,7 +36,7 @@ def renyi_cyclic(
     >>> round(renyi_cyclic(0.9999, 1000.0, 1500.0, batches=40, epochs=50), 4)
     0.7167
     """
-    c = _strictly(contraction)
+    c = strictly_contractive(contraction)
     s, sd = signal(sensitivity, noise)
     ell, E = count("batches", batches, 1), horizon("epochs", epochs)
     decay = 1.0 - c
@@ -54,7 +59,7 @@ def renyi_full_batch(
     >>> round(renyi_full_batch(0.95, 0.1, 1.0, 10, learning_rate=0.05, strong_convexity=1.0), 4)
     0.0872
     """
-    c = _strictly(contraction)
+    c = strictly_contractive(contraction)
     s, sd = signal(sensitivity, noise)
     t = horizon("steps", steps)
     eta = finite("learning_rate", learning_rate, 0.0, open_low=True)
@@ -65,15 +70,3 @@ def renyi_full_batch(
         )
     r = s / sd
     return round_up((1.0 + c) / (1.0 - c) * one_minus_power(eta * m / 2.0, t) * r * r)
-
-
-def _strictly(contraction: float) -> float:
-    c = contractive(contraction)
-    if c in (0.0, 1.0):
-        raise UnmetHypothesis(
-            "contraction",
-            c,
-            "is not inside (0, 1), where the prior bound is stated",
-            "use strongly convex losses and a learning rate below 2/smoothness",
-        )
-    return c

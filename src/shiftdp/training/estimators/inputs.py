@@ -191,6 +191,45 @@ only, or text only
     )
 
 
+def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes in order, and the place of each label among them."""
+    try:
+        known = np.unique(np.asarray(classes))
+    except TypeError:
+        known = np.empty(0)
+    if known.ndim != 1 or known.size < 2 or known.size != np.size(classes):
+        raise InvalidInput(
+            "classes", classes, "are not two or more different labels", "give all labels, once each"
+        )
+    comparable = _alike(known, y)
+    inside = np.minimum(np.searchsorted(known, y) if comparable else 0, known.size - 1)
+    if not (comparable and (known[inside] == y).all()):
+        raise InvalidInput(
+            "y", described(y), "has labels that are not in classes", "give all labels in classes"
+        )
+    return known, inside.astype(np.intp)
+
+
+def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether labels of these two types can be compared at all, and exactly."""
+    words = {"U", "S", "O"}
+    if known.dtype.kind in words or y.dtype.kind in words:
+        return known.dtype.kind in words and y.dtype.kind in words
+    # beyond, several whole numbers have the same float
+    same = (known.dtype.kind == "f") == (y.dtype.kind == "f")
+    return same or bool((np.abs(known.astype(np.float64)) < LARGEST_WHOLE).all())
+
+
+def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes that occur, in order, and the place of each label among them."""
+    known, places = np.unique(y, return_inverse=True)
+    if known.size < 2:
+        raise InvalidInput(
+            "y", described(y), "has one class only", "give records of two classes, or classes=..."
+        )
+    return known, places.astype(np.intp)
+
+
 def _kind(entry: Any) -> str:
     if isinstance(entry, str):
         return "text"

@@ -1,4 +1,4 @@
-"""What `partial_fit` runs: a stream, one window a call. Theorem V2.
+"""`partial_fit`: a stream of records, one window a call. [Theorem V2]
 
 The records of a call are new ones. They are dealt into batches of the size that the first call
 chose, each is used in one step, and the model is released when the call returns; the next call
@@ -9,7 +9,9 @@ longer windows are never worse [docs/theory.md, Theorem V2].
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
+
+from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyStream, certify
@@ -17,6 +19,9 @@ from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import Order
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.training.descent.entropy import Entropy, Seeded
+from shiftdp.training.descent.loop import certified_records, descend_on
+from shiftdp.training.estimators.base import PrivateLinearModel, Records, entropy_of
+from shiftdp.training.estimators.combinations import refuse_stream
 from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
@@ -43,6 +48,79 @@ class StreamState:
     windows: int = 0
     charged: bool = False
     before: Certificate | None = None
+
+
+class Streaming(PrivateLinearModel):
+    """A model with `partial_fit`."""
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on with new records, each of which is used once, and release the model. Theorem V2.
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was. `epochs` is refused here, and
+        so are parameters that were set after the first call.
+        A model that `fit` has made goes on from there; its records keep the certificate that they
+        had, `stream_.before`.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: labels of a classifier, numbers of a regressor.
+            classes: of a classifier, all labels there will ever be; needed in the first call unless
+                the model was made with them.
+        """
+        return self._next_window(X, y)
+
+    def _next_window(self, X: Any, y: Any, classes: Any = None) -> Self:
+        refuse_stream(self)
+        with self._all_or_nothing():
+            records = self._read(X, y, reset=not hasattr(self, "coef_"), classes=classes)
+            self._keep(self._run_window(records))
+        return self
+
+    def _run_window(self, records: Records) -> NDArray[Any]:
+        """Plan, certify, check the data, charge the ledger for all windows to come, train."""
+        X, targets, outputs, _ = records
+        fitted = hasattr(self, "coef_")
+        state = self._state(self._problem(X.shape[0], X.shape[1], outputs))
+        plan = next_window(state, X.shape[0], entropy_of(self.random_state))
+        certificate = self._signed(stream_certificate(state, plan))
+        checked = certified_records(plan, X, targets)
+        start = self._weights() if fitted else None
+        if state.windows == 0:
+            with self._charged(certificate, plan.entropy, type(self).__name__):
+                released = descend_on(plan, checked, start=start)
+        else:
+            released = descend_on(plan, checked, start=start)
+        self.plan_, self.certificate_ = replace(state.planned, plan=plan), certificate
+        charged = state.charged or self.ledger is not None
+        self.stream_ = replace(state, windows=state.windows + 1, charged=charged)
+        return released
+
+    def _state(self, problem: Problem) -> StreamState:
+        """The stream that goes on, which nothing may have changed, or a new one."""
+        state: StreamState | None = getattr(self, "stream_", None)
+        if state is not None:
+            require_unchanged(state, problem, self._overrides())
+            if self.ledger is not None and not state.charged:
+                raise InvalidInput(
+                    "ledger",
+                    f"<{type(self.ledger).__name__}>",
+                    "comes too late: a stream is charged in its first call",
+                    "charge certificate_ to it yourself, and set ledger=None",
+                )
+            return state
+        fitted = hasattr(self, "coef_")
+        before = self.certificate_ if fitted else None
+        state = first_window(problem, self._overrides(), self.oversized, before)
+        if fitted and self.plan_.plan.intercept != problem.intercept:
+            raise InvalidInput(
+                "fit_intercept",
+                self.fit_intercept,
+                "is not that of the model to go on from",
+                "leave it as it was, or begin with a new model",
+            )
+        return state
 
 
 def first_window(
