@@ -63,7 +63,7 @@ def learnt_range(
     present = values[~np.isnan(values)]
     bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
     counts = np.bincount(bins, minlength=len(edges) - 1)
-    noisy = _released(counts.astype(np.float64), part.noise, stream)
+    noisy = released(counts.astype(np.float64), part.noise, stream)
     shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
     if not shown.any():
         if within is not None:
@@ -108,7 +108,7 @@ def learnt_moments(scaled: Floats, part: NoisySum, stream: Stream) -> Moments:
         first += int(chunk.sum())
         second += int((chunk * chunk).sum())
     exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(len(whole))]
-    total, squares, count = _released(np.array(exact), part.noise, stream)
+    total, squares, count = released(np.array(exact), part.noise, stream)
     if count < _CLEAR * part.noise or count <= 0.0:
         return Moments(0.0, _UNIFORM)
     mean = float(np.clip(total / count, -1.0, 1.0))
@@ -139,7 +139,7 @@ def frequent_categories(
     return tuple(sorted(name for _, name in kept))
 
 
-def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
+def released(sums: Floats, noise: float, stream: Stream) -> Floats:
     """The sums with noise, on a grid of at most 2^-8 of it."""
     drawn = np.empty(len(sums))
     stream.fill(drawn)
