@@ -35,7 +35,6 @@ The theorem is never weaker than that of [Papernot & Steinke 2022] with the conv
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 

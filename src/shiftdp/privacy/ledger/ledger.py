@@ -188,9 +188,7 @@ class Ledger:
             if log.completion(entry.number) is None:
                 log.add(next_body(log.head(), "completed", of=entry.number, note=note))
 
-    def check(
-        self, release: AnyCertificate | TradeoffFunction, times: int = 1
-    ) -> float:
+    def check(self, release: AnyCertificate | TradeoffFunction, times: int = 1) -> float:
         """The total epsilon that `times` such releases would make; `BudgetExceeded` if too much.
 
         Nothing is written, so nothing is promised either: others may spend in between.

@@ -84,9 +84,7 @@ class SelectionCertificate(ReleaseCertificate):
         models = [candidate.f for candidate in self.candidates]
         if self.held_out:
             return worst([self.scored, *models])
-        return worst(
-            [compose((self.scored, f.directions[1])).worse_direction() for f in models]
-        )
+        return worst([compose((self.scored, f.directions[1])).worse_direction() for f in models])
 
     @cached_property
     def f(self) -> TradeoffFunction:

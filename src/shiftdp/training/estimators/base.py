@@ -37,6 +37,7 @@ from shiftdp.training.estimators.inputs import (
 )
 from shiftdp.training.estimators.parameters import Penalty
 from shiftdp.training.estimators.people import for_people, used_records
+from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.planning.planner import Planned, plan_for
@@ -66,7 +67,7 @@ class Records(NamedTuple):
     people: NDArray[np.intp] | None = None
 
 
-class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
+class PrivateLinearModel(PrivatelyScored, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
     """A linear model whose weights are the last iterate of a certified run.
 
     Parameters are public: whatever is given must not be read off the data. They are described in
