@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """`certified`, `pipeline`, `selection` or `score` by a verified certificate, or `declared` by the user."""
+        """By a verified certificate (`certified`, `pipeline`, `selection`, `score`), or `declared`."""
         return self.release.source
 
     @property

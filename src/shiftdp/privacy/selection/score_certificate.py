@@ -1,4 +1,4 @@
-"""The certificate of a private score: noisy sums over records that a public model is measured on."""
+"""The certificate of a private score: noisy sums over records that a model is measured on."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ class PrivateLinearModel(PrivatelyScored, BaseEstimator, metaclass=ABCMeta):  # 
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         plan = self.plan_.plan
-        lines = [certificate.statement(delta=self.plan_.problem.delta)]
+        lines = [*self._chosen(), certificate.statement(delta=self.plan_.problem.delta)]
         if plan.oversized == "scale":
             lines.append(
                 f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."

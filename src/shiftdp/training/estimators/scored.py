@@ -15,7 +15,14 @@ _LEVEL = 0.95  # of intervals, unless another is given
 
 
 class PrivatelyScored:
-    """Something fitted that can be measured with noise."""
+    """Something fitted that can be measured with noise, and may have been chosen by a search."""
+
+    def _chosen(self) -> list[str]:
+        """Of a model that a search chose: what the search cost, which is the guarantee."""
+        chosen = getattr(self, "selected_", None)
+        if chosen is None:
+            return []
+        return [chosen.statement(delta=DELTA), "What was chosen is one fit, by itself:"]
 
     def private_score(
         self,

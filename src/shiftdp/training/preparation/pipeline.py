@@ -315,6 +315,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         vars(self.steps[-1][1])["_prepared"] = len(self.steps) > 1
         self.certificate_ = certificate
         self.not_covered_ = leaks
+        self.__dict__.pop("selected_", None)
 
     def __getitem__(self, ind: Any) -> Any:
         """A step by its place or name; of a slice an ordinary pipeline, which has no budget."""
@@ -330,7 +331,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         check_is_fitted(self)
         model = self.steps[-1][1]
         certificate: PipelineCertificate = self.certificate_
-        lines = [certificate.statement(delta=model.plan_.problem.delta)]
+        lines = [*self._chosen(), certificate.statement(delta=model.plan_.problem.delta)]
         lines += [f"Not covered: {leak}." for leak in self.not_covered_]
         return "\n".join([*lines, *model._caveats()])
 

@@ -203,9 +203,8 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         """The trials. Of equal scores the first counts, and all trials have the same law."""
         noise = entropy.open("noise")
         number = certificate.trials.number(int.from_bytes(stream.draw(8), "little") >> 2)
-        best: Candidate | None = None
-        value = -np.inf
-        for _ in range(number):
+        best, value = aimed[0], -np.inf
+        for _ in range(number):  # at least one
             drawn = aimed[_uniform(stream, len(aimed))]
             fitted = clone(drawn.estimator)
             if isinstance(entropy, Seeded):
@@ -214,9 +213,8 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             fitted.fit(*parts.train)
             _require_certified(fitted, drawn.certificate, seeded=isinstance(entropy, Seeded))
             found = score.measure(fitted, *parts.scored, certificate.score.noise, noise)
-            if best is None or found > value:
+            if found > value:
                 best, value = drawn._replace(estimator=fitted), found
-        assert best is not None  # there is at least one trial
         return best, value
 
     # --- public numbers ---
