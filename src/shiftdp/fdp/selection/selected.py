@@ -35,8 +35,10 @@ The theorem is never weaker than that of [Papernot & Steinke 2022] with the conv
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,11 +48,16 @@ from shiftdp._rounding import AMPLE, NOT_ZERO
 from shiftdp.fdp.selection.trials import TrialLaw, Trials
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
+if TYPE_CHECKING:
+    from shiftdp.fdp.composition.product import Product
+
 _CELLS, _CELL_POWER = 4_000, 3
 """Cells of alpha: the cubes of equal ones, fine near 0 where phi' is steep."""
 _KNOTS = 160  # of the convex function that is used: its chords lie above it
 _LEAST_RATIO = 0.1  # Psi is taken for its chord between 0 and this part of its end
-_CHORD_REACH, _CHORD_POINTS = 8.0, 65  # where the end of that chord is looked for
+_LARGE = 0.01  # a delta from which on the lines of `_few_lines` are asked too
+_LINES, _RAREST, _FARTHEST = 600, 1e-13, 200.0
+"""In products: so many lines, up to an eps beyond which nothing happens, or this one."""
 _CAPS = (1.0, 0.999, 0.99, 0.95, 0.85, 0.6)
 """r_c of the part of phi' that is taken out: 1 is nothing."""
 
@@ -136,21 +143,13 @@ class Selected(TradeoffFunction):
 
     def _delta(self, epsilon: Array) -> Array:
         positive = np.abs(epsilon)
-        # the profile is convex in e^eps and 1 at e^eps = 0: below its chord from there
-        end, slope = self._chord
-        along = 1.0 - slope * np.exp(np.minimum(positive, end)) * (1.0 - AMPLE)
-        best = np.minimum(self._bound(positive), np.where(positive <= end, along, 1.0))
+        best = self._bound(positive)
+        large = best > _LARGE
+        if large.any():  # the lines know that profiles are convex in e^eps, and 1 at e^eps = 0
+            best[large] = np.minimum(best[large], self._few_lines._delta(positive[large]))
         # of a symmetric f: delta(-eps) = 1 - e^-eps (1 - delta(eps))
         share = np.exp(-positive)
         return np.where(epsilon >= 0.0, best, 1.0 - share * (1.0 - best) * (1.0 - AMPLE))
-
-    @cached_property
-    def _chord(self) -> tuple[float, float]:
-        """eps and (1 - delta(eps)) / e^eps where the latter is largest, about."""
-        points = np.linspace(0.0, _CHORD_REACH, _CHORD_POINTS)
-        slopes = (1.0 - self._bound(points)) * np.exp(-points)
-        best = int(np.argmax(slopes))
-        return float(points[best]), float(slopes[best])
 
     def _bound(self, epsilon: Array) -> Array:
         """The least of the sums of Theorem S3, for eps >= 0."""
@@ -167,6 +166,20 @@ class Selected(TradeoffFunction):
         points = points - AMPLE * (1.0 + np.abs(np.where(np.isfinite(points), points, 0.0)))
         profile = np.clip(self.base._delta(points.ravel()), 0.0, 1.0).reshape(points.shape)
         return np.minimum((part.constant + profile @ part.weight) * (1.0 + AMPLE), 1.0)
+
+    @cached_property
+    def _few_lines(self) -> TradeoffFunction:
+        """Lines below f, by which it enters products: its profile costs hundreds of those of f."""
+        from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
+
+        points = np.linspace(0.0, _FARTHEST, _LINES)
+        rare = self._bound(points) <= 2.0 * self._bound(np.full(1, math.inf)) + _RAREST
+        if rare.any():  # beyond, nothing happens
+            points = np.linspace(0.0, float(points[int(np.argmax(rare))]), _LINES)
+        return PiecewiseLinear.from_guarantees(points, self._bound(points)).worse_direction()
+
+    def _join(self, product: Product, k: int) -> None:
+        self._few_lines._join(product, k)
 
     def _log_moment(self, order: float) -> float:
         """log E (dA'/dA)^order <= that of a trial + max (order log phi' - (order - 1) log phi').
