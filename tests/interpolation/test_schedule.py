@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftdp._errors import InvalidInput
+from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule, Shifts, frozen_shifts
 from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.interpolation.verification import verify
@@ -109,3 +111,13 @@ def test_shifts_cannot_be_written_to() -> None:
     assert shifts.amount[0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         shifts.amount[0] = 3.0
+
+
+def test_shifts_are_equal_if_all_their_numbers_are() -> None:
+    shifts = optimal_shifts_periodic(PeriodicSchedule(0.9, 1.0, 1.0, period=2, first=1, steps=6))
+    again = Shifts.from_dict(shifts.to_dict())
+    assert again == shifts
+    assert hash(again) == hash(shifts)
+    assert replace(shifts, mu=2.0) != shifts
+    assert replace(shifts, amount=2.0 * shifts.amount) != shifts
+    assert shifts != shifts.to_dict()

@@ -22,11 +22,14 @@ def test_round_trip(cert: Certificate) -> None:
     twin = Certificate.from_json(text)
     assert twin.to_json() == text
     assert Certificate.from_json(cert.to_json(indent=2)).to_json() == text
+    assert twin == cert
+    assert hash(twin) == hash(cert)
     assert twin.run == cert.run
     assert twin.geometry == cert.geometry
     assert twin.f == cert.f
     assert twin.assumptions == cert.assumptions
     assert twin.statement() == cert.statement()
+    cert.epsilon(1e-5)  # what was asked before does not matter
     assert twin.epsilon(1e-7) == cert.epsilon(1e-7)
 
 

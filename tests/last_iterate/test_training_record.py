@@ -13,6 +13,7 @@ import pytest
 import shiftdp
 from shiftdp import NoisyCGD, NoisyGD, VerificationFailed, certify
 from shiftdp.last_iterate import Certificate
+from shiftdp.last_iterate.sum_rounding import arithmetic_words
 from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training import ClippedSquared, Huber, Logistic, Plan, SmoothedHinge, Softmax
 from shiftdp.training.descent.entropy import Seeded
@@ -100,6 +101,29 @@ def test_the_geometry_may_not_be_less_than_the_training_implies(plan: Plan) -> N
     for change in changes:
         with pytest.raises(VerificationFailed):
             replace(plan.certificate, training=replace(record, **change)).verify()
+
+
+@every_plan
+def test_the_words_on_arithmetic_are_those_of_the_loop(plan: Plan) -> None:
+    record, words = record_of(plan), record_of(plan).arithmetic
+    others = [
+        "",
+        "exact rational arithmetic",
+        words.replace("float64", "float32"),
+        words + " or so",
+        arithmetic_words(0.0),
+        arithmetic_words(0.3),
+    ]
+    for other in others:
+        with pytest.raises(VerificationFailed, match="arithmetic"):
+            replace(plan.certificate, training=replace(record, arithmetic=other)).verify()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40_000])
+def test_they_are_verified_for_a_few_records_and_for_many(n: int) -> None:
+    run = NoisyGD(n=n, steps=3, learning_rate=0.01, noise=2.0)
+    for bound in (0.1, 0.7, 1.0, 3.3):
+        Plan(run=run, loss=Logistic(), feature_bound=bound).certificate.verify()
 
 
 @every_plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import shiftdp.privacy
 from shiftdp import (
     Certificate,
     ExponentialMechanism,
@@ -23,6 +25,7 @@ from shiftdp import (
     NoisyGD,
     NoisySGD,
     NoisyStream,
+    Unlearning,
     certify,
 )
 from shiftdp.fdp import WithFailure
@@ -532,3 +535,27 @@ def test_a_stream_has_no_length_to_look_for() -> None:
     stream = NoisyStream(batch_size=5, batches_per_release=4, learning_rate=0.01, noise=1.0)
     with pytest.raises(InvalidInput, match=r"run='NoisyStream' has no end.*; calibrate the noise$"):
         calibrate_epochs(stream, STRONG, epsilon=1.0, delta=1e-5)
+
+
+def test_every_calibrator_answers_with_the_argument_that_it_changed() -> None:
+    """As docs/notation.md lists them; a deletion changes neither, and its answer is a number."""
+    geometry = Geometry(strong_convexity=0.1, smoothness=10.0, sensitivity=1.0)
+    run = NoisyCGD(n=200, batch_size=50, epochs=10, learning_rate=0.1, noise=0.05)
+    asked: dict[str, float] = {"epsilon": 3.0, "delta": 1e-5}
+    found = {
+        name: getattr(shiftdp.privacy, name)(run, geometry, **asked)
+        for name in shiftdp.privacy.__all__
+        if name.startswith("calibrate_") and name != "calibrate_cooldown"  # of random batches
+    }
+    of_losses = {"calibrate_strong_convexity", "calibrate_diameter"}
+    for name, answer in found.items():
+        if name == "calibrate_unlearning":
+            deletion = Unlearning(training=run, further_steps=answer)
+            assert certify(deletion, geometry).epsilon(1e-5) <= 3.0
+            continue
+        assert type(answer) is (Geometry if name in of_losses else NoisyCGD), name
+        certified = (run, answer) if name in of_losses else (answer, geometry)
+        assert certify(*certified).epsilon(1e-5) <= 3.0, name
+    page = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
+    assert all(f"`{name}`" in page for name in found)
+    assert of_losses < found.keys()

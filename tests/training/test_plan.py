@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import shiftdp as sdp
-from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
+from shiftdp import InvalidInput, NoisyCGD, NoisyGD, UnmetHypothesis
 from shiftdp.training import (
     Ball,
     Box,
@@ -153,52 +153,6 @@ def test_a_seed_is_stamped_on_the_certificate() -> None:
     private = Plan(run=RUN, loss=Logistic(), feature_bound=1.0)
     assert "reproducible" not in str(private.certificate)
     private.certificate.verify()
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"run": "cgd"},
-        {"run": sdp.LangevinMC(steps=3, learning_rate=0.1)},
-        {"loss": "logistic"},
-        {"feature_bound": 0.0},
-        {"feature_bound": math.inf},
-        {"l2": -1.0},
-        {"clipping": "plain"},
-        {"clipping": "envelope"},
-        {"clip": 1.0},
-        {"clipping": "envelope", "clip": 0.0},
-        {"clipping": "uncertified", "clip": 1.0},
-        {"clipping": "uncertified", "clip": 1.0, "loss": Softmax(classes=2)},
-        {"loss": ClippedSquared()},
-        {"adjacency": "add_one"},
-        {"oversized": "drop"},
-        {"intercept": "yes"},
-        {"projection": "ball"},
-        {"entropy": 3},
-        {"features": 0},
-        {"run": sdp.NoisyGD(n=4, steps=2, learning_rate=0.1, noise=[1.0, 0.0])},
-    ],
-    ids=repr,
-)
-def test_what_makes_no_sense_is_refused(fields: dict[str, object]) -> None:
-    sound: dict[str, object] = {"run": RUN, "loss": Logistic(), "feature_bound": 1.0}
-    with pytest.raises(InvalidInput):
-        Plan(**{**sound, **fields})  # type: ignore[arg-type]
-
-
-def test_least_squares_without_a_bound_can_be_clipped() -> None:
-    plan = Plan(run=RUN, loss=ClippedSquared(), feature_bound=1.0, clipping="envelope", clip=2.0)
-    assert plan.gradient_bound == 2.0
-
-
-def test_hypotheses_of_the_run_are_those_of_the_plan() -> None:
-    steep = NoisyGD(n=100, steps=10, learning_rate=5.0, noise=0.5)
-    with pytest.raises(UnmetHypothesis, match="learning_rate"):
-        _ = Plan(run=steep, loss=Logistic(), feature_bound=2.0).certificate
-    fresh = NoisySGD(n=100, batch_size=10, steps=10, learning_rate=0.1, noise=0.5)
-    with pytest.raises(UnmetHypothesis, match="adjacency"):
-        _ = Plan(run=fresh, loss=Logistic(), feature_bound=1.0, adjacency="zero_out").certificate
 
 
 def test_the_grid_is_a_power_of_two_below_the_noise() -> None:

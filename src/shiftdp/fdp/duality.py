@@ -69,7 +69,7 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
 
 
 def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: Array) -> Array:
-    """The same for many alpha at once, where profiles are smooth everywhere but at eps = 0.
+    """`tradeoff_from_profile` for many alpha at once; profiles are smooth but at eps = 0.
 
     The line of eps touches f at alpha = P(loss > eps), and the line of -eps at
     1 - alpha = Q(loss > eps) of the loss of the inverse. Both probabilities are tabulated by
@@ -95,7 +95,7 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
 
 
 def smooth_tradeoff(f: TradeoffFunction, alpha: Array) -> Array:
-    """The same for a tradeoff function, whose profile is not computed where it is negligible."""
+    """f(alpha) from the smooth profile of f, which is not computed where it is negligible."""
     rarer = np.minimum(alpha, 1.0 - alpha)
     floor = max(_LEAST_FLOOR, _FLOOR_PART * float(rarer.min(where=rarer > 0.0, initial=1.0)))
     floor = min(floor, _LARGEST_FLOOR)

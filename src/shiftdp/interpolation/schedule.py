@@ -248,6 +248,18 @@ class Shifts:
     amount: Array
     mu: float
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shifts) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        """All numbers, in a form that can be compared."""
+        arrays = (self.first, self.last, self.peak, self.amount)
+        return self.tau, self.start, self.mu, *(tuple(x.tolist()) for x in arrays)
+
     def expand(self, schedule: Schedule | PeriodicSchedule) -> ShiftPath:
         """The arrays `a_k`, `z_k` and `lambda_k = a_k / (c_k z_{k-1} + s_k)`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS
@@ -15,9 +15,7 @@ from shiftdp.last_iterate.runs import (
     NoisyStream,
     Order,
     PerStep,
-    Run,
     has_releases,
-    people,
 )
 from shiftdp.last_iterate.schedules.releases import number_of_releases, release_steps
 from shiftdp.last_iterate.schedules.visits import BatchRun
@@ -266,46 +264,6 @@ def batches_used(run: BatchRun) -> tuple[Assumption, ...]:
         "not used in it",
     }
     return order, Assumption("last batch", statements[run.last_batch])
-
-
-def for_people(run: Run, hypotheses: Assumptions) -> Assumptions:
-    """Hypotheses on one record read for people with several of them. [Theorem V4]
-
-    Neighbours differ in all records of a person; it is said where these may be, and, where no batch
-    has two of them, that a random order is one of whole batches.
-    """
-    k, where = people(run), "anywhere in the data"
-    whole_batches = isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch"
-    if whole_batches:
-        where = "no two of them in one batch"
-    found = []
-    for item in hypotheses:
-        statement = item.statement.replace("in one record", "in the records of one person")
-        if item.name == "adjacency":
-            statement = statement.replace("of one record", "of all records of one person")
-        if item.name == "batches" and whole_batches and "permutation" in statement:
-            statement = _WHOLE_BATCHES[cast(NoisyCGD, run).order]
-        found.append(Assumption(item.name, statement))
-    return (
-        *found,
-        Assumption(
-            "people", f"a person has at most {k} of the {_records_of(run)} records, {where}"
-        ),
-    )
-
-
-_WHOLE_BATCHES: dict[str, str] = {
-    "shuffled_once": "batches, put together without a look at what the records are, are used in "
-    "one uniformly drawn order, independent of the data, chosen by nobody and not published before "
-    "the run",
-    "reshuffled": "batches, put together without a look at what the records are, are used in an "
-    "order drawn uniformly afresh each epoch, independent of the data, chosen by nobody and not "
-    "published before the run",
-}
-
-
-def _records_of(run: Any) -> int:
-    return int(run.n)
 
 
 def record_norm(geometry: Geometry) -> Assumption:

@@ -132,7 +132,7 @@ def _descent(run: BatchRun, geometry: Geometry) -> float | None:
 
 
 def _attained(schedule: StepSchedule, floor: Array, segments: Sequence[Segment]) -> float | None:
-    """Of one position: the root of the sum of squares over the segments between releases.
+    """mu that is attained at one position: the squares of its segments between releases add up.
 
     Given what was released, the drifting instance goes on, and what it shows in a segment is a pair
     of Gaussians whose distance and variance do not depend on it. (Theorem V1)

@@ -119,7 +119,7 @@ class Geometry:
         return {name: x for name, x in vars(self).items() if name != "prox_convexity" or x}
 
     def steepest(self, learning_rate: float) -> float:
-        """The same number rounded down: a slope that some loss of the class really shows."""
+        """The contraction rounded down: a slope that some loss of the class really has."""
         return _slope(self.strong_convexity, self.smoothness, learning_rate, -1)
 
 

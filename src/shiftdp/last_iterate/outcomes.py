@@ -36,7 +36,7 @@ from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules.position_groups import MOST_GROUPS, position_groups
-from shiftdp.last_iterate.schedules.releases import residues
+from shiftdp.last_iterate.schedules.releases import MOST_LISTED, too_many
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     Pattern,
@@ -77,7 +77,7 @@ def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
 
 
 def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
-    """The same one by one: there may be hundreds, and who compares them may stop."""
+    """The outcomes one by one: there may be hundreds, and a caller who compares them may stop."""
     if not has_random_visits(run):
         yield from (Outcome(visits) for visits in _candidates(run, geometry))
         return
@@ -124,6 +124,23 @@ def _positions(run: BatchRun) -> tuple[Pattern, int, tuple[int, ...]]:
     if run.order == "reshuffled" and not has_releases(run):
         return "final", run.steps % run.batches or run.batches, ()
     return "every", run.batches, residues(run)
+
+
+def residues(run: BatchRun) -> tuple[int, ...]:
+    """Positions of the epoch, but for the last one, after whose batch something is released.
+
+    In the last epoch alone if the run ends within one; rising.
+    """
+    t, releases, batches = run.steps, run.releases, run.batches
+    if releases is None or releases == "epochs":
+        found = {t % batches}
+    elif releases == "all":
+        if batches > MOST_LISTED:
+            raise too_many(batches)
+        found = set(range(min(batches, t + 1)))
+    else:
+        found = set((np.array(releases, dtype=np.int64) % batches).tolist())
+    return tuple(sorted(found - {0}))
 
 
 def _records(run: BatchRun, group: range) -> int:
@@ -188,7 +205,7 @@ def _groups(
 
 
 def _equal_groups(seen: int, cuts: Sequence[int]) -> list[range]:
-    """As wide as they are far from the next release, on which their privacy depends."""
+    """Groups of positions, wider where the next release is far away, and they matter less."""
     if seen <= _EQUAL_GROUPS:
         return [range(j, j + 1) for j in range(1, seen + 1)]
     ends = {0, *cuts, seen}

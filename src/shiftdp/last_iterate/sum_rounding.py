@@ -33,6 +33,7 @@ takes away is below 2^-1000.
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 from shiftdp._rounding import ULP
@@ -48,6 +49,11 @@ ENVELOPE_ACCURACY = 1e-10
 """An envelope that is solved for is within this part of its limit of the exact one."""
 
 _UNIT = Fraction(1, 2**53)
+
+_WORDS = (
+    f"float64, summed in chunks of at most {CHUNK} records; the sensitivity includes",
+    "of itself for rounding, for any data (Theorem F1)",
+)
 
 
 def sum_error(records: int, residual: float = 0.0) -> float:
@@ -87,3 +93,20 @@ def largest_batch(run: NoisyGD | NoisyCGD | NoisySGD) -> int:
     if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.has_random_sizes):
         return run.n
     return run.batch_size
+
+
+def arithmetic_words(excess: float) -> str:
+    """How the training loop computes, as a certificate says it; `excess` is the part by which the
+    sensitivity is more than that of real numbers.
+
+    >>> arithmetic_words(2.6e-10)[-66:]
+    'includes 2.6e-10 of itself for rounding, for any data (Theorem F1)'
+    """
+    return f"{_WORDS[0]} {excess:.1e} {_WORDS[1]}"
+
+
+def stated_excess(words: str) -> float | None:
+    """The number in `arithmetic_words`, to its two digits; None if the words are others."""
+    pattern = rf"{re.escape(_WORDS[0])} (\d\.\de[+-]\d\d) {re.escape(_WORDS[1])}"
+    found = re.fullmatch(pattern, words, re.ASCII)
+    return None if found is None else float(found[1])

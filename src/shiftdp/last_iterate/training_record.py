@@ -10,7 +10,12 @@ from fractions import Fraction
 from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Run
-from shiftdp.last_iterate.sum_rounding import largest_batch, residual_error, sum_error
+from shiftdp.last_iterate.sum_rounding import (
+    largest_batch,
+    residual_error,
+    stated_excess,
+    sum_error,
+)
 
 Parameters = tuple[tuple[str, float], ...]
 
@@ -104,6 +109,7 @@ _LOSSES: dict[str, _Constants] = {
 _PROJECTIONS = ("Ball", "Box", "Simplex")
 _PROXES = ("L1", "ElasticNet")
 _SOURCES = {"System": True, "Aes": True, "Seeded": False}
+_TWO_DIGITS, _LAST_DIGITS = 0.06, 4e-15  # rounding to two digits, and of a quotient minus 1
 _LEAST, _MOST = Fraction(1, 10**12), Fraction(10**12)  # of parameters of losses and sets
 
 
@@ -116,7 +122,7 @@ def verify_training(
     (curvature R^2 + l2)-smooth, and a clip bounds its gradients further. Sensitivity (with what
     rounding adds to it, Theorem F1), smoothness and diameter may be more than that, never less. In
     rational arithmetic. `contracts` is whether the theorem asks for losses that are convex as
-    clipped.
+    clipped. Weights of classes are at most 1, so that they change none of this.
     """
     known = _SOURCES.get(record.noise_source, record.private)
     _require(known == record.private or not record.private, "noise source")
@@ -148,6 +154,7 @@ def verify_training(
     if geometry.gradient_bound is not None:
         enough = Fraction(geometry.gradient_bound) ** 2 >= (1 + rounding) ** 2 * G2
         _require(enough, "gradient_bound")
+    _require_arithmetic(record, rounding / times, Fraction(geometry.sensitivity) ** 2 / G2, times)
     if contracts:
         monotone = record.clipping in ("none", "envelope") or record.outputs <= 2
         _require(monotone or not acts, "clipping")
@@ -170,6 +177,26 @@ def _rounding(record: TrainingRecord, run: Run, *, solved: bool) -> Fraction:
     return 2 * Fraction(sum_error(largest_batch(run), rho))
 
 
+def _require_arithmetic(
+    record: TrainingRecord, needed: Fraction, squared: Fraction, times: int
+) -> None:
+    """What is said of the arithmetic: the loop's words, and a part of the sensitivity that rounding
+    needs and that the sensitivity has.
+
+    Args:
+        record: with the words.
+        needed: what rounding adds, in units of the sensitivity in real numbers.
+        squared: of the sensitivity that is certified, in units of G.
+        times: the sensitivity in real numbers, in units of G.
+    """
+    stated = stated_excess(record.arithmetic)
+    above = max(0.0, float(squared / times**2 - 1))
+    included = above / (1.0 + math.sqrt(1.0 + above))  # sqrt(1 + above) - 1
+    low = float(needed) * (1.0 - _TWO_DIGITS) - _LAST_DIGITS
+    high = included * (1.0 + _TWO_DIGITS) + _LAST_DIGITS
+    _require(stated is not None and low <= stated <= high, "arithmetic")
+
+
 def _require_parameters(record: TrainingRecord) -> None:
     """Losses and sets of ours have the parameters that they can have."""
     numbers = dict(record.loss_parameters)
@@ -177,7 +204,10 @@ def _require_parameters(record: TrainingRecord) -> None:
         _require(numbers.get("classes") == record.outputs >= 2, "number of scores")
     elif record.loss in _LOSSES:
         _require(record.outputs == 1, "number of scores")
-    positive = [*numbers.values()] if record.loss in _LOSSES else []
+    weights = [value for name, value in numbers.items() if name.startswith("weight_")]
+    ours = record.loss in _LOSSES
+    _require(not ours or all(weight <= 1 for weight in weights), "weight of a class")
+    positive = [*numbers.values()] if ours else []
     if record.projection in ("Ball", "Simplex"):
         positive += [value for _, value in record.projection_parameters]
     for value in positive:

@@ -7,9 +7,11 @@ budget allows (`calibrate_cooldown` and `placed_noise`, which shape the noise, k
 strong convexity and the diameter are parameters of the losses, so the same geometry does. The
 answer goes as it is to `certify`, to a plan, or to the next calibrator, and the value that was
 found is the attribute of that name, `calibrate_epochs(...).epochs`. An object around both would
-have to be opened each time, and would hold one argument that its caller has already. Who has the
-name of a parameter only, as the command line has, asks `calibrate`, which always answers with the
-pair that `certify` takes.
+have to be opened each time, and would hold one argument that its caller has already. One of them
+has neither to change: `calibrate_unlearning` looks for further steps after a training that is over,
+and answers with their number, which `Unlearning(training=run, further_steps=...)` takes. Who has
+the name of a parameter only, as the command line has, asks `calibrate`, which always answers with
+the pair that `certify` takes.
 
 What comes back meets the budget when it is certified in the same way (`certify(run, geometry,
 bounds=bounds)`, with the same `accuracy` if one was given; NoisySGD at a delta below 1e-7 with

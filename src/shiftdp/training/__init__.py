@@ -7,6 +7,7 @@ from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.plan import Plan
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Softmax",
     "System",
     "TrainingStopped",
+    "Weighted",
     "descend",
     "descend_stacked",
 ]

@@ -8,7 +8,7 @@ projection that the loop applies.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, RIDGE_GREATEST, choice, count, magnitude
-from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._errors import UnmetHypothesis
 from shiftdp._kinds import Uncertified
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
@@ -32,10 +32,8 @@ from shiftdp.last_iterate import (
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import PerStep, has_releases
-from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.last_iterate.sum_rounding import (
-    CHUNK,
+    arithmetic_words,
     largest_batch,
     residual_error,
     sum_error,
@@ -45,15 +43,13 @@ from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.descent.projection import Projection
 from shiftdp.training.descent.proximal import Prox
-from shiftdp.training.losses.base import Loss
-from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.losses.base import Loss, numbers_of
+from shiftdp.training.plan_checks import multiclass, require_kind, require_sound
 
 Clipping = Literal["none", "envelope", "plain", "uncertified"]
 Oversized = Literal["scale", "refuse"]
 
 _UP = 1.0 + EIGHT_ROUNDINGS  # for a root, a product or two, and this one
-_MOST = 290.0  # powers of ten that parameters and scores may reach, of the 308 of a float
-_NORMAL = 9.0  # no normal number of the loop is larger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +58,8 @@ class Plan:
 
     Args:
         run: NoisyGD, NoisyCGD or NoisySGD: the batches, the steps, the noise.
-        loss: of one record; Logistic, Softmax, SmoothedHinge, Huber or ClippedSquared.
+        loss: of one record; Logistic, Softmax, SmoothedHinge, Huber or ClippedSquared, or one of
+            them Weighted by class.
         feature_bound: no feature vector is longer, because the loop scales down (or refuses) those
             that are. It must not be read off the data.
         l2: m; (m/2)|w|^2 is added to every record's loss, intercept included.
@@ -84,6 +81,7 @@ class Plan:
             and plain clipping.
         entropy: where the randomness comes from: System(), Aes(), or Seeded(...) in tests.
 
+    >>> from shiftdp.training import Softmax
     >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
     >>> plan = Plan(
     ...     run=run,
@@ -115,15 +113,14 @@ class Plan:
     entropy: Entropy = field(default_factory=System)
 
     def __post_init__(self) -> None:
-        _kind("run", self.run, (NoisyGD, NoisyCGD, NoisySGD))
-        _kind("loss", self.loss, (Loss,))
-        _kind("entropy", self.entropy, (Entropy,))
-        _kind("intercept", self.intercept, (bool, np.bool_))
+        require_kind("run", self.run, (NoisyGD, NoisyCGD, NoisySGD))
+        require_kind("loss", self.loss, (Loss,))
+        require_kind("entropy", self.entropy, (Entropy,))
+        require_kind("intercept", self.intercept, (bool, np.bool_))
         if self.projection is not None:
-            _kind("projection", self.projection, (Projection,))
+            require_kind("projection", self.projection, (Projection,))
         if self.prox is not None:
-            _kind("prox", self.prox, (Prox,))
-            self._check_prox()
+            require_kind("prox", self.prox, (Prox,))
         checked = {
             "feature_bound": magnitude(
                 "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
@@ -141,120 +138,7 @@ class Plan:
             checked["clip"] = magnitude("clip", self.clip, DATA_LEAST, DATA_GREATEST)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        self._check_clipping()
-        self._check_theorem()
-        self._check_noise()
-        self._check_diameter()
-        self._check_range()
-
-    def _check_prox(self) -> None:
-        """Several releases are proved for steps without a prox."""
-        if has_releases(self.run):
-            raise UnmetHypothesis(
-                "prox",
-                type(self.prox).__name__,
-                "is not covered with several releases: Theorem V1 is about steps without a prox",
-                "give a run with releases=None, or prox=None",
-            )
-
-    def _check_clipping(self) -> None:
-        if (self.clip is None) != (self.clipping == "none"):
-            raise InvalidInput(
-                "clip",
-                self.clip,
-                f"does not go with clipping={self.clipping!r}",
-                'give a norm with clipping="envelope", and none without',
-            )
-        if self.clipping == "uncertified" and not self._multiclass:
-            raise InvalidInput(
-                "clipping",
-                self.clipping,
-                "is for softmax with three classes or more",
-                'give "envelope", which does the same to this loss and is certified',
-            )
-        least = self.loss.least_limit * self.norm_bound
-        if (
-            self.residual_clip is not None
-            and not self.plainly_clipped
-            and self.residual_clip < least
-        ):
-            raise InvalidInput(
-                "clip",
-                self.clip,
-                f"is too small for feature vectors of norm {self.norm_bound:g}: the envelope "
-                "cannot be computed to the accuracy that is certified",
-                f"give {least:g} or more, or smaller features",
-            )
-        if self.clipping == "none" and math.isinf(self.loss.slope):
-            raise UnmetHypothesis(
-                "loss",
-                type(self.loss).__name__,
-                "has unbounded gradients",
-                'bound its residual, or give clipping="envelope" and a clip',
-            )
-
-    def _check_theorem(self) -> None:
-        """Refuse bounds that need a convex loss where plain clipping leaves none."""
-        if self.clipping == "plain" and self.plainly_clipped and self.bounds != "composition":
-            raise UnmetHypothesis(
-                "clipping",
-                self.clipping,
-                "of three classes or more is not the gradient of a convex function: no bound but "
-                "composition covers it",
-                'give bounds="composition", or clipping="envelope" for the bounds of the last '
-                "iterate",
-            )
-
-    def _check_noise(self) -> None:
-        """Steps may be without noise, but not one that is released: it uses records."""
-        if not _last(self.run.noise) > 0.0:
-            raise UnmetHypothesis(
-                "noise",
-                0.0,
-                "is the noise of the last step: what its records do would be released as it is",
-                "give noise to the last step",
-            )
-        noise = self.run.noise
-        if isinstance(noise, float):
-            return
-        for step in release_steps(self.run):
-            if not noise[step - 1] > 0.0:
-                raise UnmetHypothesis(
-                    "noise",
-                    0.0,
-                    f"is the noise of step {step}, after which an iterate is released: what its "
-                    "records do would be released as it is",
-                    f"give noise to step {step}",
-                )
-
-    def _check_diameter(self) -> None:
-        if self.projection is not None and not math.isfinite(self._diameter):
-            raise InvalidInput("projection", self.projection, "is unbounded", "give a bounded set")
-
-    def _check_range(self) -> None:
-        """Parameters and scores are finite for any data: they cannot leave the range of floats.
-
-        A step takes |w| to at most |1 - eta l2| |w| + eta (G n/b + 9 sigma), coordinate by
-        coordinate, b being the least that a sum is divided by.
-        """
-        run = self.run
-        eta, sigma = np.asarray(run.learning_rate), np.asarray(run.noise)
-        steps = 1.0 if math.isinf(run.steps) else float(run.steps)
-        divisor = 1.0 if isinstance(run, NoisyCGD) else float(getattr(run, "batch_size", run.n))
-        with np.errstate(over="ignore"):
-            added = np.log10(np.max(eta)) + np.log10(
-                self.gradient_bound * (run.n / divisor) + _NORMAL * np.max(sigma)
-            )
-            growth = np.max(np.log10(np.maximum(1.0, np.abs(1.0 - eta * self.l2))))
-        largest = added + math.log10(steps) + steps * growth
-        if not largest + max(0.0, math.log10(self.norm_bound)) <= _MOST:
-            raise InvalidInput(
-                "learning_rate",
-                float(np.max(eta)),
-                f"may lead parameters beyond the range of floats in {run.steps} steps with "
-                f"l2={self.l2:g}",
-                "give a learning rate below 2/l2, fewer steps, or less noise",
-            )
+        require_sound(self)
 
     @property
     def norm_bound(self) -> float:
@@ -303,11 +187,7 @@ class Plan:
         For one score and for two classes the two are the same. [docs/losses.md, Lemma 2]
         """
         scaled = self.clipping in ("plain", "uncertified")
-        return scaled and self._multiclass and self.residual_clip is not None
-
-    @property
-    def _multiclass(self) -> bool:
-        return isinstance(self.loss, Softmax) and self.loss.classes > 2
+        return scaled and multiclass(self.loss) and self.residual_clip is not None
 
     @property
     def sensitivity(self) -> float:
@@ -331,11 +211,7 @@ class Plan:
     def arithmetic(self) -> str:
         """How the loop computes, and what that adds to the sensitivity."""
         apart = self.gradient_bound * (1.0 if self.adjacency == "zero_out" else 2.0)
-        excess = self.sensitivity / apart - 1.0
-        return (
-            f"float64, summed in chunks of at most {CHUNK} records; the sensitivity includes "
-            f"{excess:.1e} of itself for rounding, for any data (Theorem F1)"
-        )
+        return arithmetic_words(self.sensitivity / apart - 1.0)
 
     @property
     def _ideal(self) -> Geometry:
@@ -391,8 +267,8 @@ class Plan:
         from shiftdp import __version__
 
         return TrainingRecord(
-            loss=type(self.loss).__name__,
-            loss_parameters=_parameters(self.loss),
+            loss=self.loss.name,
+            loss_parameters=self.loss.parameters,
             outputs=self.loss.outputs,
             slope=self.loss.slope,
             curvature=self.loss.curvature,
@@ -402,9 +278,9 @@ class Plan:
             clipping=self.clipping,
             clip=self.clip,
             projection=None if self.projection is None else type(self.projection).__name__,
-            projection_parameters=_parameters(self.projection),
+            projection_parameters=numbers_of(self.projection),
             prox=None if self.prox is None else type(self.prox).__name__,
-            prox_parameters=_parameters(self.prox),
+            prox_parameters=numbers_of(self.prox),
             features=self.features,
             oversized=self.oversized,
             noise_source=type(self.entropy).__name__,
@@ -418,6 +294,7 @@ class Plan:
     def estimate(self) -> Uncertified[TradeoffFunction]:
         """What the theorems give if clipping is taken to keep the loss convex: no certified bound.
 
+        >>> from shiftdp.training import Softmax
         >>> run = NoisyCGD(n=60_000, batch_size=1_500, epochs=50, learning_rate=0.05, noise=0.01)
         >>> plan = Plan(
         ...     run=run,
@@ -455,22 +332,3 @@ class Plan:
             for value in (self.run.learning_rate, self.run.noise)
         )
         return 2.0 ** (math.floor(math.log2(eta * sigma)) - 8)
-
-
-def _last(value: PerStep) -> float:
-    """Of numbers one a step, that of the last step."""
-    return value if isinstance(value, float) else value[-1]
-
-
-def _parameters(item: Loss | Projection | Prox | None) -> tuple[tuple[str, float], ...]:
-    """The numbers that a loss or a set was made with, by name."""
-    if item is None or not is_dataclass(item):
-        return ()
-    values = ((part.name, getattr(item, part.name)) for part in fields(item))
-    return tuple((name, value) for name, value in values if isinstance(value, (int, float)))
-
-
-def _kind(name: str, value: object, kinds: tuple[type, ...]) -> None:
-    if not isinstance(value, kinds):
-        known = ", ".join(kind.__name__ for kind in kinds)
-        raise InvalidInput(name, value, "is of the wrong kind", f"give one of {known}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, LaplaceTradeoff
+from shiftdp.fdp.composition import enclosure as module
 from shiftdp.fdp.composition.enclosure import (
     RANGES,
     Enclosures,
@@ -24,7 +25,7 @@ ACCURACY = 1e-3
 @pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-9, 1e-20, 1e-100])
 def test_the_exact_epsilon_lies_inside_and_the_interval_is_narrow(delta: float) -> None:
     at = np.array([delta])
-    enclosure = Enclosures(GAUSSIANS, ACCURACY).at(range_of(delta), at)
+    enclosure = Enclosures(GAUSSIANS, ACCURACY).at(at)
     assert enclosure is not None
     assert enclosure.narrow
     low, high = (float(end[0]) for end in enclosure.interval(at))
@@ -35,11 +36,22 @@ def test_the_exact_epsilon_lies_inside_and_the_interval_is_narrow(delta: float) 
 def test_one_enclosure_serves_several_deltas_of_a_range() -> None:
     deltas = np.array([1e-4, 1e-6, 1e-5])
     made = Enclosures(GAUSSIANS, ACCURACY)
-    enclosure = made.at(0, deltas)
+    enclosure = made.at(deltas)
     assert enclosure is not None
     assert enclosure.width(deltas) <= ACCURACY
-    assert made.at(0, deltas[1:2]) is enclosure
-    assert made.narrow == {0: [enclosure]}
+    assert made.at(deltas[[1, 0]]) is made.at(deltas[[1, 0]])
+
+
+def test_an_answer_does_not_depend_on_what_was_asked_before() -> None:
+    fresh, used = Enclosures(GAUSSIANS, ACCURACY), Enclosures(GAUSSIANS, ACCURACY)
+    used.curve(0)
+    for delta in np.logspace(-10, -2, 2 * module._KEPT):
+        used.at(np.array([delta]))
+    asked = np.array([3e-6])
+    one, other = fresh.at(asked), used.at(asked)
+    assert one is not None
+    assert other is not None
+    assert one.above.epsilon(asked) == other.above.epsilon(asked)
 
 
 def test_a_curve_is_composed_once() -> None:
@@ -59,7 +71,7 @@ def test_a_coarse_law_leaks_more_and_is_not_made_beside_a_curve() -> None:
 
 def test_losses_that_are_all_infinite_have_no_enclosure() -> None:
     made = Enclosures(((ApproxDPTradeoff(1.0, 1.0), 2), (LaplaceTradeoff(1.0), 1)), ACCURACY)
-    assert made.at(0, np.array([0.5])) is None
+    assert made.at(np.array([0.5])) is None
     assert made.curve(0) is None
     assert made.coarse(0.5) is None
 

@@ -27,7 +27,7 @@ CASES: list[tuple[TradeoffFunction, int]] = [
 
 
 def laws(f: TradeoffFunction, k: int) -> list[GridLaw]:
-    enclosure = Enclosures(((f, k),), 1e-3).at(0, np.array([1e-5]))
+    enclosure = Enclosures(((f, k),), 1e-3).at(np.array([1e-5]))
     assert enclosure is not None
     return [enclosure.above, enclosure.below]
 

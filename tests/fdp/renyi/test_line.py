@@ -100,3 +100,14 @@ def test_the_integrand_near_one(size: float, s: float, decades: float) -> None:
         exact = mpmath.log((1 + mpf(w)) ** (1 + mpf(s)) - 1 - (1 + mpf(s)) * mpf(w))
         found = float(log_excess(np.array([w]), s)[0])
         assert exact <= found <= exact + mpf("1e-11") * (1 + s)
+
+
+@pytest.mark.parametrize("s", [1e-20, 1.0, 1e5])
+@pytest.mark.parametrize("order", [1.0 + 1e-9, 2.0, 1e5])
+def test_a_shift_so_large_that_both_densities_vanish_in_between(s: float, order: float) -> None:
+    """Halfway between two means that are 1e5 apart neither mixture has a float of mass."""
+    for p in (1e-9, 0.5):
+        found = PoissonReplaceOne(p, 1e5, s).renyi(order)
+        least = GaussianTradeoff(1e5).renyi(order)
+        most = GaussianTradeoff(1e5 + 2.0 * s).renyi(order)
+        assert least * (1.0 - 1e-9) <= found <= most * (1.0 + 1e-9)

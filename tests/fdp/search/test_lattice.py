@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shiftdp.fdp import ShiftedSubsampled, TradeoffFunction
+from shiftdp.fdp import PoissonReplaceOne, ShiftedSubsampled, TradeoffFunction
 from shiftdp.fdp.search.lattice import lattice_epsilon
 from shiftdp.fdp.search.sampled_estimates import Pair
 from tests.fdp.search.steps import STEPS
@@ -20,6 +20,18 @@ def test_the_lattice_is_right_to_a_percent(pair: Pair, step: TradeoffFunction) -
     # the tilt of a Gaussian with the same epsilon will do
     theta = 9.0 / exact
     found = lattice_epsilon(pair, 0.05, 0.8, [(0.1, 60)], 1e-5, theta, 0.8 * exact)
+    assert found == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("p", "s", "steps", "tilt"), [(0.025, 1.2, 300, 2.9), (0.01, 4, 300, 0.26)]
+)
+def test_records_that_are_exchanged_under_poisson_sampling(
+    p: float, s: float, steps: int, tilt: float
+) -> None:
+    """All mass is at losses other than 0 then: none may be counted twice where the sign changes."""
+    exact = PoissonReplaceOne(p, 0.0, s).power(steps).epsilon(1e-5)
+    found = lattice_epsilon("two_sided", p, s, [(0.0, steps)], 1e-5, tilt, exact)
     assert found == pytest.approx(exact, rel=0.01)
 
 

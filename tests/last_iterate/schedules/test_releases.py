@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis, certify
+from shiftdp.last_iterate.outcomes import residues
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules import releases as module
 from shiftdp.last_iterate.schedules.releases import (
@@ -19,7 +20,6 @@ from shiftdp.last_iterate.schedules.releases import (
     number_of_releases,
     release_steps,
     releases_in,
-    residues,
     segments_of,
     within_epochs,
 )
@@ -128,7 +128,7 @@ def test_a_long_run_costs_no_more_to_cut() -> None:
 
 
 def test_more_releases_than_can_be_listed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_LISTED", 3)
+    monkeypatch.setattr(module, "MOST_LISTED", 3)
     with pytest.raises(UnmetHypothesis, match="too many"):
         segments_of(cyclic(30, [3, 7, 11, 13]))
 

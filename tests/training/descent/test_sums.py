@@ -24,6 +24,7 @@ from shiftdp.training import (
     Seeded,
     SmoothedHinge,
     Softmax,
+    Weighted,
     descend,
 )
 from shiftdp.training.descent.batches import TrainingRun
@@ -186,6 +187,7 @@ LOSSES: list[Loss] = [
     ClippedSquared(),
     Softmax(classes=2),
     Softmax(classes=4),
+    Weighted(Softmax(classes=2), (1e-9, 1.0)),
 ]
 
 

@@ -20,6 +20,8 @@ SEEDED = [
 
 @parametrize_with_checks(SEEDED)  # type: ignore[untyped-decorator]  # scikit-learn is not typed
 def test_seeded(estimator: Any, check: Any) -> None:
+    if check.func.__name__ == "check_class_weight_classifiers":
+        estimator.set_params(epsilon=20.0)  # it wants 87% of 50 records to be predicted as weighed
     check(estimator)
 
 

@@ -6,7 +6,15 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, SmoothedHinge, Softmax
+from shiftdp.training import (
+    ClippedSquared,
+    Huber,
+    Logistic,
+    Loss,
+    SmoothedHinge,
+    Softmax,
+    Weighted,
+)
 
 LOSSES: list[Loss] = [
     Logistic(),
@@ -17,13 +25,16 @@ LOSSES: list[Loss] = [
     Softmax(classes=2),
     Softmax(classes=3),
     Softmax(classes=10),
+    Weighted(Logistic(), (0.3, 1.0)),
+    Weighted(SmoothedHinge(width=0.5), (1.0, 0.01)),
+    Weighted(Softmax(classes=3), (1.0, 0.2, 0.7)),
 ]
 
 
 def labels(loss: Loss, size: int, seed: int) -> NDArray[Any]:
     rng = np.random.default_rng(seed)
-    if isinstance(loss, Softmax):
-        return rng.integers(0, loss.classes, size)
+    if loss.outputs > 1:
+        return rng.integers(0, loss.outputs, size)
     if isinstance(loss, (Huber, ClippedSquared)):
         return np.asarray(rng.normal(size=size) * 3)
     return rng.integers(0, 2, size)
@@ -39,6 +50,8 @@ def residuals(
 
 def value(loss: Loss, z: NDArray[np.float64], y: int | float) -> mpmath.mpf:
     """The loss of one record by its definition, in 40 digits."""
+    if isinstance(loss, Weighted):
+        return mpmath.mpf(loss.weights[int(y)]) * value(loss.loss, z, y)
     scores = [mpmath.mpf(float(score)) for score in z]
     if isinstance(loss, Softmax):
         return mpmath.log(sum(mpmath.exp(score) for score in scores)) - scores[int(y)]
@@ -80,7 +93,7 @@ def check_pairs(loss: Loss, size: int, seed: int, kappa: float | NDArray[Any] | 
     change = np.linalg.norm(g - h, axis=0)
     # residuals are right to 1e-10 where they are solved for and to 1e-15 where they are not;
     # scores of size 100 pass some ulps of themselves on
-    error = 1e-10 if isinstance(loss, Softmax) and kappa is not None else 1e-13
+    error = 1e-10 if loss.outputs > 1 and kappa is not None else 1e-13
     assert (inner >= -error * apart).all()
     assert (change <= loss.curvature * apart + error).all()
     assert (loss.curvature * inner >= change**2 - error * (change + loss.curvature * apart)).all()

@@ -40,10 +40,11 @@ class AccuracyNotMet(ShiftdpError):
 class Composite(TradeoffFunction):
     """f_1^{k_1} (x) f_2^{k_2} (x) ..., certified.
 
-    Queries run on a few compositions, one for every twelve decades of delta, made when first
-    needed. `accuracy` is the width of `epsilon_interval`, which says so if it cannot be had. All
-    other questions are answered whatever happens: where the grid would be too fine, by the finest
-    one that is not, and by the bounds of `LooseProduct`, if those are less.
+    Queries run on a few compositions, made when first needed: one for each delta whose epsilon is
+    asked for, and one for curves over twelve decades of delta. `accuracy` is the width of
+    `epsilon_interval`, which says so if it cannot be had. All other questions are answered whatever
+    happens: where the grid would be too fine, by the finest one that is not, and by the bounds of
+    `LooseProduct`, if those are less.
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> f = GaussianTradeoff(2 / 3).subsample(0.025).power(2000)
@@ -155,7 +156,7 @@ class Composite(TradeoffFunction):
             return math.inf if delta < surely else 0.0, math.inf
         at = np.array([delta])
         high = float(self._epsilon(at)[0])
-        enclosure = self._enclosures.at(range_of(delta), at)
+        enclosure = self._enclosures.at(at)
         if enclosure is None:
             return 0.0, high
         return min(float(enclosure.interval(at)[0][0]), high), high
@@ -174,7 +175,7 @@ class Composite(TradeoffFunction):
         ranges = np.array([range_of(d) if d > infinite else RANGES for d in delta.tolist()])
         for number in set(ranges[ranges < RANGES].tolist()):
             here = ranges == number
-            enclosure = self._enclosures.at(number, delta[here])
+            enclosure = self._enclosures.at(delta[here])
             if enclosure is not None:
                 epsilon[here] = enclosure.above.epsilon(delta[here])
             fine = epsilon[here] <= self.accuracy  # closed forms know small numbers better

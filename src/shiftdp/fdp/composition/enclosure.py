@@ -3,7 +3,9 @@
 One law leaks at least as much as the product, the other at most as much, so the exact epsilon lies
 between theirs. The finer the mesh of the grid, the closer they are: it is refined until an accuracy
 is met. A composition is precise at the deltas to which its tilt has moved the mass, some twelve
-decades of them; `Enclosures` makes one for each such range when it is first needed, and keeps it.
+decades of them: whole curves are read off one for each such range, and an epsilon off one that is
+made for its delta. `Enclosures` makes them when they are first needed. What a product answers does
+not depend on what it was asked before.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _DECADES = 12.0  # of delta that one composition serves: a range
 RANGES = 26  # down to 1e-312
 _TYPICAL = 1e-3  # the delta on which the curve of the first range is centred
 _BELOW = 0.01  # masses are kept down to this part of the smallest delta asked for
+_KEPT = 16  # enclosures of single deltas, some megabytes each
 _COARSE = 30.0  # how much coarser a composition is that only has to show "clearly below"
 _FREE, _FINER = 45_000, 0.4  # points that cost next to nothing, and how much finer for their sake
 _WINDOW = 16.0  # about how many standard deviations of the total loss a grid spans
@@ -73,9 +76,8 @@ class Enclosures:
 
     def __init__(self, factors: Factors, accuracy: float) -> None:
         self.factors, self.accuracy = factors, accuracy
-        self.narrow: dict[int, list[Enclosure]] = {}
         self.curves: dict[int, Enclosure | None] = {}
-        self._wide: dict[tuple[int, float, float], Enclosure | None] = {}
+        self._made: dict[tuple[float, float], Enclosure | None] = {}
         self._saddles: dict[tuple[float, float], Saddle] = {}
 
     def curve(self, number: int) -> Enclosure | None:
@@ -90,28 +92,22 @@ class Enclosures:
             self.curves[number] = _enclose(self.factors, self.accuracy, np.array([typical]), saddle)
         return self.curves[number]
 
-    def at(self, number: int, deltas: Array) -> Enclosure | None:
+    def at(self, deltas: Array) -> Enclosure | None:
         """An enclosure whose interval is narrow at all of these deltas, or as narrow as it gets.
 
-        None where nothing can be composed.
+        They are of one range. None where nothing can be composed.
         """
         ends = deltas if deltas.size == 1 else np.array([deltas.min(), deltas.max()])
-        known = self.narrow.setdefault(number, [])
-        for enclosure in (*known, *filter(None, [self.curves.get(number)])):
-            if enclosure.width(ends) <= self.accuracy:
-                return enclosure
-        asked = (number, float(ends[0]), float(ends[-1]))
-        if asked not in self._wide:
+        asked = float(ends[0]), float(ends[-1])
+        if asked not in self._made:
             # the root of each, as their product may underflow
             single = ends.size == 1
-            centre = float(ends[0]) if single else math.sqrt(ends[0]) * math.sqrt(ends[-1])
+            centre = asked[0] if single else math.sqrt(asked[0]) * math.sqrt(asked[1])
             saddle = self._saddle(centre, _BELOW * float(ends.min()))
-            found = _enclose(self.factors, self.accuracy, ends, saddle)
-            if found is not None and found.narrow:
-                known.append(found)
-                return found
-            self._wide[asked] = found
-        return self._wide[asked]
+            if len(self._made) >= _KEPT:
+                del self._made[next(iter(self._made))]
+            self._made[asked] = _enclose(self.factors, self.accuracy, ends, saddle)
+        return self._made[asked]
 
     def coarse(self, delta: float) -> GridLaw | None:
         """A quick upper law for this delta, on a grid that is coarser than the accuracy asks for.

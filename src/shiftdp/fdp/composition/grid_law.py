@@ -231,7 +231,7 @@ class GridLaw:
         return places
 
     def _summed_once(self, epsilon: float) -> tuple[float, float]:
-        """The same at one point, in plain floats: for one number, NumPy's calls take longer."""
+        """`_summed` at one point, in plain floats: for one number, NumPy's calls take longer."""
         kernel, i = self._kernel, math.floor(epsilon / self.mesh) + 1.0
         places = np.exp(kernel.turn * (i * self.frequencies % self.size))
         here, after = (places @ kernel.both).real.tolist()

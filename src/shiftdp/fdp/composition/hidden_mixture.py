@@ -149,7 +149,7 @@ class HiddenMixture(TradeoffFunction):
         return worst_gaussian(self.components)
 
     def _log_moment(self, order: float) -> float:
-        """That of the parts revealed: divergences are convex, and a part that is told is no less.
+        """The moment were the part revealed, which is no less: divergences are jointly convex.
 
         Where neither measure is shared it is what the mechanism has if the part is told.
         """

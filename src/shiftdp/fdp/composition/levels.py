@@ -41,7 +41,7 @@ class Lines:
 
     @cached_property
     def _broken(self) -> tuple[Array, Array]:
-        """Of each pair the points (q, F(q)) at which the slope changes, from q = 0 on.
+        """The points (q, F(q)) of each pair at which its slope changes, from q = 0 on.
 
         F is the conjugate of the greatest convex minorant of (gamma_j, delta_j), to which (0, 1)
         is added: a slope -q of the minorant is a break of F.

@@ -173,7 +173,7 @@ class Survey:
         return total
 
     def error(self, excess: list[float], rules: list[Quadrature]) -> float:
-        """What the quadratures and roundings of M - 1 leave in K."""
+        """A bound on the error of K that the quadratures and the roundings of M - 1 cause."""
         total = 0.0
         for (_, k), rule, m in zip(self.laws, rules, excess, strict=True):
             total += k * abs(m) * (rule.error + _MOMENT_ERROR) / (1.0 + m)

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftdp._checks import Array, number_in
 from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS, NOT_ZERO, UNIT
+from shiftdp.fdp.derived import Derived
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _ROUNDED_UP = 1e-3  # the part by which a probability of failure may be larger t
 
 
 @dataclass(frozen=True)
-class WithFailure(TradeoffFunction):
+class WithFailure(Derived):
     """f (x) h_q, alpha -> (1 - q) f(alpha / (1 - q)). [BSA24, Lemma complim; DRS22, Eq 12]
 
     Its profile is q + (1 - q) delta_f(eps): with probability q everything is revealed.
@@ -39,12 +40,8 @@ class WithFailure(TradeoffFunction):
         tradeoff("base", self.base)
         object.__setattr__(self, "failure", number_in("failure", self.failure, 0.0, 1.0))
 
-    @property
-    def symmetric(self) -> bool:
-        return self.base.symmetric
-
-    def inverse(self) -> TradeoffFunction:
-        return self if self.symmetric else WithFailure(self.base.inverse(), self.failure)
+    def _made_of(self, base: TradeoffFunction) -> TradeoffFunction:
+        return WithFailure(base, self.failure)
 
     def _beta(self, alpha: Array) -> Array:
         rest = 1.0 - self.failure
@@ -64,27 +61,8 @@ class WithFailure(TradeoffFunction):
         epsilon = self.base._epsilon(np.clip(left, 0.0, 1.0))
         return np.where(delta < self.failure, math.inf, epsilon)
 
-    @property
-    def directions(self) -> tuple[TradeoffFunction, TradeoffFunction]:
-        without, there = self.base.directions
-        if without == there:
-            return self, self
-        return WithFailure(without, self.failure), WithFailure(there, self.failure)
-
-    @property
-    def _record_first(self) -> bool | None:
-        return self.base._record_first
-
     def split_failure(self) -> tuple[TradeoffFunction, float]:
         return self.base, self.failure
-
-    @property
-    def composed(self) -> bool:
-        return self.base.composed
-
-    @property
-    def accuracy(self) -> float:
-        return self.base.accuracy
 
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
         least = self.failure * (1.0 - _ROUNDED_UP)

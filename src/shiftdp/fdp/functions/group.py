@@ -35,6 +35,7 @@ from shiftdp._rounding import (
     NINE_ROUNDINGS,
     complement_down,
 )
+from shiftdp.fdp.derived import Derived
 from shiftdp.fdp.tradeoff import TradeoffFunction, tradeoff
 
 # Of profiles that are composed numerically it takes long to know many points, or points far out.
@@ -47,7 +48,7 @@ _ON_A_KNOT = 1.0 + EIGHTEEN_ROUNDINGS  # lifts a knot over both lines that meet 
 
 
 @dataclass(frozen=True)
-class GroupTradeoff(TradeoffFunction):
+class GroupTradeoff(Derived):
     """1 - (1 - f)^{o k}: f-DP of one record, for k records of one person. [DRS22, Thm 2.14]
 
     Args:
@@ -71,12 +72,8 @@ class GroupTradeoff(TradeoffFunction):
         tradeoff("base", self.base)
         object.__setattr__(self, "size", count("size", self.size, 1))
 
-    @property
-    def symmetric(self) -> bool:
-        return self.base.symmetric
-
-    def inverse(self) -> TradeoffFunction:
-        return self if self.symmetric else GroupTradeoff(self.base.inverse(), self.size)
+    def _made_of(self, base: TradeoffFunction) -> TradeoffFunction:
+        return GroupTradeoff(base, self.size)
 
     @property
     def gdp_mu(self) -> float | None:
@@ -180,27 +177,8 @@ class GroupTradeoff(TradeoffFunction):
     def _deflated(self, factor: float) -> TradeoffFunction:
         return GroupTradeoff(self.base._deflated(factor), self.size)
 
-    @property
-    def directions(self) -> tuple[TradeoffFunction, TradeoffFunction]:
-        without, there = self.base.directions
-        if without == there:
-            return self, self
-        return GroupTradeoff(without, self.size), GroupTradeoff(there, self.size)
-
-    @property
-    def _record_first(self) -> bool | None:
-        return self.base._record_first
-
-    @property
-    def composed(self) -> bool:
-        return self.base.composed
-
-    @property
-    def accuracy(self) -> float:
-        return self.base.accuracy
-
     def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
-        """That of f itself where there is no closed form: k records are not better protected."""
+        """The bound of one record where there is no closed form: k are not better protected."""
         if self._simple is not None:
             return self._simple.epsilon_below(delta, inflation)
         return self.base.epsilon_below(delta, inflation)

@@ -54,7 +54,7 @@ class RandomMean(TradeoffFunction):
         """delta, rounded up, and -d delta/d eps for eps >= 0."""
 
     def _back(self, epsilon: Array) -> tuple[Array, Array]:
-        """The same for the inverse."""
+        """The profile of the inverse function."""
         return self._profile(epsilon)
 
     def _guess(self, delta: Array) -> Array | None:
@@ -118,7 +118,7 @@ class RandomMean(TradeoffFunction):
         return None if self._simple is None else self._simple.mu
 
     def _gaussian_below(self) -> tuple[float, float]:
-        """Of the pairs of components none is farther apart, and divergences are jointly convex."""
+        """The farthest pair of components bounds all, as divergences are jointly convex."""
         return self._span, 0.0
 
 

@@ -40,7 +40,7 @@ class GaussianLoss(AnalyticLoss):
         return 0.5 * (s * self.mu) * ((s + 1.0) * self.mu)
 
     def _stretches(self, orders: Sequence[float], tail: float) -> list[Stretch]:
-        """In standard deviations y = x/mu, where sqrt(dP dQ) is e^{-mu^2/8} N(0, 1)."""
+        """One stretch, in standard deviations y = x/mu: sqrt(dP dQ) is e^{-mu^2/8} N(0, 1)."""
         mu, farthest = self.mu, max(abs(t + 0.5) for t in orders)
 
         def points(y: Array) -> tuple[Array, Array]:

@@ -9,9 +9,8 @@ in logarithms, for L under Q and under P; the two are tied by dQ = e^L dP.
 they want the nearest numbers that floats give. Certified numbers, on a grid or by Renyi moments,
 need numbers that are off to one side only, and these the tradeoff function has itself: with the
 hockey-stick divergence delta(eps) = E_Q[(1 - e^(eps - L))_+] and the moment E_P[e^(order L)] it
-answers `_tangents` and `_log_moment` rounded up, with a proof beside each. They cannot be had from
-nodes or tails: a quadrature has no proved sign of its error, and differences of tails lose the
-side to which they were rounded. A law that handed on what f answers would be a second name for f.
+answers `_tangents` and `_log_moment` rounded up, with a proof beside each. From nodes or tails they
+cannot be had without loss: docs/fdp.md, "The privacy loss", has the reasons and a figure.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class ShiftedSubsampledLoss(AnalyticLoss):
 
     @property
     def _gaussians(self) -> list[tuple[float, GaussianLoss]]:
-        """With their log weights."""
+        """The Gaussians of a mixture, each with its log weight."""
         return [
             (math.log1p(-self.p), GaussianLoss(self.a)),
             (math.log(self.p), GaussianLoss(self.d)),

@@ -36,7 +36,7 @@ class Guess(NamedTuple):
 
 
 def guess_forward(law: MeanLaw, delta: Array, capped: bool = False) -> Guess:
-    """Of E N(W, 1) against N(0, 1), or of the capped integral of Theorem B7.
+    """An estimate of epsilon of E N(W, 1) against N(0, 1), or of the capped integral of Theorem B7.
 
     >>> law = MeanLaw.of((0.0, 1.0), (0.99, 0.01))
     >>> guess_forward(law, np.array([1e-5])).epsilon.round(6).tolist()
@@ -56,7 +56,7 @@ def guess_forward(law: MeanLaw, delta: Array, capped: bool = False) -> Guess:
 
 
 def guess_two_sided(law: MeanLaw, delta: Array) -> Guess:
-    """Of E N(W, 1) against E N(-W, 1)."""
+    """An estimate of epsilon of E N(W, 1) against E N(-W, 1)."""
 
     def at(x: Array) -> Guess:
         excess, density = excesses(law.mean, x)
@@ -73,7 +73,7 @@ def guess_two_sided(law: MeanLaw, delta: Array) -> Guess:
 
 
 def guess_backward(law: MeanLaw, delta: Array) -> Guess:
-    """Of N(0, 1) against E N(-W, 1)."""
+    """An estimate of epsilon of N(0, 1) against E N(-W, 1)."""
 
     def at(y: Array) -> Guess:
         log_ratio, _ = log_sum(np.log(law.weight) - law.mean * (y + 0.5 * law.mean), law.mean)

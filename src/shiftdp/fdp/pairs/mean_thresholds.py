@@ -172,7 +172,7 @@ def missed(law: MeanLaw, x: Array, e: Array, capped: bool = False) -> Miss:
 
 
 def missed_two_sided(law: MeanLaw, x: Array, e: Array) -> tuple[Miss, Array]:
-    """The same for A(x)/A(-x), and the shares of the components of A(-x).
+    """What the ratio A(x)/A(-x) misses e^e by at x, and the shares of the components of A(-x).
 
     z is (sum_i w_i (e^{k_i} - 1) - w_i (e^{j_i} - 1)) / sum_i w_i e^{j_i} with k_i = l_i - e - J
     and j_i = -m_i (x + m_i/2) - J, for any number J: log A(-x), nearly.

@@ -70,6 +70,7 @@ _MOST_NUMBERS = 6_000_000  # nodes times components
 _BLOCK = 1 << 17  # of these at once: arrays that stay in the cache
 _NEAR = 1.0  # |log r| below which r - 1 is summed as such
 _STEEP = INVERTIBLE_EXPONENT  # exponents beyond are not exponentiated
+_DEEP = -20.0  # log B above which 1 + sum w_i (e^{...} - 1) keeps B to a part of 1e-5
 _UNDERFLOW = 2e-323  # four times the least float: more than what was lost in a few products
 _GROWN = 30.0  # beside e^30 = 1e13 a bound from above leaves out what is subtracted
 _SUM_ERROR = 1e-13  # relative, of a sum of positive terms, with the roundings of its logarithms
@@ -190,6 +191,7 @@ def _integrand(pair: _Pair, order: float, x: Array) -> tuple[Array, tuple[float,
     error = error_a + error_b + 2 * UNIT * np.abs(loss)
     log_f = np.empty(x.shape)
     near = (np.abs(loss) < _NEAR) & (np.maximum(up.max(axis=0), down.max(axis=0)) < _STEEP)
+    near &= log_b > _DEEP
     far = ~near
     moved = loss[far] + np.copysign(error[far], loss[far])
     log_f[far] = _far_excess(moved, s)

@@ -25,6 +25,7 @@ _PART = 4e-3  # the part of epsilon that splitting masses on the lattice may add
 _WINDOW, _MARGIN = 16.0, 64  # standard deviations of the total loss on the lattice, and more points
 _FARTHEST = 20.0  # the largest a + 2s: beyond, exponentials overflow; the rough estimate is enough
 _MOST, _MOST_POINTS = 1 << 15, 1 << 13  # of the lattice, and points x
+_FLAT = 1e-100  # a slope of the loss that counts as none; quotients by it do not overflow
 _LEAST_GUESS = 1e-3  # a smaller epsilon is estimated with the mesh for this one
 Groups = Sequence[tuple[float, int]]
 
@@ -122,5 +123,7 @@ def _losses(pair: Pair, p: float, a: Array, s: float, theta: float) -> tuple[Arr
     if pair == "two_sided":
         below = math.log1p(-p) + np.logaddexp(0.0, log_odds - s * x - 0.5 * s * s)
         loss = loss - below
-    down = np.where(loss > 0.0, density * np.exp(below), 0.0)
+    # of the cell around the point where the loss changes its sign, the part above it
+    above = np.clip(0.5 + loss / np.maximum(np.gradient(loss, axis=1), _FLAT), 0.0, 1.0)
+    down = above * density * np.exp(below)
     return np.maximum(loss, 0.0), down * np.exp(np.maximum(loss, 0.0)), down

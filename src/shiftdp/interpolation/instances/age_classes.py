@@ -88,7 +88,7 @@ def equal_classes(c: float, floor: float, *, s: float, sd: float, steps: int) ->
 
 
 def classes_of_steps(c: Array, floor: Array, s: Array, sd: Array) -> AgeClasses:
-    """The same for unequal steps, given in the order of time.
+    """The classes of unequal steps, given in the order of time.
 
     >>> one = classes_of_steps(*(np.full(9, x) for x in (0.9, 0.5, 1.0, 2.0)))
     >>> other = equal_classes(0.9, 0.5, s=1.0, sd=2.0, steps=9)

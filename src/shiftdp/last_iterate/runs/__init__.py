@@ -13,9 +13,17 @@ whether it is made `in_epochs`, in each of which a record is used at most once.
 from typing import Any, TypeVar
 
 from shiftdp._checks import PerStep
-from shiftdp.last_iterate.runs.descent import Arrangement, LastBatch, NoisyCGD, NoisyGD, Order
+from shiftdp.last_iterate.runs.descent import (
+    LastBatch,
+    NoisyCGD,
+    NoisyGD,
+    Order,
+    has_releases,
+    people,
+)
 from shiftdp.last_iterate.runs.langevin import ExponentialMechanism, LangevinMC
 from shiftdp.last_iterate.runs.sampled import NoisySGD, Sampling
+from shiftdp.last_iterate.runs.several_records import Arrangement
 from shiftdp.last_iterate.runs.stream import NoisyStream, StreamOrder
 from shiftdp.last_iterate.runs.unlearning import Training, Unlearning
 from shiftdp.last_iterate.schedules.releases import Releases
@@ -49,24 +57,6 @@ AnyRun = TypeVar("AnyRun", bound=Run)
 
 _OF_PEOPLE = {"records_per_person": 1, "arrangement": "anywhere"}
 _UNSAID: dict[str, Any] = {**_OF_PEOPLE, "releases": None}
-
-
-def has_releases(run: Any) -> bool:
-    """Whether other iterates than the last one are released.
-
-    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
-    >>> has_releases(run), run.releases
-    (True, (5, 10))
-    """
-    releases = getattr(run, "releases", None)
-    if releases == "epochs":
-        return bool(run.steps > run.batches)
-    return releases is not None and bool(run.steps > 1)
-
-
-def people(run: Any) -> int:
-    """How many records one person may have."""
-    return int(getattr(run, "records_per_person", 1))
 
 
 def one_record(run: AnyRun) -> AnyRun:

@@ -13,17 +13,36 @@ from shiftdp._checks import PerStep, choice, count, countable, finite, length, p
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import parameters
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
+from shiftdp.last_iterate.runs.several_records import (
+    Arrangement,
+    require_arrangement,
+    require_people,
+)
 from shiftdp.last_iterate.schedules.releases import Releases, releases_in
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
-Arrangement = Literal["anywhere", "one_per_batch"]
+GivenReleases = Literal["epochs", "all"] | Sequence[int] | None
+"""Releases as a user may give them; a run keeps them as `Releases`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoisyGD:
+class Descent:
+    """What all runs of noisy gradient descent on a data set answer alike."""
+
+    steps: int
+
+    def __repr__(self) -> str:
+        return parameters(self)
+
+    @property
+    def endless(self) -> bool:
+        return self.steps == math.inf
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoisyGD(Descent):
     """Full batches: every step uses every record.
 
     `steps` may be infinite: what is certified then holds for every number of steps. A sequence for
@@ -49,28 +68,21 @@ class NoisyGD:
         steps: float,
         learning_rate: float | Sequence[float],
         noise: float | Sequence[float],
-        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
+        releases: GivenReleases = None,
         records_per_person: int = 1,
     ) -> None:
         t, records = length("steps", steps), countable("n", n)
-        shown = releases_in(releases, t, 1)
+        shown, each = releases_and_people(releases, t, 1, records_per_person, records)
         vars(self).update(
             n=records,
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
             noise=per_step("noise", noise, t, zero=True),
             releases=shown,
-            records_per_person=records_of_person(records_per_person, records, shown),
+            records_per_person=each,
         )
 
     in_epochs: ClassVar[bool] = False
-
-    def __repr__(self) -> str:
-        return parameters(self)
-
-    @property
-    def endless(self) -> bool:
-        return self.steps == math.inf
 
     @property
     def order(self) -> Order:
@@ -87,8 +99,8 @@ class NoisyGD:
         return self.n
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoisyCGD:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoisyCGD(Descent):
     """Cyclic batches: the records are cut into batches once, which are used in turn.
 
     Args:
@@ -149,36 +161,19 @@ class NoisyCGD:
         noise: float | Sequence[float],
         order: Order = "fixed",
         last_batch: LastBatch = "own_size",
-        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
+        releases: GivenReleases = None,
         records_per_person: int = 1,
         arrangement: Arrangement = "anywhere",
     ) -> None:
-        records = countable("n", n)
-        size = count("batch_size", batch_size, 1)
-        if size > records:
-            raise InvalidInput(
-                "batch_size", size, f"exceeds n={records}", f"give at most {records}"
-            )
+        records, size = records_and_batch(n, batch_size)
         kept = choice("last_batch", last_batch, get_args(LastBatch))
         batches = batches_of(records, size, kept)
         t = steps_in(epochs, steps, batches)
-        shown = releases_in(releases, t, batches)
-        each = records_of_person(records_per_person, records, shown)
+        shown, each = releases_and_people(releases, t, batches, records_per_person, records)
         where = choice("arrangement", arrangement, get_args(Arrangement))
-        if where == "one_per_batch" and each > batches:
-            raise InvalidInput(
-                "records_per_person",
-                each,
-                f"exceeds the {batches} batches, so one of them has two records of a person",
-                f'give at most {batches}, smaller batches, or arrangement="anywhere"',
-            )
-        if where == "one_per_batch" and each > 1 and order != "fixed" and records % size:
-            raise InvalidInput(
-                "batch_size",
-                size,
-                f"does not divide n={records}, so that batches in a random order are not alike",
-                'give a divisor of n, order="fixed", or arrangement="anywhere"',
-            )
+        if each > 1 and where == "one_per_batch":
+            uneven = size if order != "fixed" and records % size else None
+            require_arrangement(each, batches, records, uneven)
         vars(self).update(
             n=records,
             batch_size=size,
@@ -193,13 +188,6 @@ class NoisyCGD:
         )
 
     in_epochs: ClassVar[bool] = True
-
-    def __repr__(self) -> str:
-        return parameters(self)
-
-    @property
-    def endless(self) -> bool:
-        return self.steps == math.inf
 
     @property
     def batches(self) -> int:
@@ -237,34 +225,45 @@ def batches_of(n: int, size: int, last_batch: str = "own_size") -> int:
     return n // size if last_batch == "drop" else -(-n // size)
 
 
-def records_of_person(records: object, n: int, releases: Releases) -> int:
-    """How many of n records one person may have; several only where nothing but the last iterate is
-    released, as Theorems V1 and V4 are not proved together.
+def has_releases(run: Any) -> bool:
+    """Whether other iterates than the last one are released.
 
-    >>> records_of_person(3, 100, None)
-    3
+    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
+    >>> has_releases(run), run.releases
+    (True, (5, 10))
     """
-    k = count("records_per_person", records, 1)
-    if k > n:
-        raise InvalidInput("records_per_person", k, f"exceeds n={n}", f"give at most {n}")
-    if k > 1 and releases is not None:
-        raise InvalidInput(
-            "records_per_person",
-            k,
-            f"is not covered with releases={shown_releases(releases)}: several releases are proved "
-            "for people with one record each",
-            "give releases=None, or records_per_person=1 and ask the certificate for_group(...)",
-        )
-    return k
+    releases = getattr(run, "releases", None)
+    if releases == "epochs":
+        return bool(run.steps > run.batches)
+    return releases is not None and bool(run.steps > 1)
 
 
-def shown_releases(releases: Releases) -> str:
-    """Releases in a message, where a list of them may be long.
+def people(run: Any) -> int:
+    """How many records one person may have."""
+    return int(getattr(run, "records_per_person", 1))
 
-    >>> shown_releases("all"), shown_releases((3, 9))
-    ("'all'", '<2 steps>')
+
+def records_and_batch(n: int, batch_size: int) -> tuple[int, int]:
+    """The number of records and the size of a batch, which is at most that number."""
+    records, size = countable("n", n), count("batch_size", batch_size, 1)
+    if size > records:
+        raise InvalidInput("batch_size", size, f"exceeds n={records}", f"give at most {records}")
+    return records, size
+
+
+def releases_and_people(
+    releases: GivenReleases, steps: int, epoch: int | None, records_per_person: int, n: int
+) -> tuple[Releases, int]:
+    """What is released of a run, in its one form, and how many of n records one person may have.
+
+    >>> releases_and_people([5, 10], 10, None, 1, 100), releases_and_people(None, 10, None, 3, 100)
+    (((5, 10), 1), (None, 3))
     """
-    return f"<{len(releases)} steps>" if isinstance(releases, tuple) else repr(releases)
+    shown = None if releases is None else releases_in(releases, steps, epoch)
+    each = count("records_per_person", records_per_person, 1)
+    if each > 1:
+        require_people(each, n, shown)
+    return shown, each
 
 
 def steps_in(epochs: float | None, steps: float | None, batches: int) -> int:

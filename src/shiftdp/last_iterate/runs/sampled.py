@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from shiftdp._checks import PerStep, choice, count, countable, length, per_step
+from shiftdp._checks import PerStep, choice, count, length, per_step
 from shiftdp._errors import InvalidInput
-from shiftdp._printed import parameters
-from shiftdp.last_iterate.runs.descent import batches_of, records_of_person, steps_in
-from shiftdp.last_iterate.schedules.releases import Releases, releases_in
+from shiftdp.last_iterate.runs.descent import (
+    Descent,
+    GivenReleases,
+    batches_of,
+    records_and_batch,
+    releases_and_people,
+    steps_in,
+)
+from shiftdp.last_iterate.schedules.releases import Releases
 
 Sampling = Literal["without_replacement", "poisson", "random_allocation"]
 
 _OF_RANDOM_SIZE = ("poisson", "random_allocation")  # batches of these have no largest size
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoisySGD:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NoisySGD(Descent):
     """One step is X <- Proj(X - eta (batch gradient + Z)), Z ~ N(0, noise^2 I); batches are random.
 
     Args:
@@ -76,15 +82,14 @@ class NoisySGD:
         noise: float | Sequence[float],
         sampling: Sampling = "without_replacement",
         batch_cap: int | None = None,
-        releases: Literal["epochs", "all"] | Sequence[int] | None = None,
+        releases: GivenReleases = None,
         records_per_person: int = 1,
     ) -> None:
-        records, b = countable("n", n), countable("batch_size", batch_size)
-        if b > records:
-            raise InvalidInput("batch_size", b, f"exceeds n={records}", f"give at most {records}")
+        records, b = records_and_batch(n, batch_size)
         choice("sampling", sampling, get_args(Sampling))
-        if sampling == "random_allocation":
-            t = _whole_epochs(epochs, steps, batches_of(records, b))
+        epoch = batches_of(records, b) if sampling == "random_allocation" else None
+        if epoch is not None:
+            t = _whole_epochs(epochs, steps, epoch)
         else:
             t = length("steps", _no_epochs(epochs, steps))
         cap = batch_cap
@@ -97,8 +102,7 @@ class NoisySGD:
                     'leave it out, or give sampling="poisson"',
                 )
             cap = count("batch_cap", cap, 1)
-        epoch = batches_of(records, b) if sampling == "random_allocation" else None
-        shown = releases_in(releases, t, epoch)
+        shown, each = releases_and_people(releases, t, epoch, records_per_person, records)
         vars(self).update(
             n=records,
             batch_size=b,
@@ -108,15 +112,8 @@ class NoisySGD:
             sampling=sampling,
             batch_cap=cap,
             releases=shown,
-            records_per_person=records_of_person(records_per_person, records, shown),
+            records_per_person=each,
         )
-
-    def __repr__(self) -> str:
-        return parameters(self)
-
-    @property
-    def endless(self) -> bool:
-        return self.steps == math.inf
 
     @property
     def in_epochs(self) -> bool:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from shiftdp._checks import PerStep, count, magnitude, per_step
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, shown_releases, steps_in
+from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, steps_in
 from shiftdp.last_iterate.runs.sampled import NoisySGD
+from shiftdp.last_iterate.schedules.releases import shown_releases
 
 Training = NoisyGD | NoisyCGD | NoisySGD
 

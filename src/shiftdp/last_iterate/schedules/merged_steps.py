@@ -235,5 +235,5 @@ def _schedule(
 
 
 def _never(table: StepTable) -> Schedule:
-    """Of a record that is not used."""
+    """The schedule of a record that is never used: one step that does nothing to it."""
     return Schedule([1.0], [0.0], [1.0], table.diameter)

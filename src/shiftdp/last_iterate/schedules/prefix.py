@@ -66,7 +66,7 @@ def prefix_law(
 
 
 def _steepness(steps: PrefixSteps, last: int, delta: float) -> float:
-    """By how much, in a logarithm, delta rises with the distance: as for a Gaussian."""
+    """d log(delta) / d distance, as of a Gaussian: how steeply delta rises with the distance."""
     squares = math.fsum(n * a * a for a, n in steps.shifts(last, MOST_GROUPS))
     return math.sqrt(-2.0 * math.log(delta) * squares)
 

@@ -37,18 +37,22 @@ def verify_scheduled_prefix(
         steps: the numbers that the bucket is computed with.
         proof: the claim.
     """
+    verify_prefix(run, proof)
+    _verify_steps(run, geometry, steps, proof.cap)
+    _require(_meet(steps, proof), "the shifts do not bring the two runs together")
+    bucket = steps.bucket(run.steps - proof.tau, proof.rate)
+    verify_scheduled_bucket(bucket, proof.grid, proof.values, proof.weights)
+
+
+def verify_prefix(run: NoisySGD, proof: PrefixProof) -> None:
+    """Raise `VerificationFailed` unless a proof by Theorem B6 has the form that the run needs."""
     tau, groups, cap = proof.tau, proof.groups, proof.cap
     _require(1 <= tau < run.steps, f"tau={tau} is not among 1 to {run.steps - 1}")
     _require(0 < len(groups) <= _MOST_GROUPS, "there are no shifts, or too many")
     _require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     _require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     _require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    random_sizes = run.sampling in ("poisson", "random_allocation")
-    _require(random_sizes == (cap is not None), "batches of random size have a batch cap")
-    _verify_steps(run, geometry, steps, cap)
-    _require(_meet(steps, proof), "the shifts do not bring the two runs together")
-    bucket = steps.bucket(run.steps - tau, proof.rate)
-    verify_scheduled_bucket(bucket, proof.grid, proof.values, proof.weights)
+    _require(run.has_random_sizes == (cap is not None), "batches of random size have a batch cap")
 
 
 def _verify_steps(

@@ -21,7 +21,7 @@ Releases = Literal["all", "epochs"] | tuple[int, ...] | None
 """Every iterate; that at the end of each epoch; those after these steps; None: the last alone."""
 
 _NAMED = ("all", "epochs")
-_MOST_LISTED = 1 << 20  # releases that are looked at one by one
+MOST_LISTED = 1 << 20  # releases that are looked at one by one
 
 
 def releases_in(
@@ -89,6 +89,15 @@ def _remedy(last: int) -> str:
     return f'give "all", "epochs", or a list of steps from 1 to {last}'
 
 
+def shown_releases(releases: Releases) -> str:
+    """Releases in a message, where a list of them may be long.
+
+    >>> shown_releases("all"), shown_releases((3, 9))
+    ("'all'", '<2 steps>')
+    """
+    return f"<{len(releases)} steps>" if isinstance(releases, tuple) else repr(releases)
+
+
 def release_steps(run: Any) -> range | tuple[int, ...]:
     """The steps after which an iterate is released, rising; the last step is the last of them.
 
@@ -105,7 +114,7 @@ def release_steps(run: Any) -> range | tuple[int, ...]:
         ends = range(run.batches, t + 1, run.batches)
         if t % run.batches == 0:
             return ends
-        if len(ends) >= _MOST_LISTED:
+        if len(ends) >= MOST_LISTED:
             raise too_many(len(ends))
         return (*ends, t)
     return tuple(releases)
@@ -182,11 +191,11 @@ def segments_of(run: Any) -> tuple[Segment, ...]:
         return (Segment(0, run.batches, whole), *last)
     if equal and releases == "all":
         places = range(min(batches, t))
-        if len(places) > _MOST_LISTED:
+        if len(places) > MOST_LISTED:
             raise too_many(len(places))
         return tuple(Segment(place, 1, -(-(t - place) // batches)) for place in places)
     steps = release_steps(run)
-    if len(steps) > _MOST_LISTED:
+    if len(steps) > MOST_LISTED:
         raise too_many(len(steps))
     ends = np.array([0, *steps], dtype=np.int64)
     if not equal:
@@ -197,23 +206,6 @@ def segments_of(run: Any) -> tuple[Segment, ...]:
         Segment(int(ends[i]), int(kinds[i, 0]), int(k)) for i, k in zip(first, numbers, strict=True)
     ]
     return tuple(sorted(found, key=lambda segment: segment.begin))
-
-
-def residues(run: Any) -> tuple[int, ...]:
-    """Positions of the epoch, but for the last one, after whose batch something is released.
-
-    In the last epoch alone if the run ends within one; rising.
-    """
-    t, releases, batches = run.steps, getattr(run, "releases", None), run.batches
-    if releases is None or releases == "epochs":
-        found = {t % batches}
-    elif releases == "all":
-        if batches > _MOST_LISTED:
-            raise too_many(batches)
-        found = set(range(min(batches, t + 1)))
-    else:
-        found = set((np.array(releases, dtype=np.int64) % batches).tolist())
-    return tuple(sorted(found - {0}))
 
 
 def too_many(number: int) -> UnmetHypothesis:

@@ -9,7 +9,7 @@ nothing is lost to rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -20,10 +20,16 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import are_outcomes
+from shiftdp.last_iterate.outcomes import Outcome, are_outcomes
 from shiftdp.last_iterate.runs import NoisySGD, people
 from shiftdp.last_iterate.schedules.led_verification import meeting_starts
-from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, schedules_of
+from shiftdp.last_iterate.schedules.prefix_verification import verify_prefix
+from shiftdp.last_iterate.schedules.visits import (
+    BatchRun,
+    StepSchedule,
+    Visits,
+    schedules_of,
+)
 from shiftdp.last_iterate.theorems.proofs import (
     LEAST_SPLIT,
     MOST_SPLIT,
@@ -53,7 +59,6 @@ _SAME_FAILURE = 1 + Decimal("1e-2")  # the same for the probability of a failure
 _LONGER = Decimal("1e-20")
 _TINY = Decimal("1e-30")
 _MOST_TERMS = 100_000
-_MOST_GROUPS = 64  # of shifts: each is a law that is composed
 # A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
 _UNDERFLOW = Decimal("1e-300")
 
@@ -112,6 +117,31 @@ def verify_shifts(
     schedules = schedules_of(run, geometry, [visits for visits, _ in stated])
     for schedule, proof in zip(schedules, by_shifts, strict=True):
         verify_stated_mu(schedule, proof.shifts, endless=endless)
+    return by_shifts
+
+
+def verify_cases(
+    proofs: Proofs,
+    cases: Sequence[Outcome],
+    schedule: Callable[[Visits], StepSchedule],
+    *,
+    endless: bool,
+) -> list[Proof]:
+    """Raise unless there are shifts for each of these cases, which prove the mu they state.
+
+    Args:
+        proofs: what a certificate carries.
+        cases: the outcomes of the run, with their weights.
+        schedule: the steps as the record, or person, of an outcome sees them.
+        endless: whether the run stands in for every longer one.
+    """
+    by_shifts = [proof for proof in proofs if isinstance(proof, Proof)]
+    require(len(by_shifts) == len(proofs), "a proof is of another kind")
+    stated = [(proof.visits, proof.weight) for proof in by_shifts]
+    same = stated == [(case.visits, case.weight) for case in cases]
+    require(same, "the outcomes are not those of the run")
+    for proof in by_shifts:
+        verify_stated_mu(schedule(proof.visits), proof.shifts, endless=endless)
     return by_shifts
 
 
@@ -188,8 +218,7 @@ def verify_groups(
     require(all(n >= 1 for _, n in groups), "a group of steps is empty")
     require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
     require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    random_sizes = run.sampling in ("poisson", "random_allocation")
-    require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    require(run.has_random_sizes == (cap is not None), "batches of random size have a batch cap")
     if cap is not None:
         require(geometry.convex, "batches of random size are covered for convex losses only")
     if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
@@ -216,14 +245,8 @@ def verify_led_from_one(
 
     `steps` has the numbers, not below those of the run, that the bucket is computed with.
     """
-    tau, groups, cap = proof.tau, proof.groups, proof.cap
-    require(1 <= tau < run.steps, f"tau={tau} is not among 1 to {run.steps - 1}")
-    require(0 < len(groups) <= _MOST_GROUPS, "there are no shifts, or too many")
-    require(all(n >= 1 for _, n in groups), "a group of steps is empty")
-    require(sum(n for _, n in groups) == run.steps - tau, "the groups are not the steps after tau")
-    require(all(0.0 <= a < math.inf for a, _ in groups), "a shift is negative or infinite")
-    random_sizes = run.sampling in ("poisson", "random_allocation")
-    require(random_sizes == (cap is not None), "batches of random size have a batch cap")
+    groups, cap = proof.groups, proof.cap
+    verify_prefix(run, proof)
     require(cap is None or geometry.convex, "batches of random size need convex losses")
     require(Fraction(steps.c) >= _lipschitz(run, geometry, cap), "the steps contract less")
     require(Fraction(steps.apart) >= _apart(run, geometry), "a participation moves more")

@@ -63,7 +63,7 @@ class _ClosedForm(OnDescent):
         return self._limit_reached(descent_of(run, geometry), geometry)
 
     def proved(self, bound: Bound, run: Run, geometry: Geometry, *, endless: bool) -> Bound:
-        """With the optimal shifts, which prove at least as much; both are rounded up."""
+        """The bound with the optimal shifts, which prove at least as much; both are rounded up."""
         if isinstance(run, LangevinMC):
             return bound
         proofs = proofs_of(descent_of(run, geometry), geometry, endless=endless)

@@ -226,7 +226,7 @@ def _top(values: Sequence[Decimal], run: BatchRun) -> Decimal:
 
 
 def _largest(counted: Sequence[tuple[Decimal, int]], one: Decimal, run: BatchRun) -> Decimal:
-    """The same of values that are listed with how often they occur, and of one more."""
+    """The sum of the largest values, each listed with how often it occurs, and of one more."""
     total, left = Decimal(0), _times_used(run)
     for value, number in sorted([*counted, (one, 1)], reverse=True):
         used = min(left, max(number, 0))

@@ -67,6 +67,7 @@ Found = tuple[Any, float]
 ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it does not matter
 
 
+_ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
 _HOPELESS = 1.5  # times the rival: what a rough estimate may be too large by, and more
 
 
@@ -172,7 +173,7 @@ class _Sgd(_Composed):
 
 
 class _Poisson(_Composed):
-    """The same for Poisson sampling; zero-out in the worse of its two directions."""
+    """All steps composed under Poisson sampling; zero-out in the worse of its two directions."""
 
     name = "Poisson (composition)"
     citation = "Poisson sampling"
@@ -209,10 +210,10 @@ class _RandomAllocation(_Composed):
 def composition_below(
     run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
 ) -> TradeoffFunction | None:
-    """All steps composed, if an estimate of its epsilon at delta is below the one given."""
+    """All steps composed, unless an estimate of its epsilon at delta is above the one given."""
     theorem = _composition_of(run)
     _, guess = theorem.search(run, geometry, delta)
-    if guess >= epsilon:
+    if guess >= epsilon * _ESTIMATED:
         return None
     return theorem.rebuild(run, geometry, (), accuracy_for(guess))
 
@@ -263,12 +264,12 @@ class _Led(OnSampled):
             end += n
 
     def costly(self, run: Run) -> bool:
-        """Where steps differ: each trial is composed."""
+        """Whether steps differ: each trial of the search is composed then."""
         run = cast(NoisySGD, run)
         return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """By an estimate for which nothing is composed, if steps differ."""
+        """If steps differ, decide by an estimate for which nothing is composed."""
         run = cast(NoisySGD, run)
         self.require(run, geometry)
         if not self.costly(run) or math.isinf(rival):
@@ -328,7 +329,7 @@ class _TheoremB3(_Led):
 
 
 class _TheoremB3Poisson(_Led):
-    """The same for Poisson sampling, where a batch beyond the cap is a failure."""
+    """Theorem B3 under Poisson sampling, where a batch beyond the cap is a failure."""
 
     name = "Theorem B3 (Poisson)"
     citation = "Theorem B3"

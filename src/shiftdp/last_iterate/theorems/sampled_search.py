@@ -84,8 +84,11 @@ def _pair(run: NoisySGD, geometry: Geometry) -> Pair:
     return "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
 
 
-def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
-    """An estimate of eps: a rough one, and from its tilt a close one where it can be had."""
+def _guess(costs: _Costs, groups: Groups, delta: float, f: TradeoffFunction | None = None) -> float:
+    """An estimate of eps: a rough one, and from its tilt a close one where it can be had.
+
+    Where no lattice is large enough, the contour integral of f is close, if f is given.
+    """
     theta = orders(costs.s)
     for _ in range(2):
         eps, at = epsilon_estimates(costs.rows([groups], theta), theta, delta)
@@ -94,7 +97,10 @@ def _guess(costs: _Costs, groups: Groups, delta: float) -> float:
     if costs.p == 1.0 or costs.s == 0.0:
         return rough
     close = lattice_epsilon(costs.pair, costs.p, costs.s, groups, delta, tilt, rough)
-    return rough if close is None or not math.isfinite(close) else close
+    if close is not None and math.isfinite(close):
+        return close
+    found = None if f is None else _contour(f, delta)
+    return rough if found is None else found
 
 
 def _contour(f: TradeoffFunction, delta: float) -> float | None:
@@ -122,18 +128,19 @@ def composed_guess(
     delta: float,
 ) -> float:
     """An estimate of epsilon of all steps composed; f is that composition, `charged` its steps."""
-    guess = _contour(f, delta) if charged[-1][0] else 0.0
-    if guess is not None:
-        return guess
+    if not charged[-1][0]:
+        return 0.0
     if len(charged) > 1:
-        return _composed_epsilon(f, delta)
+        guess = _contour(f, delta)
+        return _composed_epsilon(f, delta) if guess is None else guess
     ((s, count),) = charged
-    return _guess(_Costs(_pair(run, geometry), participation_up(run), s), ((0.0, count),), delta)
+    costs = _Costs(_pair(run, geometry), participation_up(run), s)
+    return _guess(costs, ((0.0, count),), delta, f)
 
 
 @lru_cache(maxsize=32)
 def _composed_epsilon(f: TradeoffFunction, delta: float) -> float:
-    """Of a composition that takes a second: `certify` asks for it, and `epsilon` once more."""
+    """epsilon of a composition that takes a second; `certify` asks for it twice."""
     return f.epsilon(delta)
 
 
@@ -238,7 +245,7 @@ def best_scheduled_groups(
     delta: float,
     epsilon: Callable[[Groups], float],
 ) -> tuple[Groups, float]:
-    """The same where steps differ; `epsilon` has a closer estimate for some shifts."""
+    """`best_groups` where steps differ; `epsilon` gives a closer estimate for some shifts."""
     cumulants = _scheduled_cumulants(run, geometry, steps)
     top = float(np.max(steps.sensitivity))
     found: list[tuple[float, Groups]] = []

@@ -125,7 +125,7 @@ def charged_steps(run: NoisySGD, geometry: Geometry) -> tuple[tuple[float, int],
 
 
 def charged_each(run: NoisySGD, geometry: Geometry) -> Array:
-    """The same step by step, none of them rounded to another."""
+    """`charged_steps` step by step, none of them rounded to another."""
     noise = np.broadcast_to(np.asarray(run.noise, dtype=np.float64), run.steps)
     return np.asarray(record_move(run, geometry) / (run.batch_size * noise) * UP)
 
@@ -133,7 +133,7 @@ def charged_each(run: NoisySGD, geometry: Geometry) -> Array:
 def charged_in_groups(
     run: NoisySGD, geometry: Geometry, groups: Groups, most: int = MOST_LAWS
 ) -> list[list[tuple[float, int]]]:
-    """The same for each group of the last steps apart."""
+    """`charged_steps` for each group of the last steps by itself."""
     if isinstance(run.noise, float):
         ((s, _),) = charged_steps(run, geometry)
         return [[(s, n)] for _, n in groups]
@@ -188,7 +188,7 @@ def capped_steps(run: NoisySGD, geometry: Geometry, cap: int | None) -> Stochast
 
 
 def capped_smoothness(run: NoisySGD, geometry: Geometry, cap: int | None) -> float:
-    """Of the gradient of a batch of B records: m + B M_l / b, rounded up; M without a cap."""
+    """The smoothness of a batch of B records, m + B M_l / b, rounded up; M without a cap."""
     if cap is None:
         return geometry.smoothness
     m = geometry.strong_convexity

@@ -44,6 +44,8 @@ class Theorem(ABC):
             need not be compared with theirs.
         protects_people: whether it covers runs in which a person has several records; others are
             about one record each.
+        needs_releases: whether it is about runs with several releases and no others.
+        needs_people: whether it is about runs with several records a person and no others.
     """
 
     name: str
@@ -56,16 +58,22 @@ class Theorem(ABC):
     contained: bool = False
     unbeaten: bool = False
     protects_people: bool = False
+    needs_releases: bool = False
+    needs_people: bool = False
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""
+        if not isinstance(run, self.runs):
+            return False
         # people with several records and several releases are not proved together
         several, shown = people(run) > 1, has_releases(getattr(run, "training", run))
         if several and (shown or not self.protects_people):
             return False
         if shown and (not self.released or self.protects_people):
             return False
-        return isinstance(run, self.runs) and self.speaks_of(run)
+        if (self.needs_people and not several) or (self.needs_releases and not shown):
+            return False
+        return self.speaks_of(run)
 
     def speaks_of(self, run: Run) -> bool:
         """Which of its `runs` it is about; all, unless a subclass knows better."""

@@ -14,20 +14,25 @@ Its hypotheses, beside those of each certificate:
 from __future__ import annotations
 
 import json
-import math
 import os
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
 from shiftdp._checks import choice, count, delta_in, finite
-from shiftdp._errors import InvalidInput, UnmetHypothesis, VerificationFailed
+from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.tradeoff import tradeoff
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.serialisation import tradeoff_to_json
+from shiftdp.privacy.ledger.charging import (
+    charge,
+    entry_of,
+    fits,
+    refusal,
+    repeated,
+    require_admitted,
+)
 from shiftdp.privacy.ledger.entry import (
     FORMAT,
     Entry,
@@ -37,7 +42,6 @@ from shiftdp.privacy.ledger.entry import (
     print_of,
     read_total,
 )
-from shiftdp.privacy.ledger.errors import BudgetExceeded
 from shiftdp.privacy.ledger.release import (
     Release,
     certified,
@@ -200,9 +204,9 @@ class Ledger:
             if isinstance(release, AnyCertificate)
             else tradeoff("release", release)
         )
-        _require_admitted(f, terms)
-        if not _fits(total, f, times, terms):
-            raise _refusal(total, f, times, terms)
+        require_admitted(f, terms)
+        if not fits(total, f, times, terms):
+            raise refusal(total, f, times, terms)
         return total.plus(f, times).epsilon(terms.delta)
 
     def _append(
@@ -217,21 +221,21 @@ class Ledger:
         if not is_gaussian(release.f):
             # what takes long is computed before the file is held, and is known then
             terms, total = self._state()
-            _fits(total, release.charged(terms.adjacency, convert), fields["times"], terms)
+            fits(total, release.charged(terms.adjacency, convert), fields["times"], terms)
         with self._store.writing() as log:
             terms, total = _read_state(log)
             f = release.charged(terms.adjacency, convert)
-            _require_admitted(f, terms)
+            require_admitted(f, terms)
             fields["converted"] = release.adjacency != terms.adjacency
             known = None if key is None else log.keyed(key)
             if known is not None:
-                return _repeated(log, known, fields, release, f)
-            fits = _fits(total, f, fields["times"], terms)
-            if fits:
-                record = _charge(log, release, f, total, fields)
-        if not fits:
-            raise _refusal(total, f, fields["times"], terms)
-        return _entry(record, release, f, completed=False)
+                return repeated(log, known, fields, release, f)
+            within = fits(total, f, fields["times"], terms)
+            if within:
+                record = charge(log, release, f, total, fields)
+        if not within:
+            raise refusal(total, f, fields["times"], terms)
+        return entry_of(record, release, f, completed=False)
 
     # --- questions ---
 
@@ -288,7 +292,7 @@ class Ledger:
             if body["event"] == "reserved":
                 release = read_release(documents[body["release"]])
                 f = release.charged(terms.adjacency, body["converted"])
-                found.append(_entry(record, release, f, body["number"] in done))
+                found.append(entry_of(record, release, f, body["number"] in done))
         return tuple(found)
 
     def verify(self, head: str | None = None) -> None:
@@ -363,85 +367,6 @@ class Ledger:
 def _read_state(log: Transaction) -> tuple[Terms, RunningTotal]:
     total = read_total(log.head().body["square"], log.factors())
     return Terms.of(log.first().body), total
-
-
-def _fits(total: RunningTotal, f: TradeoffFunction, times: int, terms: Terms) -> bool:
-    # infinite where f gives everything away, which has no place in a sum
-    alone = _alone(f, terms.delta)
-    return alone <= terms.epsilon and total.plus(f, times).fits(terms.epsilon, terms.delta)
-
-
-@lru_cache(maxsize=256)
-def _alone(f: TradeoffFunction, delta: float) -> float:
-    return f.epsilon(delta)
-
-
-def _refusal(total: RunningTotal, f: TradeoffFunction, times: int, terms: Terms) -> BudgetExceeded:
-    delta = terms.delta
-    asked = both = _alone(f, delta)
-    if math.isfinite(asked):
-        asked = RunningTotal().plus(f, times).epsilon_or_infinity(delta)
-        both = total.plus(f, times).epsilon_or_infinity(delta)
-    room = total.largest_gaussian(terms.epsilon, delta)
-    return BudgetExceeded(
-        asked=asked,
-        spent=total.epsilon(delta),
-        total=both,
-        budget=terms.epsilon,
-        remaining=GaussianTradeoff(room).epsilon(delta),
-        remaining_mu=room,
-        delta=delta,
-    )
-
-
-def _charge(
-    log: Transaction,
-    release: Release,
-    f: TradeoffFunction,
-    total: RunningTotal,
-    fields: dict[str, Any],
-) -> Record:
-    log.add_document(release.document)
-    factor = nth = None
-    if not is_gaussian(f):
-        factor = log.add_document(tradeoff_to_json(f))
-        nth = fields["times"] + sum(k for digest, _, k in log.factors() if digest == factor)
-    square = str(total.plus(f, fields["times"]).square)
-    body = next_body(log.head(), "reserved", **fields, factor=factor, nth=nth)
-    return log.add({**body, "square": square})
-
-
-def _repeated(
-    log: Transaction,
-    known: Record,
-    fields: dict[str, Any],
-    release: Release,
-    f: TradeoffFunction,
-) -> Entry:
-    """The entry that an earlier call with this key made, if it was the same call."""
-    body, key = known.body, fields["key"]
-    if any(body[name] != value for name, value in fields.items()):
-        raise InvalidInput("key", key, "was used for another release", "give each its own key")
-    if log.completion(body["number"]) is not None:
-        raise InvalidInput(
-            "key", key, "is of a run that was completed", "another run is another release: new key"
-        )
-    return _entry(known, release, f, completed=False)
-
-
-def _entry(record: Record, release: Release, f: TradeoffFunction, completed: bool) -> Entry:
-    fields = {name: record.body[name] for name in ("number", "time", "label", "key", "times")}
-    return Entry(**fields, release=release, f=f, completed=completed, digest=record.digest)
-
-
-def _require_admitted(f: TradeoffFunction, terms: Terms) -> None:
-    if terms.adaptive and not is_gaussian(f):
-        raise UnmetHypothesis(
-            "release",
-            f,
-            "is not Gaussian, and parameters may depend on earlier results here",
-            "fix the list of releases beforehand, and create the ledger with adaptive=False",
-        )
 
 
 def _delta(delta: float | None, terms: Terms) -> float:

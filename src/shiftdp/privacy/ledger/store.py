@@ -112,7 +112,7 @@ class Store:
 
     @contextmanager
     def creating(self) -> Iterator[Transaction]:
-        """The same for a file that may not exist yet; nothing is left if it is interrupted."""
+        """`writing` for a file that may not exist yet; nothing is left if it is interrupted."""
         if not self.path.parent.is_dir():
             raise InvalidInput("path", str(self.path), "has no folder", "make the folder first")
         with self._transaction("BEGIN IMMEDIATE", "rwc") as transaction:

@@ -18,12 +18,16 @@ from shiftdp.training.estimators.inputs import given_classes, labels_of, learnt_
 from shiftdp.training.estimators.prediction import scores_of
 from shiftdp.training.estimators.streams import Streaming
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
+from shiftdp.training.estimators.weights import relative_weights
+from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.weighted import Weighted
 
 
 class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # type: ignore[misc]  # not typed
     """A classifier, whose classes are given, or read off the labels with a warning."""
 
     classes: Any
+    class_weight: Any
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         # described in `Streaming`, which has no classes
@@ -51,6 +55,13 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
         else:
             known, places = given_classes(self.classes_, y)
         return Records(X, places, 1 if known.size == 2 else known.size)
+
+    def _weighted(self, loss: Loss) -> Loss:
+        """The loss with the weights of the classes, if there are some."""
+        if self.class_weight is None:
+            return loss
+        known = getattr(self, "classes_", None) if self.classes is None else self.classes
+        return Weighted(loss, relative_weights(self.class_weight, known))
 
     def _require_classes(self, y: NDArray[Any], count: int) -> None:
         """Refuse numbers of classes that this model cannot have: two or more are allowed here."""

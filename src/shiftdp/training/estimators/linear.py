@@ -52,6 +52,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         feature_bound: float = 1.0,
         *,
         classes: Any = None,
+        class_weight: Any = None,
         adjacency: Adjacency = "replace_one",
         fit_intercept: bool = True,
         algorithm: Algorithm | None = None,
@@ -79,7 +80,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         self._set(locals())
 
     def _loss(self, outputs: int) -> Loss:
-        return Logistic() if outputs == 1 else Softmax(classes=outputs)
+        return self._weighted(Logistic() if outputs == 1 else Softmax(classes=outputs))
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes; noise and clipping are not undone."""
@@ -111,6 +112,7 @@ class PrivateLinearSVC(PrivateClassifier):
         feature_bound: float = 1.0,
         *,
         classes: Any = None,
+        class_weight: Any = None,
         width: float = 1.0,
         adjacency: Adjacency = "replace_one",
         fit_intercept: bool = True,
@@ -139,7 +141,7 @@ class PrivateLinearSVC(PrivateClassifier):
         self._set(locals())
 
     def _loss(self, outputs: int) -> Loss:
-        return SmoothedHinge(width=self.width)
+        return self._weighted(SmoothedHinge(width=self.width))
 
     def _require_classes(self, y: NDArray[Any], count: int) -> None:
         if count == 2:

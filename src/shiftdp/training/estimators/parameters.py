@@ -32,6 +32,13 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "All labels there are. Without it they are read off the data, which the certificate does "
         "not cover, and `fit` warns of.",
     ),
+    "class_weight": (
+        "dict of labels and weights",
+        "How much a record counts, by its label. Only ratios matter: weights are divided by the "
+        "largest, so that the certificate is the same as without them, and records of smaller "
+        "weight are heard less above the noise. They must be public, as are shares of classes that "
+        "are known beforehand: they are never read off the data.",
+    ),
     "width": ("float", "Of the zone where the loss is a parabola."),
     "adjacency": (
         '"replace_one" or "zero_out"',

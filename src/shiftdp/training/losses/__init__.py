@@ -3,5 +3,6 @@
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.losses.weighted import Weighted
 
-__all__ = ["ClippedSquared", "Huber", "Logistic", "Loss", "SmoothedHinge", "Softmax"]
+__all__ = ["ClippedSquared", "Huber", "Logistic", "Loss", "SmoothedHinge", "Softmax", "Weighted"]

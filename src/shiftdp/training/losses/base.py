@@ -10,6 +10,7 @@ record's gradient is therefore |g| |x|, and nobody has to form it. Proofs: docs/
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,24 @@ from shiftdp._errors import InvalidInput
 Floats = NDArray[Any]
 """An array of float64."""
 
+Numbers = tuple[tuple[str, float], ...]
+"""Numbers by name."""
+
 _GOOD_LOGIT = 12.0  # e^-12 = 6e-6: how often a model of such logits expects to be wrong
 
 
 class Loss(ABC):
     """A loss of a linear model. Frozen; only arrays that are passed in are written to."""
+
+    @property
+    def name(self) -> str:
+        """What a certificate calls it."""
+        return type(self).__name__
+
+    @property
+    def parameters(self) -> Numbers:
+        """The numbers that it was made with, by name, as a certificate states them."""
+        return numbers_of(self)
 
     @property
     @abstractmethod
@@ -74,6 +88,14 @@ class Loss(ABC):
         """The same under plain clipping: each residual is scaled down to its limit."""
         self.residuals(z, targets, None)
         scale_to_limits(z, limits)
+
+
+def numbers_of(item: Any) -> Numbers:
+    """The numbers among the fields of a dataclass, by name."""
+    if not is_dataclass(item):
+        return ()
+    values = ((part.name, getattr(item, part.name)) for part in fields(item))
+    return tuple((name, value) for name, value in values if isinstance(value, (int, float)))
 
 
 def scale_to_limits(g: Floats, limits: Floats) -> None:

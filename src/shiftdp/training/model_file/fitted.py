@@ -19,6 +19,7 @@ from shiftdp.training.estimators.linear import (
 )
 from shiftdp.training.losses.scalar import Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
@@ -100,7 +101,8 @@ def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
     planned = read_plan(plan)
     found = [reader.read(item) for item in fields_of(attributes, expected)]
     vars(model).update(zip(expected, found, strict=True), plan_=planned)
-    if not isinstance(planned.plan.loss, losses):
+    loss = planned.plan.loss
+    if not isinstance(loss.loss if isinstance(loss, Weighted) else loss, losses):
         raise Damaged("has a plan for another loss than that of its model")
     if not is_file_name(model.ledger):
         raise Damaged("has a ledger that is no file name")

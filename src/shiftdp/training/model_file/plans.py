@@ -21,6 +21,7 @@ from shiftdp.training.descent.projection import Ball, Box, Simplex
 from shiftdp.training.descent.proximal import L1, ElasticNet
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
+from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned
@@ -32,7 +33,7 @@ _CLASSES: dict[str, Any] = {
     for kind in (
         Planned, Problem, Plan, Prediction,
         NoisyGD, NoisyCGD, NoisySGD,
-        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax,
+        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted,
         Ball, Box, Simplex, L1, ElasticNet,
         System, Aes, Seeded,
     )

@@ -22,7 +22,6 @@ from shiftdp.last_iterate import NoisyGD, NoisySGD
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.losses.base import Loss
-from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Clipping
 from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.utility import Reference, Segments
@@ -221,5 +220,5 @@ def _average(limit: float, start: float) -> float:
 
 def clipping_under(clip: Clip, loss: Loss, composed: bool) -> Clipping:
     """Plain clipping of several classes is quicker, and composition asks for no convexity."""
-    several = isinstance(loss, Softmax) and loss.classes > 2
+    several = loss.outputs > 2
     return "plain" if clip.clipping == "envelope" and several and composed else clip.clipping

@@ -20,7 +20,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.fdp.functions.group import GroupTradeoff
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
@@ -32,8 +31,9 @@ from shiftdp.last_iterate.schedules.people import (
     person_schedule,
     require_arranged,
 )
-from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
+from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_cyclic
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
@@ -66,11 +66,11 @@ class _Together(Delegated):
     """k records in one batch: a theorem on noisy gradient descent with k times the sensitivity."""
 
     runs = NoisyGD, NoisyCGD, NoisySGD
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
         together = getattr(run, "arrangement", "anywhere") == "anywhere"
-        return people(run) > 1 and together and self.base.applies_to(one_record(run))
+        return together and self.base.applies_to(one_record(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         single = one_record(run)
@@ -92,7 +92,7 @@ class _Together(Delegated):
             )
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
-        return given.for_people(run, hypotheses)
+        return for_people(run, hypotheses)
 
 
 def people_together(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
@@ -112,11 +112,10 @@ class _Arranged(OnDescent):
     anchor = _ANCHOR
     family = "ours"
     runs = (NoisyCGD,)
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        several = people(run) > 1 and is_cyclic(run)
-        return several and (run.arrangement == "one_per_batch" or has_random_visits(run))
+        return is_cyclic(run) and (run.arrangement == "one_per_batch" or has_random_visits(run))
 
     def _bound(self, run: Any, geometry: Geometry) -> Bound:
         return self._gives(run, geometry, self._proofs(run, geometry), endless=False)
@@ -154,7 +153,7 @@ class _Arranged(OnDescent):
         )
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -167,18 +166,12 @@ class _Arranged(OnDescent):
         run, geometry = cast(NoisyCGD, claim.run), claim.geometry
         given.require_smooth(geometry)
         require_arranged(run, geometry)
-        shifts = [proof for proof in claim.proofs if isinstance(proof, Proof)]
-        require(len(shifts) == len(claim.proofs), "a proof is of another kind")
-        cases = person_outcomes(run)
-        stated = [(proof.visits, proof.weight) for proof in shifts]
-        same = stated == [(case.visits, case.weight) for case in cases]
-        require(same, "the outcomes are not those of the run")
-        for proof in shifts:
-            proved = verify(person_schedule(run, geometry, proof.visits), proof.shifts)
-            least = math.nextafter(proved, math.inf) if claim.endless and proved else proved
-            mu = proof.shifts.mu
-            fits = least <= mu and barely_above(mu, proved, SHIFTS_SLACK)
-            require(fits, f"mu={mu!r} is stated where the shifts prove {proved!r}")
+        shifts = verify_cases(
+            claim.proofs,
+            person_outcomes(run),
+            lambda visits: person_schedule(run, geometry, visits),
+            endless=claim.endless,
+        )
         expected = _function(run, geometry, shifts, endless=claim.endless)
         require(
             at_least(claim.f, expected, SHIFTS_SLACK), "it states less than is proved, or another f"
@@ -210,10 +203,10 @@ class _ArrangedComposition(OnDescent):
     contracts = False
     projects = False
     runs = (NoisyCGD,)
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and run.arrangement == "one_per_batch"
+        return bool(run.arrangement == "one_per_batch")
 
     def _bound(self, run: Any, geometry: Geometry) -> Bound:
         mu = composition_mu(run, geometry)
@@ -224,7 +217,7 @@ class _ArrangedComposition(OnDescent):
         return Bound(self, GaussianTradeoff(mu))
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 def arranged_people() -> tuple[Theorem, ...]:
@@ -239,10 +232,10 @@ class _GroupPrivacy(Delegated):
     """1 - (1 - f)^{o k}, f being what another theorem says of one record. [DRS22, Thm 2.14]"""
 
     runs = NoisyGD, NoisyCGD, NoisySGD
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and self.base.applies_to(one_record(run))
+        return self.base.applies_to(one_record(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return one_record(run), geometry
@@ -263,7 +256,7 @@ class _GroupPrivacy(Delegated):
         return False
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
-        return given.for_people(run, hypotheses)
+        return for_people(run, hypotheses)
 
 
 def group_privacy(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:

@@ -38,6 +38,7 @@ from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import hidden_proofs
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
@@ -90,10 +91,7 @@ class _PoissonPeople(OnSampled):
     family = "composition"
     contracts = False
     sampling = "poisson"
-    protects_people = True
-
-    def speaks_of(self, run: Any) -> bool:
-        return super().speaks_of(run) and people(run) > 1
+    protects_people = needs_people = True
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         return None, self.rebuild(run, geometry, (), _ROUGH).epsilon(delta)
@@ -113,7 +111,7 @@ class _PoissonPeople(OnSampled):
         require(proof is None and not failure, "composition needs no proof")
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 # --- hidden participation ---
@@ -171,10 +169,10 @@ class _HiddenPeople(OnSampled):
     anchor = "theorem-v4-people-with-several-records"
     family = "ours"
     proof = HiddenProof
-    protects_people = True
+    protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return people(run) > 1 and bool(run.has_random_sizes)
+        return bool(run.has_random_sizes)
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
@@ -228,7 +226,7 @@ class _HiddenPeople(OnSampled):
         verify_failure(run, proof.cap, failure, run.steps)
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        return given.for_people(run, super().hypotheses(run, geometry, proofs))
+        return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
 def _hidden(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:

@@ -22,7 +22,6 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, EIGHT_ROUNDINGS
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
@@ -45,9 +44,10 @@ from shiftdp.last_iterate.schedules.deletion import (
     require_one_prox,
     restart_distance,
 )
-from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
+from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
+from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
@@ -146,7 +146,7 @@ class _Deleted(Theorem):
             given.gaussian_noise(),
             given.hidden_iterates(),
         )
-        read = given.for_people(training, plain) if people(training) > 1 else plain
+        read = for_people(training, plain) if people(training) > 1 else plain
         return _assumed(run, read)
 
     def rebuild(
@@ -160,18 +160,12 @@ class _Deleted(Theorem):
         """The cases are those of the run, and each is proved by its shifts."""
         run, geometry = cast(Unlearning, claim.run), claim.geometry
         self._require(run, geometry)
-        shifts = [proof for proof in claim.proofs if isinstance(proof, Proof)]
-        require(len(shifts) == len(claim.proofs), "a proof is of another kind")
-        stated = [(proof.visits, proof.weight) for proof in shifts]
-        cases = deletion_outcomes(run, geometry)
-        same = stated == [(case.visits, case.weight) for case in cases]
-        require(same, "the outcomes are not those of the run")
-        for proof in shifts:
-            proved = verify(deletion_schedule(run, geometry, proof.visits), proof.shifts)
-            least = math.nextafter(proved, math.inf) if claim.endless and proved else proved
-            mu = proof.shifts.mu
-            fits = least <= mu and barely_above(mu, proved, SHIFTS_SLACK)
-            require(fits, f"mu={mu!r} is stated where the shifts prove {proved!r}")
+        shifts = verify_cases(
+            claim.proofs,
+            deletion_outcomes(run, geometry),
+            lambda visits: deletion_schedule(run, geometry, visits),
+            endless=claim.endless,
+        )
         expected = _function(run, shifts)
         fits = at_least(claim.f, expected, SHIFTS_SLACK)
         require(fits, "it states less than is proved, or another function")
@@ -275,7 +269,7 @@ class _FromDistance(Theorem):
             given.gaussian_noise(),
             given.hidden_iterates(),
         )
-        read = given.for_people(training, plain) if people(training) > 1 else plain
+        read = for_people(training, plain) if people(training) > 1 else plain
         return _assumed(run, read)
 
 

@@ -20,7 +20,7 @@ from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import are_outcomes, has_random_visits, outcomes
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, has_releases
+from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.schedules.releases import Segment, segments_of, too_many
 from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, has_equal_steps
@@ -44,13 +44,11 @@ class _TheoremV1(OnDescent):
     name = citation = "Theorem V1"
     anchor = "theorem-v1-several-releases"
     family = "ours"
-    released = True
+    released = needs_releases = True
 
     runs = NoisyGD, NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
-        if not has_releases(run):
-            return False
         if isinstance(run, NoisySGD):
             return run.batch_size == run.n
         return not positions_apart(run)

@@ -18,7 +18,7 @@ from shiftdp.fdp.composition.product import compose
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run, has_releases
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run
 from shiftdp.last_iterate.schedules.releases import (
     Segment,
     number_of_releases,
@@ -46,13 +46,11 @@ class _TheoremV1Segments(Theorem):
     citation = "Theorem V1"
     anchor = "theorem-v1-several-releases"
     family = "ours"
-    released = True
+    released = needs_releases = True
 
     runs = NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
-        if not has_releases(run):
-            return False
         if isinstance(run, NoisySGD):
             return run.batch_size < run.n
         return positions_apart(run)

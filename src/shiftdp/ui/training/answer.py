@@ -1,0 +1,53 @@
+"""What `shiftdp train` says: plan, certificate, what it does not cover, where the model is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
+from shiftdp.ui.training.models import learns_classes
+
+if TYPE_CHECKING:
+    from shiftdp.training.planning.planner import Planned
+
+
+def not_covered_by(options: dict[str, Any]) -> list[str]:
+    """What a run with these options leaks beside what its certificate says."""
+    return [CLASSES_LEARNT] if learns_classes(options) and not options["dry_run"] else []
+
+
+def ending_of(options: dict[str, Any]) -> str:
+    """The last line: what has become of the model."""
+    if options["dry_run"]:
+        return "Nothing was trained: of the data only its shape was read."
+    return f"The model is in {options['output']}."
+
+
+def print_model(planned: Planned, options: dict[str, Any]) -> None:
+    """The answer of `shiftdp train` without a schema."""
+    certificate, delta = planned.plan.certificate, options["delta"]
+    document = document_of(certificate, delta)
+    private = planned.plan.entropy.private
+    not_covered = not_covered_by(options)
+    if options["json"]:
+        print_json(
+            {
+                **document,
+                "private": private,
+                "not_covered": not_covered,
+                "plan": planned.choices(),
+                "reasons": planned.reasons,
+                "foretold": vars(planned.prediction),
+                "output": options["output"],
+            }
+        )
+        return
+    print_text(str(planned))
+    print_text()
+    print_document(document, json=False)
+    for leak in not_covered:
+        print_text(f"not covered: {leak}")
+    if not private:
+        print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    print_text(ending_of(options))

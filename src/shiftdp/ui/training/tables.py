@@ -1,0 +1,69 @@
+"""The table that `shiftdp train` is given, where it is one of numbers.
+
+Raw tables, which `--schema` describes, are in `shiftdp.ui.table_training`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shiftdp._checks import count
+from shiftdp._errors import InvalidInput
+from shiftdp.ui.training.models import classes_of
+
+if TYPE_CHECKING:
+    from shiftdp.training.planning.planner import Planned
+    from shiftdp.ui.data_files import Rules, Table
+
+_CUT = 0.9  # a row that is scaled by less has lost a part of its length that matters
+
+
+def rules_of(options: dict[str, Any]) -> Rules:
+    """How the file of the options is read."""
+    from shiftdp.ui.data_files import Rules
+
+    features = options["features"]
+    return Rules(
+        target=options["target"],
+        features=None if features is None else count("features", features, 1),
+        first_index=int(options["first_index"]),
+        classes=classes_of(options["classes"]),
+        numbers=options["model"] == "huber",
+    )
+
+
+def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
+    """What `fit` would run, by the shape of the table alone."""
+    from shiftdp.ui.data_files import shape_of
+
+    shape = shape_of(options["data"], rules_of(options))
+    classes = getattr(estimator, "classes", None)
+    outputs = len(classes) if classes is not None and len(classes) > 2 else 1
+    planned: Planned = estimator.plan(shape.n, shape.features, outputs)
+    return planned
+
+
+def read_numbers(options: dict[str, Any]) -> Table:
+    """Features, target and names, once it is clear that the bound leaves something of the rows."""
+    from shiftdp.ui.data_files import read
+
+    found = read(options["data"], rules_of(options))
+    _require_bound(found.X, options)
+    return found
+
+
+def _require_bound(X: Any, options: dict[str, Any]) -> None:
+    """Refuse a bound that most rows are longer than: nothing but their direction would be left."""
+    from shiftdp.training.descent.records import bounded_rows
+
+    if options["oversized"] != "scale" or 0 in X.shape:
+        return
+    scales = bounded_rows(X, options["feature_bound"]).scales
+    if scales is not None and (scales < _CUT).mean() > 0.5:
+        raise InvalidInput(
+            "feature_bound",
+            options["feature_bound"],
+            "is less than the length of most rows: cut to it, they would lose what tells them "
+            "apart",
+            "declare the ranges of the columns with --schema (shiftdp schema writes a template)",
+        )
