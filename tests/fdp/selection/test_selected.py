@@ -191,9 +191,11 @@ def test_it_is_a_tradeoff_function() -> None:
     assert f.delta(-1.0) == pytest.approx(1.0 - math.exp(-1.0) * (1.0 - f.delta(1.0)))
     assert TradeoffFunction.from_dict(f.to_dict()) == f
     together = f.compose(GaussianTradeoff(0.3))
-    assert f.epsilon(1e-5) < together.epsilon(1e-5) < f.epsilon(5e-6) + GaussianTradeoff(
-        0.3
-    ).epsilon(5e-6)
+    assert (
+        f.epsilon(1e-5)
+        < together.epsilon(1e-5)
+        < f.epsilon(5e-6) + GaussianTradeoff(0.3).epsilon(5e-6)
+    )
 
 
 def test_one_direction_is_not_enough() -> None:

@@ -99,9 +99,7 @@ def test_intervals_of_the_calibration_cover() -> None:
     inside = total = 0
     for seed in range(40):
         held = records(2_000, 2_000 + seed)
-        report = MODEL.private_score(
-            *held, epsilon=2.0, metrics="calibration", random_state=seed
-        )
+        report = MODEL.private_score(*held, epsilon=2.0, metrics="calibration", random_state=seed)
         for cell, (no, yes) in zip(report.calibration, counts.T, strict=True):
             if cell.share is not None and no + yes > 2_000:
                 total += 1
@@ -113,9 +111,7 @@ def test_intervals_of_the_calibration_cover() -> None:
 def test_intervals_of_a_regressor_cover() -> None:
     rng = np.random.default_rng(5)
     inside = np.zeros(3)
-    truth = LINE.private_score(
-        MANY[0], MANY[0][:, 0], epsilon=1e4, targets=(-3, 3), random_state=0
-    )
+    truth = LINE.private_score(MANY[0], MANY[0][:, 0], epsilon=1e4, targets=(-3, 3), random_state=0)
     for seed in range(60):
         rows = rng.normal(size=(800, 3))
         report = LINE.private_score(
@@ -169,9 +165,9 @@ def test_a_canary_is_not_told_better_than_certified(metric: str, adjacency: Any)
         found = np.array(
             [
                 [
-                    private_score(
-                        MODEL, held, y, epsilon=1.0, metrics=metric, random_state=seed
-                    )[metric].value
+                    private_score(MODEL, held, y, epsilon=1.0, metrics=metric, random_state=seed)[
+                        metric
+                    ].value
                     for seed in range(side * 300, side * 300 + 300)
                 ]
                 for side, y in enumerate((labels, other))

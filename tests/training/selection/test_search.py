@@ -184,9 +184,9 @@ def test_distributions_are_drawn_beforehand() -> None:
 def test_a_regressor_is_scored_in_a_range() -> None:
     estimator = PrivateHuberRegressor(algorithm="gd", epochs=5)
     space = {"width": [0.3, 1.0]}
-    made = search(
-        estimator=estimator, param_distributions=space, targets=(-3, 3), epsilon=4.0
-    ).fit(X, X[:, 0])
+    made = search(estimator=estimator, param_distributions=space, targets=(-3, 3), epsilon=4.0).fit(
+        X, X[:, 0]
+    )
     assert made.score(X, X[:, 0]) > 0.2
     with pytest.raises(InvalidInput, match="targets"):
         search(estimator=estimator, param_distributions=space).fit(X, X[:, 0])

@@ -30,7 +30,7 @@ Psi has min(phi', c) in it and delta_A has int (phi'(r) - c)_+ dr besides, at mo
 (1 - r_c) (phi'(1) - c)/2, phi' being convex and c = phi'(r_c). This is better where delta is large.
 
 The theorem is never weaker than that of [Papernot & Steinke 2022] with the conversion of
-[BBG20, Thm 20], which bounds the same integrand by a power of g x: see docs/theory.md.
+[BBG20, Thm 20], which bounds the same integrand by a power of g x: see docs/selection.md.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ def _same(candidate: Any, made: Any) -> bool:
         return sums and None not in parts and _same(*parts)
     if not (isinstance(candidate, Certificate) and isinstance(made, Certificate)):
         return False
-    seeds = tuple(one.training is not None and not one.training.private for one in (candidate, made))
+    seeds = tuple(
+        one.training is not None and not one.training.private for one in (candidate, made)
+    )
     if seeds[0] != seeds[1]:  # a seeded search, which says so itself
         return candidate.f == made.f
     return candidate.same_guarantee(made)

@@ -14,6 +14,8 @@ from shiftdp.ui.report import (
     pipeline_document,
     print_document,
     print_pipeline_document,
+    print_release_document,
+    release_document,
 )
 from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
@@ -44,6 +46,7 @@ def command(certificate: str, delta: float, json: bool) -> None:
     told, as whoever can write files can also write another model.
     """
     from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
 
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
@@ -64,6 +67,9 @@ def command(certificate: str, delta: float, json: bool) -> None:
     if isinstance(checked, Certificate):
         model: Certificate | None = checked
         document, show = document_of(checked, delta), print_document
+    elif isinstance(checked, ReleaseCertificate):
+        model = None
+        document, show = release_document(checked, delta), print_release_document
     else:
         model = checked.model
         document, show = pipeline_document(checked, delta), print_pipeline_document
