@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """By a verified certificate (`certified`, `pipeline`, `selection`, `score`), or `declared`."""
+        """`certified`, `pipeline`, `selection` or `score` if verified; `declared` by the user."""
         return self.release.source
 
     @property
