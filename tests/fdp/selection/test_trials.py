@@ -21,7 +21,8 @@ def made(mean: float, shape: float | None) -> Trials:
 
 def drawn_law(trials: Trials) -> list[Fraction]:
     """The law of `number` at a uniform number, by bisection for the places where it jumps."""
-    whole, places = 1 << 62, []
+    whole = 1 << 62
+    places: list[int] = []
     k = 1
     while True:
         # the first uniform number whose k is larger

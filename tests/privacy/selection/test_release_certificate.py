@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shiftdp import InvalidInput
@@ -20,7 +22,8 @@ def test_a_sum_is_written_and_read() -> None:
 
 def test_fields_are_all_there_and_no_others() -> None:
     require_fields({"a": 1}, ("a",))
-    for document in ({}, {"a": 1, "b": 2}, [], None):
+    wrong: list[Any] = [{}, {"a": 1, "b": 2}, [], None]
+    for document in wrong:
         with pytest.raises(ValueError, match="fields"):
             require_fields(document, ("a",))
 

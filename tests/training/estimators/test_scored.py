@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def test_arguments_and_defaults_are_the_same() -> None:
 def test_arguments_reach_the_function() -> None:
     X = np.random.default_rng(0).normal(size=(200, 2))
     model = PrivateLogisticRegression(classes=[0, 1]).fit(X, X[:, 0] > 0)
-    options = {"epsilon": 2.0, "delta": 1e-6, "level": 0.8, "random_state": 3}
+    options: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6, "level": 0.8, "random_state": 3}
     one = model.private_score(X, X[:, 0] > 0, **options)
     two = private_score(model, X, X[:, 0] > 0, **options)
     assert one == two

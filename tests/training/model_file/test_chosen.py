@@ -59,7 +59,10 @@ def test_forgeries_are_refused() -> None:
     other = PrivateLogisticRegression(classes=[0, 1], algorithm="gd", epochs=7).fit(X, Y)
     with pytest.raises(Damaged, match="did not try"):
         read_selection(document, other)
-    for change in ({"format": "x"}, {"n": -1}, {"candidates": []}, {"trials": None}):
+    changes: list[dict[str, Any]] = [
+        {"format": "x"}, {"n": -1}, {"candidates": []}, {"trials": None},
+    ]  # fmt: skip
+    for change in changes:
         with pytest.raises(Damaged):
             read_selection({CHOSEN: {**document[CHOSEN], **change}}, made.best_estimator_)
     with pytest.raises(Damaged):

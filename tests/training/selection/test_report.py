@@ -174,7 +174,7 @@ def test_a_canary_is_not_told_better_than_certified(metric: str, adjacency: Any)
             ]
         )
         gap = abs(found[0].mean() - found[1].mean()) / found.std()
-        assert gap < norm.ppf(0.999) * math.sqrt(2 / 300) + report.certificate.mu  # type: ignore[operator]
+        assert gap < norm.ppf(0.999) * math.sqrt(2 / 300) + report.certificate.mu
 
 
 def test_a_ledger_of_the_scored_records_is_charged(tmp_path: Path) -> None:

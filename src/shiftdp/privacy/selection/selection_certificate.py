@@ -107,6 +107,7 @@ class SelectionCertificate(ReleaseCertificate):
             self._verify(candidate)
 
     def _verify(self, candidate: Certificate | PipelineCertificate) -> None:
+        n: int | None
         if isinstance(candidate, PipelineCertificate):
             adjacency, n = candidate.adjacency, candidate.n
             model = candidate.model

@@ -392,19 +392,19 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 
-    @_fitted_has("predict")
+    @_fitted_has("predict")  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> NDArray[Any]:
         """What the chosen model predicts."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
 
-    @_fitted_has("predict_proba")
+    @_fitted_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes, by the chosen model."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    @_fitted_has("decision_function")
+    @_fitted_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Scores of the chosen model."""
         check_is_fitted(self)

@@ -21,7 +21,7 @@ from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
 from shiftdp.ui.types import InFile
 
 if TYPE_CHECKING:
-    pass
+    from shiftdp.privacy.selection.kinds import AnyCertificate
 
 
 @click.command(
@@ -50,6 +50,7 @@ def command(certificate: str, delta: float, json: bool) -> None:
 
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
+    checked: AnyCertificate
     if is_archive(certificate):
         found = read_model_file(certificate)
         checked = found.whole
