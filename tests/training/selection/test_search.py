@@ -67,6 +67,12 @@ def test_a_search_releases_one_model_within_its_budget(holdout: float, scoring: 
     assert made.plan_ is made.best_estimator_.plan_
 
 
+def test_what_was_chosen_is_measured() -> None:
+    report = search().fit(X, Y).private_score(X, Y, epsilon=5.0)
+    assert set(report.scores) == {"accuracy", "auc"}
+    assert report.calibration
+
+
 def test_nothing_else_is_released() -> None:
     made = search().fit(X, Y)
     attributes = {name for name in vars(made) if name.endswith("_") and not name.startswith("_")}

@@ -53,7 +53,8 @@ def range_of(model: Any, targets: tuple[float, float] | None) -> Targets | None:
 
 
 def model_of(estimator: Any) -> Any:
-    """The private model itself: of a pipeline its last step."""
+    """The private model itself: of a search what it chose, of a pipeline its last step."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
     while hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
     return estimator
