@@ -11,6 +11,7 @@ from shiftdp.training.preparation.columns import Boolean, Categorical, Numeric
 from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.preparation.schema import Schema, read_schema
+from shiftdp.training.selection.search import PrivateSearchCV
 
 __all__ = [
     "Boolean",
@@ -21,6 +22,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivatePipeline",
+    "PrivateSearchCV",
     "PrivateTableEncoder",
     "Schema",
     "load_model",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import AnyCertificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
     from shiftdp.training.model_file import ModelFile
 
 CLASSES_LEARNT = (
@@ -89,6 +91,32 @@ def pipeline_document(certificate: PipelineCertificate, delta: float) -> dict[st
         },
         "model": None if model is None else document_of(model, delta),
     }
+
+
+def release_document(certificate: ReleaseCertificate, delta: float) -> dict[str, Any]:
+    """The numbers of a search or of a score by name."""
+    return {
+        "epsilon": certificate.epsilon(delta),
+        "delta": delta,
+        "mu": certificate.mu,
+        "kind": CERTIFIED,
+        "advantage": certificate.f.advantage(),
+        "adjacency": certificate.adjacency,
+        "n": certificate.n,
+        "statement": certificate.statement(delta=delta),
+    }
+
+
+def print_release_document(
+    document: Mapping[str, Any], *, json: bool, first: Sequence[tuple[str, str]] = ()
+) -> None:
+    """What `release_document` made."""
+    if json:
+        print_json(document)
+        return
+    for title, text in first:
+        print_text(f"{title}: {text}")
+    print_text(document["statement"])
 
 
 def described(run: Run) -> dict[str, Any]:
@@ -237,7 +265,7 @@ def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: floa
         print_warning(ctx, str(cost))
 
 
-def save(certificate: Certificate | PipelineCertificate, path: str | None) -> None:
+def save(certificate: AnyCertificate, path: str | None) -> None:
     if path is not None:
         write_file(path, certificate.to_json() + "\n")
 

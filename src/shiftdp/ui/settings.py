@@ -13,9 +13,9 @@ from shiftdp.ui.options import GEOMETRY, KINDS, MEANINGS, needed
 from shiftdp.ui.refusals import Missing, Refused, typed
 
 if TYPE_CHECKING:
-    from shiftdp.last_iterate import Certificate, Geometry
+    from shiftdp.last_iterate import Geometry
     from shiftdp.last_iterate.runs import Run
-    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import AnyCertificate
     from shiftdp.privacy.statement import Statement
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
@@ -118,9 +118,7 @@ def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
     return type(run)(**{**vars(run), "noise": noise})
 
 
-def certificate_of(
-    ctx: click.Context, options: Mapping[str, Any]
-) -> Certificate | PipelineCertificate:
+def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> AnyCertificate:
     """The certificate of the run that is described, or the one in the file, which is verified."""
     path = options.get("certificate")
     if path is not None:
@@ -167,7 +165,7 @@ def _typed(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def read_certificate(path: str) -> Certificate | PipelineCertificate:
+def read_certificate(path: str) -> AnyCertificate:
     """A certificate from its own file or that of a model, verified.
 
     Of a pipeline it is the certificate of all of its steps: the model's alone would leave out what
@@ -214,11 +212,12 @@ def read_statement_file(path: str, *, compare: bool = True) -> Statement:
         raise InvalidInput("certificate", path, "is not text", "give a statement") from error
 
 
-def _parsed(text: str) -> Certificate | PipelineCertificate:
+def _parsed(text: str) -> AnyCertificate:
     """The certificate in a text, of the kind that its format names."""
     from shiftdp._strict_json import parse
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy.pipeline_certificate import FORMAT, PipelineCertificate
+    from shiftdp.privacy.selection.kinds import FORMATS
 
     try:
         document = parse(text)
@@ -226,6 +225,8 @@ def _parsed(text: str) -> Certificate | PipelineCertificate:
         document = None
     if isinstance(document, Mapping) and document.get("format") == FORMAT:
         return PipelineCertificate.from_json(text)
+    if isinstance(document, Mapping) and document.get("format") in FORMATS:
+        return FORMATS[document["format"]].from_json(text)
     return Certificate.from_json(text)
 
 

@@ -9,13 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.statement import ModelFacts, Statement, statement_of
+from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.planning.planner import Planned
 
 CLASSES_LEARNT = "the classes were read off the labels, and are released without noise"
 """What no certificate covers of a classifier whose classes were not given."""
 
 
-class Stating:
+class Stating(PrivatelyScored):
     """A fitted model with a plan and a certificate, which can be stated."""
 
     certificate_: Certificate
@@ -26,7 +27,7 @@ class Stating:
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         plan = self.plan_.plan
-        lines = [certificate.statement(delta=self.plan_.problem.delta)]
+        lines = [*self._chosen(), certificate.statement(delta=self.plan_.problem.delta)]
         if plan.oversized == "scale":
             lines.append(
                 f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."

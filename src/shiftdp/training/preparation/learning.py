@@ -63,7 +63,7 @@ def learnt_range(
     present = values[~np.isnan(values)]
     bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
     counts = np.bincount(bins, minlength=len(edges) - 1)
-    noisy = _released(counts.astype(np.float64), part.noise, stream)
+    noisy = released(counts.astype(np.float64), part.noise, stream)
     shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
     if not shown.any():
         if within is not None:
@@ -100,21 +100,26 @@ def learnt_moments(scaled: Floats, part: NoisySum, stream: Stream) -> Moments:
         part: the sum that is paid for.
         stream: of noise.
     """
-    present = scaled[~np.isnan(scaled)]
-    whole = np.rint(np.clip(present, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
-    first = second = 0
-    for start in range(0, len(whole), _CHUNK):
-        chunk = whole[start : start + _CHUNK]
-        first += int(chunk.sum())
-        second += int((chunk * chunk).sum())
-    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(len(whole))]
-    total, squares, count = _released(np.array(exact), part.noise, stream)
+    exact = exact_moments(scaled[~np.isnan(scaled)])
+    total, squares, count = released(exact, part.noise, stream)
     if count < _CLEAR * part.noise or count <= 0.0:
         return Moments(0.0, _UNIFORM)
     mean = float(np.clip(total / count, -1.0, 1.0))
     variance = float(np.clip(squares / SECOND / count, 0.0, 1.0)) - mean * mean
     unsure = part.noise / (SECOND * count)
     return Moments(mean, math.sqrt(max(variance, unsure, _NARROWEST**2)))
+
+
+def exact_moments(scaled: Floats) -> Floats:
+    """The sums of t, 1.4 t^2 and 1 over numbers t in [-1, 1], on a grid: exact in any order."""
+    whole = np.rint(np.clip(scaled, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
+    first = second = 0
+    for start in range(0, len(whole), _CHUNK):
+        chunk = whole[start : start + _CHUNK]
+        first += int(chunk.sum())
+        second += int((chunk * chunk).sum())
+    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(len(whole))]
+    return np.array(exact)
 
 
 def frequent_categories(
@@ -139,7 +144,7 @@ def frequent_categories(
     return tuple(sorted(name for _, name in kept))
 
 
-def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
+def released(sums: Floats, noise: float, stream: Stream) -> Floats:
     """The sums with noise, on a grid of at most 2^-8 of it."""
     drawn = np.empty(len(sums))
     stream.fill(drawn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -15,6 +15,8 @@ from shiftdp.ui.report import (
     pipeline_document,
     print_document,
     print_pipeline_document,
+    print_release_document,
+    release_document,
 )
 from shiftdp.ui.settings import (
     is_archive,
@@ -24,6 +26,9 @@ from shiftdp.ui.settings import (
     read_statement_file,
 )
 from shiftdp.ui.types import InFile
+
+if TYPE_CHECKING:
+    from shiftdp.privacy.selection.kinds import AnyCertificate
 
 
 @click.command(
@@ -53,10 +58,12 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
     declares (of data and use, and of other releases) is the word of whoever made it.
     """
     from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
 
     given = ctx.get_parameter_source("delta") is not ParameterSource.DEFAULT
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
+    checked: AnyCertificate
     if is_archive(certificate):
         found = read_model_file(certificate)
         checked = found.whole
@@ -84,6 +91,9 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
     if isinstance(checked, Certificate):
         model: Certificate | None = checked
         document, show = document_of(checked, delta), print_document
+    elif isinstance(checked, ReleaseCertificate):
+        model = None
+        document, show = release_document(checked, delta), print_release_document
     else:
         model = checked.model
         document, show = pipeline_document(checked, delta), print_pipeline_document
