@@ -16,9 +16,14 @@ from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
 from shiftdp.fdp.functions.hidden import HiddenExchange
 from shiftdp.fdp.functions.law_coarsening import coarsened
-from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
+from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
-from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.law import (
+    Grid,
+    ParticipationLaw,
+    law_on_grid,
+    rough_law,
+)
 from shiftdp.interpolation.participation.long_run import long_run_law, recent_steps
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
 from shiftdp.interpolation.participation.verification.claims import (
@@ -118,6 +123,13 @@ def participation_law(
         if HiddenExchange(*few).epsilon(delta) <= _WORTH * fine:
             break
     return ParticipationLaw(*few), grid
+
+
+def rough_participation_law(run: NoisySGD, steps: StepArrays, *, delta: float) -> ParticipationLaw:
+    """A law for equal, independent steps that is some per cent larger: to tell bounds apart."""
+    law, _ = _rough_unit_law(steps.p, float(steps.c), run.steps, delta)
+    scale = _scale(steps) * (1.0 + GENEROUS)
+    return ParticipationLaw(tuple(scale * mu for mu in law.mu), law.weight)
 
 
 def verify_participation(
@@ -237,6 +249,14 @@ def _unit_law(
     return ParticipationLaw(tuple(values), tuple(weight[kept].tolist())), grid
 
 
+@lru_cache(maxsize=32)
+def _rough_unit_law(
+    p: float, c: float, steps: int, delta: float
+) -> tuple[ParticipationLaw, float]:
+    """The same for every amount of noise."""
+    return rough_law(equal_ages(p, c, 1.0, 1.0, steps), delta=delta)
+
+
 def _found(
     p: float,
     c: float | bytes,
@@ -249,10 +269,11 @@ def _found(
         t, last = int(sizes[0]), int(sizes[1])
         if last < t and math.isinf(width):
             return long_run_law(p, t, last, delta=delta)
-        ages: Ages = (
-            cut_ages(p, c, 1.0, 1.0, t, width, last) if last < t else equal_ages(p, c, 1.0, 1.0, t)
-        )
-        return law_on_grid(ages, delta=delta)
+        if last < t:
+            return law_on_grid(cut_ages(p, c, 1.0, 1.0, t, width, last), delta=delta)
+        # where steps contract the rough law was asked before, and is remembered
+        top = _rough_unit_law(p, c, t, delta)[1] if c < 1.0 else None
+        return law_on_grid(equal_ages(p, c, 1.0, 1.0, t), delta=delta, top=top)
     slopes, s, sd = _listed(c, sizes)
     ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)
     if batches is None:
