@@ -14,8 +14,9 @@ import numpy as np
 from shiftdp._checks import LEAST_DELTA, Array
 from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
-from shiftdp.fdp.functions.hidden import HiddenExchange
 from shiftdp.fdp.functions.law_coarsening import coarsened
+from shiftdp.fdp.pairs.mean_guesses import guess_forward
+from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
 from shiftdp.interpolation.participation.law import (
@@ -112,17 +113,38 @@ def participation_law(
         followed: of how many last steps the participation is followed (see `followed_steps`).
         delta: the tail that matters.
     """
+    law, grid = fine_participation_law(
+        run, geometry, steps, contracting=contracting, followed=followed, delta=delta
+    )
+    fine = _felt(law.mu, law.weight, delta)
+    for most in _ATOMS:
+        few = coarsened(law.mu, law.weight, most)
+        if _felt(*few, delta) <= _WORTH * fine:
+            break
+    return ParticipationLaw(*few), grid
+
+
+def fine_participation_law(
+    run: NoisySGD,
+    geometry: Geometry,
+    steps: StepArrays,
+    *,
+    contracting: bool,
+    followed: int,
+    delta: float,
+) -> tuple[ParticipationLaw, Grid | None]:
+    """The same in as many values as it was found in."""
     if not np.any(steps.s):
         return ParticipationLaw((0.0,), (1.0,)), None
     law, grid = _unit_law(*_shape(run, geometry, steps, contracting, followed), delta)
     scale = _scale(steps) * (1.0 + GENEROUS)
-    mu = [scale * value for value in law.mu]
-    fine = HiddenExchange(tuple(mu), law.weight).epsilon(delta)
-    for most in _ATOMS:
-        few = coarsened(mu, law.weight, most)
-        if HiddenExchange(*few).epsilon(delta) <= _WORTH * fine:
-            break
-    return ParticipationLaw(*few), grid
+    return ParticipationLaw(tuple(scale * value for value in law.mu), law.weight), grid
+
+
+def _felt(mu: tuple[float, ...], weight: tuple[float, ...], delta: float) -> float:
+    """An estimate of the epsilon of a law, to tell how much fewer values cost."""
+    guess = guess_forward(MeanLaw.of(mu, weight), np.array([delta]), capped=True)
+    return float(guess.epsilon[0])
 
 
 def rough_participation_law(run: NoisySGD, steps: StepArrays, *, delta: float) -> ParticipationLaw:

@@ -23,7 +23,8 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
 from shiftdp.fdp.functions.hidden import Hidden, HiddenExchange, HiddenReplaceOne, HiddenZeroOut
-from shiftdp.fdp.search.sampled_estimates import Pair
+from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
+from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import (
     ParticipationLaw,
@@ -35,6 +36,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.schedules.participation import (
     begins_within_set,
+    fine_participation_law,
     followed_steps,
     participation_law,
     rough_participation_law,
@@ -46,6 +48,7 @@ from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled_search import pair_of
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     StepArrays,
     participation_up,
@@ -171,11 +174,7 @@ def hidden_proofs(
     run: NoisySGD, geometry: Geometry, cap: int | None, delta: float
 ) -> Iterator[HiddenProof]:
     """One law, hidden and, without replacement, revealed: neither is always the better one."""
-    steps = step_arrays(run, geometry, cap)
-    _require_moderate(steps, run)
-    contracting = not _hardly_contracts(steps, run)
-    followed = followed_steps(run, geometry, steps, contracting=contracting)
-    shape: dict[str, Any] = {"contracting": contracting, "followed": followed}
+    steps, shape = _followed(run, geometry, cap)
     law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
     for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
         yield HiddenProof(
@@ -189,6 +188,38 @@ def hidden_proofs(
         )
 
 
+def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
+    """About the epsilon of Theorem B7: it steers searches among amounts of noise, and is no bound.
+
+    Raises `UnmetHypothesis` as the theorem does.
+    """
+    (theorem,) = HIDDEN
+    theorem.require(run, geometry)
+    cap, left = left_by_cap(run, geometry, delta)
+    steps, shape = _followed(run, geometry, cap)
+    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=left)
+    values, at = MeanLaw.of(law.mu, law.weight), np.array([left])
+    if run.sampling == "without_replacement":
+        return float(guess_forward(values, at, capped=True).epsilon[0])
+    if geometry.adjacency == "replace_one":
+        return float(guess_two_sided(values, at).epsilon[0])
+    return max(
+        float(guess(values, at).epsilon[0])
+        for guess in (guess_forward, guess_backward)
+    )
+
+
+def _followed(
+    run: NoisySGD, geometry: Geometry, cap: int | None
+) -> tuple[StepArrays, dict[str, Any]]:
+    """The steps, and which of them a law is made of."""
+    steps = step_arrays(run, geometry, cap)
+    _require_moderate(steps, run)
+    contracting = not _hardly_contracts(steps, run)
+    followed = followed_steps(run, geometry, steps, contracting=contracting)
+    return steps, {"contracting": contracting, "followed": followed}
+
+
 def _by_prefix(
     run: NoisySGD, geometry: Geometry, cap: int | None, delta: float, rival: float
 ) -> float:
@@ -197,9 +228,7 @@ def _by_prefix(
         steps = prefix_steps(run, geometry, cap)
     except UnmetHypothesis:
         return math.inf
-    pair: Pair = "symmetric"
-    if run.sampling == "poisson":
-        pair = "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
+    pair = pair_of(run, geometry)
     if rough_epsilon(pair, steps, delta) > ROUGH_PREFIX * rival:
         return math.inf
     return best_prefix(pair, steps, delta)[2]
