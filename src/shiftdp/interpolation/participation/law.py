@@ -25,7 +25,8 @@ _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
 _COARSE = Resolution(ratio=1.4, levels=150, values=12, rung=1.4, cells=150)
 _RUNG = 1.15  # ratio of neighbouring slopes: mu^2 is at most 0.5% too large
-_WIDE_RUNG = 1.25  # the same: at most 1.2%, where the lattice or few jumps cost more than that
+_FEW_RUNG = 1.2  # the same: 0.8%, where few take part and most faces are single chords
+_WIDE_RUNG = 1.25  # the same: 1.2%, where the lattice costs more than that
 _DEVIATIONS = 6.5  # of the sum of rare jumps: more are very rare
 _LARGEST_JUMPS = 1.5  # one rare jump, the largest, and a half
 _DENSE = 0.75  # from here on many participations matter
@@ -234,8 +235,8 @@ def resolution_for(ages: Ages) -> Resolution:
     if many(ages) > _DENSE:
         finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
-    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_WIDE_RUNG, cells=1800)
-    return _with_classes(ages, finest, most=76)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_FEW_RUNG, cells=2000)
+    return _with_classes(ages, finest, most=84)
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:

@@ -39,7 +39,7 @@ from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
 
 _ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
-_WORTH = 1.005  # times the epsilon of the law as it was found: what few values may cost
+_WORTH = 1.001  # times the epsilon of the law as it was found: what few values may cost
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
@@ -272,9 +272,7 @@ def _unit_law(
 
 
 @lru_cache(maxsize=32)
-def _rough_unit_law(
-    p: float, c: float, steps: int, delta: float
-) -> tuple[ParticipationLaw, float]:
+def _rough_unit_law(p: float, c: float, steps: int, delta: float) -> tuple[ParticipationLaw, float]:
     """The same for every amount of noise."""
     return rough_law(equal_ages(p, c, 1.0, 1.0, steps), delta=delta)
 

@@ -203,10 +203,7 @@ def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
         return float(guess_forward(values, at, capped=True).epsilon[0])
     if geometry.adjacency == "replace_one":
         return float(guess_two_sided(values, at).epsilon[0])
-    return max(
-        float(guess(values, at).epsilon[0])
-        for guess in (guess_forward, guess_backward)
-    )
+    return max(float(guess(values, at).epsilon[0]) for guess in (guess_forward, guess_backward))
 
 
 def _followed(
@@ -224,6 +221,8 @@ def _by_prefix(
     run: NoisySGD, geometry: Geometry, cap: int | None, delta: float, rival: float
 ) -> float:
     """About what Theorem B6 gives; infinity if that is no rival, or not for such a run."""
+    if run.steps < 2 or participation_up(run) >= 1.0:
+        return math.inf
     try:
         steps = prefix_steps(run, geometry, cap)
     except UnmetHypothesis:

@@ -70,7 +70,9 @@ from shiftdp.last_iterate.theorems.theorem import Bound
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
 
-_FOUND = 1.15  # an estimate with few values of the law was never above so many times what is certified
+_FOUND = (
+    1.15  # an estimate with few values of the law was never above so many times what is certified
+)
 _GROUPS, _COARSER = 3, 3.0  # of shifts, and times the usual accuracy: more costs, and hardly helps
 _LAWS = 16  # of steps that differ, after the prefix: each is composed for each value of a law
 _MOST_VALUES = 64  # of a law: each is a composition
