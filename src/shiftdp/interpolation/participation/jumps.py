@@ -17,7 +17,7 @@ from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 # about _ENLARGED points. (Without the factor, the thousands of tiny weights that a long run has
 # forgotten would count as far more than they are.)
 _NEAR, _NEAREST = 1.0 / 8.0, 1.0 / 64.0
-_ENLARGED = 0.1
+_ENLARGED = 0.1  # points of the lattice: a fifth of what rounding a class up costs
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _ALIKE = 1.01  # weights within this factor count as the largest of them
 _NEGLIGIBLE = 1e-18  # probabilities below it are left out, and reported
