@@ -224,7 +224,7 @@ def resolution_for(ages: Ages) -> Resolution:
     """
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
-        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
+        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1300)
         classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
         fewest = _FEWEST_DENSE if many(ages) > _DENSE else _FEWEST
         return _with_classes(ages, finest, most=round(min(max(classes, fewest), _MOST)))
@@ -236,7 +236,7 @@ def resolution_for(ages: Ages) -> Resolution:
         finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
     finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_FEW_RUNG, cells=2000)
-    return _with_classes(ages, finest, most=84)
+    return _with_classes(ages, finest, most=80)
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:

@@ -22,7 +22,7 @@ import numpy as np
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
-from shiftdp.fdp.functions.hidden import Hidden, HiddenExchange, HiddenReplaceOne, HiddenZeroOut
+from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import equal_ages
@@ -131,13 +131,15 @@ class _TheoremB7(OnSampled):
             return Mixture([GaussianTradeoff(mu) for mu in proof.mu], proof.weight)
         return self._of_law(run, geometry, proof.mu, proof.weight)
 
-    def _of_law(self, run: NoisySGD, geometry: Geometry, *law: tuple[float, ...]) -> Hidden:
+    def _of_law(
+        self, run: NoisySGD, geometry: Geometry, mu: tuple[float, ...], weight: tuple[float, ...]
+    ) -> TradeoffFunction:
         """Everything hidden."""
         if run.sampling == "without_replacement":
-            return HiddenExchange(*law)
+            return HiddenExchange(mu, weight)
         if geometry.adjacency == "replace_one":
-            return HiddenReplaceOne(*law)
-        return HiddenZeroOut(*law).worse_direction()
+            return HiddenReplaceOne(mu, weight)
+        return HiddenZeroOut(mu, weight).worse_direction()
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool

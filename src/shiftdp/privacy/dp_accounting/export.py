@@ -73,7 +73,7 @@ def to_pld(
             "source", source, "is neither certificate nor tradeoff function", "give one"
         )
     mesh = finite("value_discretization_interval", value_discretization_interval, _FINEST_MESH)
-    cuts = _USUAL_CUTS
+    cuts: tuple[float, ...] = _USUAL_CUTS
     if infinity_mass is not None:
         cuts = (number_in("infinity_mass", infinity_mass, *_CUTS),)
     _, f = f.directions  # T(with, without) the record, where the two are told apart
