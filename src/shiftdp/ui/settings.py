@@ -138,7 +138,7 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
         return found.whole
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = _parsed(file.read())
+            certificate = certificate_in(file.read())
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
     except UnicodeDecodeError as error:
@@ -147,7 +147,7 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
     return certificate
 
 
-def _parsed(text: str) -> Certificate | PipelineCertificate:
+def certificate_in(text: str) -> Certificate | PipelineCertificate:
     """The certificate in a text, of the kind that its format names."""
     from shiftdp._strict_json import parse
     from shiftdp.last_iterate import Certificate

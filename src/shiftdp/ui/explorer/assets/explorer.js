@@ -1,0 +1,29 @@
+/* What only a browser can do: images of figures, and the clipboard. */
+window.dash_clientside = Object.assign({}, window.dash_clientside, {
+    explorer: {
+        image: function (clicks) {
+            const button = window.dash_clientside.callback_context.triggered_id;
+            if (!button || !clicks.some(Boolean)) {
+                return window.dash_clientside.no_update;
+            }
+            const graph = document
+                .getElementById("figure-" + button.image)
+                .querySelector(".js-plotly-plot");
+            const name = "shiftdp-" + button.image;
+            return window.Plotly.downloadImage(
+                {data: graph.data, layout: graph.layout},
+                {format: button.format, width: 800, height: 500, scale: 2, filename: name}
+            ).then(function () {
+                return "Saved " + name + "." + button.format + ".";
+            });
+        },
+        copy: function (python, command, python_text, command_text) {
+            const button = window.dash_clientside.callback_context.triggered_id;
+            const text = button === "copy-python" ? python_text : command_text;
+            return navigator.clipboard.writeText(text).then(
+                function () { return "Copied."; },
+                function () { return "The browser does not allow to copy; select the text."; }
+            );
+        },
+    },
+});

@@ -1,0 +1,135 @@
+"""The second tab: a certificate file beside the run of the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html, no_update
+
+from shiftdp._errors import ShiftdpError
+from shiftdp._printed import percent, up
+from shiftdp.last_iterate import Certificate
+from shiftdp.ui.explorer import parts
+from shiftdp.ui.explorer.answers import Certified, certified, curve_of
+from shiftdp.ui.explorer.figures import empty_figure, tradeoff_figure
+from shiftdp.ui.explorer.settings import Settings, Unclear
+from shiftdp.ui.explorer.uploaded import Read, Unreadable, read
+
+_DELTA = 1e-5  # where the first tab has none that could be used
+
+
+def show_file(contents: str | None, name: str | None, query: str, shown: bool) -> dict[str, Any]:
+    """What the second tab shows of a file.
+
+    Args:
+        contents: of the file, as a browser encodes it; None if there is none yet.
+        name: of the file.
+        query: the settings of the first tab.
+        shown: whether the second tab is.
+    """
+    if not contents or not shown:
+        return {"verdict": no_update, "figure": no_update, "hidden": no_update}
+    delta, own = _first_tab(query)
+    try:
+        found = read(name or "the file", contents, delta)
+    except Unreadable as error:
+        verdict = dmc.Alert(str(error), title="Not verified", color="red", id="unverified")
+        return {"verdict": verdict, "figure": empty_figure(""), "hidden": True}
+    except ShiftdpError as error:
+        verdict = dmc.Alert(str(error), title="Verified, but not shown", color="orange")
+        return {"verdict": verdict, "figure": empty_figure(""), "hidden": True}
+    numbers = found.numbers
+    curves = [curve_of("best", found.name, found.whole.f)]
+    if own is not None:
+        curves.append(curve_of("run", "the run of the first tab", own.certificate.f))
+    caught = [] if numbers is None else numbers.caught
+    return {
+        "verdict": _verdict(found, own),
+        "figure": tradeoff_figure(curves, caught, found.name),
+        "hidden": False,
+    }
+
+
+def _first_tab(query: str) -> tuple[float, Certified | None]:
+    """Delta and the numbers of the first tab, as far as there are any."""
+    settings = Settings.from_query(query)
+    try:
+        asked = settings.asked()
+        found = certified(asked)
+    except (Unclear, ShiftdpError):
+        return _DELTA, None
+    return asked.delta, found
+
+
+def _verdict(found: Read, own: Certified | None) -> list[Any]:
+    whole, numbers = found.whole, found.numbers
+    of_all = "" if isinstance(whole, Certificate) else " of the whole pipeline"
+    shown: list[Any] = [
+        dmc.Alert(
+            f"The proof{of_all} holds: ε ≤ {up(found.epsilon)} at δ = {found.delta:g}.",
+            title=f"{found.name}: verified",
+            color="teal",
+            id="verified",
+        )
+    ]
+    if numbers is None:
+        return shown
+    shown.append(
+        dmc.Card(
+            [
+                *parts.headline(numbers, "file-"),
+                html.Blockquote(numbers.sentence),
+                parts.caught_table(numbers, "file-caught"),
+                html.Details(
+                    [html.Summary("The hypotheses"), parts.hypotheses(numbers)], open=True
+                ),
+                html.Details(
+                    [
+                        html.Summary("The whole statement"),
+                        html.Pre(
+                            numbers.certificate.statement(delta=found.delta),
+                            className="code",
+                            tabIndex=0,
+                        ),
+                    ]
+                ),
+            ],
+            withBorder=True,
+            className="card",
+        )
+    )
+    shown.append(
+        dmc.Card(
+            [
+                dmc.Title("What others would charge for the run in the file", order=3, size="h5"),
+                parts.accountant_table(found.rows, found.delta, "file-accountants"),
+            ],
+            withBorder=True,
+            className="card",
+        )
+    )
+    if own is not None:
+        shown.append(_beside(found, numbers, own))
+    return shown
+
+
+def _beside(found: Read, numbers: Certified, own: Certified) -> Any:
+    """The file and the run of the first tab, number by number."""
+    rows = [
+        ("ε", up(found.epsilon), up(own.epsilon)),
+        ("Theorem", numbers.certificate.bound, own.certificate.bound),
+        ("Advantage, at most", percent(numbers.advantage), percent(own.advantage)),
+    ]
+    for (fpr, file_tpr), (_, own_tpr) in zip(numbers.caught, own.caught, strict=True):
+        rows.append(
+            (f"Recognised with {fpr:.1%} false alarms", percent(file_tpr), percent(own_tpr))
+        )
+    return dmc.Card(
+        [
+            dmc.Title("Beside the run of the first tab", order=3, size="h5"),
+            parts.table(("", found.name, "The run of the first tab"), rows, "file-beside"),
+        ],
+        withBorder=True,
+        className="card",
+    )
