@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
+from dash.exceptions import PreventUpdate
 
 from shiftdp._errors import ShiftdpError
 from shiftdp.ui.explorer import parts
@@ -107,18 +108,21 @@ class Callbacks:
 
     # --- the answer ---
 
-    def answer(self, query: str, again: bool) -> Changes:
-        """Epsilon, the sentence, the code; or what is wrong with the settings."""
+    def answer(self, query: str, again: bool) -> Changes | None:
+        """Epsilon, the sentence, the code; or what is wrong with the settings.
+
+        None if the page asks again and there is nothing new; so below.
+        """
         settings = Settings.from_query(query)
         try:
             asked = settings.asked()
-            found = self._certified(query, asked, PATIENCE)
+            found = self._certified(query, asked, 0.0 if again else PATIENCE)
         except Unclear as unclear:
             return _refused(unclear.problems)
         except ShiftdpError as error:
             return _refused(settings.problems_of(error))
         if found is None and again:
-            return dict.fromkeys(_refused({}), no_update) | {"errors": _kept(FIELDS)}
+            return None
         files = {name: f"/{file}?{query}" for name, file in zip(_LINKS, FILES, strict=True)}
         ready = {
             "problems": [],
@@ -131,6 +135,7 @@ class Callbacks:
         if found is None:
             return ready | self._meanwhile(asked)
         return ready | {
+            "summary": parts.summary(found),
             "headline": parts.headline(found),
             "notice": parts.notice(found.notice),
             "sentence": found.sentence,
@@ -143,7 +148,7 @@ class Callbacks:
         quick = estimate(asked)
         shown = parts.working() if quick is None else parts.estimated(quick.value, quick.source)
         empty = {"notice": [], "sentence": _WORKING, "hypotheses": [], "caught": []}
-        return {**empty, "headline": shown, "asleep": False}
+        return {**empty, "summary": _WORKING, "headline": shown, "asleep": False}
 
     def _certified(self, query: str, asked: Asked, patience: float) -> Certified | None:
         found: Certified | None = self.desk.ask(
@@ -162,7 +167,7 @@ class Callbacks:
 
     # --- figures ---
 
-    def drawn(self, query: str, again: bool) -> Changes:
+    def drawn(self, query: str, again: bool) -> Changes | None:
         """The tradeoff function, the proof over time, the profile by position."""
         names = ("tradeoff", "about", "shifts", "positions")
         ready = self._ready(query)
@@ -181,26 +186,27 @@ class Callbacks:
             }
 
         try:
-            found: Changes | None = self.desk.ask(query, "curves", work, PATIENCE)
+            found: Changes | None = self.desk.ask(query, "curves", work, 0.0 if again else PATIENCE)
         except ShiftdpError:  # the answer says what it is
             return dict.fromkeys(names, no_update) | {"asleep": True}
         if found is not None:
             return found | {"asleep": True}
         if again:
-            return dict.fromkeys(names, no_update) | {"asleep": no_update}
+            return None
         waiting = empty_figure(_WORKING)
         return dict.fromkeys(names, waiting) | {"about": _WORKING, "asleep": False}
 
-    def accounts(self, query: str, again: bool) -> Changes:
+    def accounts(self, query: str, again: bool) -> Changes | None:
         """The table of accountants, and epsilon along the length; of sampled runs bit by bit."""
         ready = self._ready(query)
         if ready is None:
             return {"accounts": no_update, "epochs": no_update, "asleep": True}
         asked, known = ready
-        until = monotonic() + PATIENCE
+        patience = 0.0 if again else PATIENCE
+        until = monotonic() + patience
         try:
             rows = self.desk.ask(
-                query, "rows", lambda: accountants(asked, known().certificate), PATIENCE
+                query, "rows", lambda: accountants(asked, known().certificate), patience
             )
             figure, whole = self._along(query, asked, until)
         except ShiftdpError:
@@ -216,7 +222,10 @@ class Callbacks:
         if why is not None:
             return empty_figure(why), True
         lengths = lengths_of(asked.run)
-        chunks = [(one,) for one in lengths] if is_sampled(asked.run) else [lengths]
+        own = float(getattr(asked.run, parameter_of(asked.run) or ""))
+        chunks = [lengths]
+        if is_sampled(asked.run):  # the longest take no longer than the others, and say more
+            chunks = [(own,), *((one,) for one in reversed(lengths) if one != own)]
         ready: list[Sweep] = []
         for chunk in chunks:
             left = max(0.0, until - monotonic())
@@ -228,13 +237,13 @@ class Callbacks:
         whole = ready[0]
         for one in ready[1:]:
             whole = whole.joined(one)
-        own = float(getattr(asked.run, parameter_of(asked.run) or ""))
         return sweep_figure(whole, own, asked.delta), len(ready) == len(chunks)
 
 
 def _refused(problems: Mapping[str, str]) -> Changes:
     """The page without an answer; what is wrong stands at the controls, and where it would be."""
     return {
+        "summary": "No number: see the settings in red",
         "headline": [],
         "notice": [],
         "hypotheses": [],
@@ -288,7 +297,15 @@ def connect(app: Dash, desk: Desk) -> Callbacks:
         },
     )(lambda search, tab, values: own.synced(_changed(), search, tab, values))
 
-    def on_query(name: str, output: dict[str, Any], act: Callable[[str, bool], Changes]) -> None:
+    def on_query(
+        name: str, output: dict[str, Any], act: Callable[[str, bool], Changes | None]
+    ) -> None:
+        def changed(query: str, ticks: int) -> Changes:
+            found = act(query, _asked_again())
+            if found is None:
+                raise PreventUpdate
+            return found
+
         app.callback(
             output={**output, "asleep": Output(f"again-{name}", "disabled")},
             inputs={
@@ -296,7 +313,7 @@ def connect(app: Dash, desk: Desk) -> Callbacks:
                 "ticks": Input(f"again-{name}", "n_intervals"),
             },
             prevent_initial_call=True,
-        )(lambda query, ticks: act(query, _asked_again()))
+        )(changed)
 
     on_query(
         "answer",
@@ -304,6 +321,7 @@ def connect(app: Dash, desk: Desk) -> Callbacks:
             "problems": Output("problems", "children"),
             "hidden": Output("results", "hidden"),
             "errors": field("error", Output),
+            "summary": Output("summary", "children"),
             "headline": Output("headline", "children"),
             "notice": Output("notice", "children"),
             "sentence": Output("sentence", "children"),

@@ -6,11 +6,12 @@ import math
 import shlex
 from typing import Any
 
+from shiftdp.ui.explorer.fields import UNSAID
 from shiftdp.ui.explorer.settings import Settings
 from shiftdp.ui.options import GEOMETRY, KINDS
 from shiftdp.ui.refusals import folded
 
-_WIDTH = 88
+_WIDTH = 64
 
 
 def as_python(settings: Settings) -> str:
@@ -23,7 +24,11 @@ def as_python(settings: Settings) -> str:
     ... )
     import shiftdp as sdp
     <BLANKLINE>
-    geometry = sdp.Geometry(strong_convexity=1, smoothness=float("inf"), sensitivity=1)
+    geometry = sdp.Geometry(
+        strong_convexity=1,
+        smoothness=float("inf"),
+        sensitivity=1,
+    )
     run = sdp.ExponentialMechanism()
     certificate = sdp.certify(run, geometry, delta=1e-05)
     print(certificate.epsilon(1e-05))
@@ -55,24 +60,26 @@ def as_command(settings: Settings) -> str:
     """A command line that prints the epsilon of the page, folded over lines.
 
     >>> as_command(Settings.from_query("kind=gd&n=10&further_steps=5&records=1&bounds=best"))
-    'shiftdp unlearn gd --n 10 --further-steps 5 --records 1'
+    'shiftdp unlearn gd --n 10 --further-steps 5'
     """
     texts = settings.by_name
     command = "unlearn" if "further_steps" in texts else "account"
     if command == "unlearn" and texts.get("bounds", "best") != "best":
         return "# shiftdp unlearn uses all theorems; for the others take the Python"
-    left_out = {"kind", *(("bounds",) if texts.get("bounds") == "best" else ())}
-    if command == "account":
-        left_out |= {"records"}
+    left_out = {"kind"} | ({"records"} if command == "account" else set())
     words = ["shiftdp", command, settings.kind]
     for name, text in settings.texts:
-        if name not in left_out:
+        if name not in left_out and text != UNSAID.get(name):
             words += [f"--{name.replace('_', '-')}", shlex.quote(text)]
     return folded(" ".join(words), 0)
 
 
 def _call(name: str, values: dict[str, Any], fields: tuple[str, ...]) -> str:
-    given = [f"{field}={_written(values[field])}" for field in fields if field in values]
+    given = [
+        f"{field}={_written(values[field])}"
+        for field in fields
+        if field in values and str(values[field]) != UNSAID.get(field)
+    ]
     line = f"sdp.{name}({', '.join(given)})"
     if len(line) <= _WIDTH:
         return line

@@ -1,7 +1,6 @@
 """The controls of the page: which there are, where they stand, and which of them a run has.
 
-They are named as the options of the command line and as the fields of the runs, and say what
-`shiftdp account --help` says.
+They are named as the options of the command line, and as the fields of the runs.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from shiftdp.ui.options import BOUNDS, GEOMETRY, KINDS, MEANINGS, needed
+from shiftdp.ui.options import BOUNDS, GEOMETRY, KINDS, needed
 
 SECTIONS = (
     "What is run",
@@ -69,27 +68,36 @@ _LISTED = (
     Field("batch_size", "Batch size", _DATA, "1500"),
     Field("batches_per_release", "Batches for each release", _DATA, "40"),
     Field("last_batch", "A smaller last batch is", _DATA, "own_size", _LAST_BATCHES),
-    Field("batch_cap", "Batch cap", _DATA),
-    Field("epochs", "Epochs", _STEPS, "50"),
-    Field("steps", "Steps", _STEPS, "2000"),
-    Field("learning_rate", "Learning rate", _STEPS, "0.05"),
-    Field("noise", "Noise", _STEPS, "0.01"),
-    Field("strong_convexity", "Strong convexity (m)", _LOSSES, "0.002"),
-    Field("smoothness", "Smoothness (M)", _LOSSES, "32.502"),
-    Field("sensitivity", "Sensitivity (L)", _LOSSES, "10"),
-    Field("diameter", "Diameter (D)", _LOSSES, "inf"),
-    Field("gradient_bound", "Gradient bound (G)", _LOSSES),
-    Field("prox_convexity", "Convexity of a prox", _LOSSES),
-    Field("releases", "Iterates released beside the last", _RELEASED),
+    Field("batch_cap", "Batch cap", _DATA, hint="largest batch that is covered; empty: chosen"),
+    Field("epochs", "Epochs", _STEPS, "50", hint="inf: however long"),
+    Field("steps", "Steps", _STEPS, "2000", hint="inf: however many"),
+    Field("learning_rate", "Learning rate", _STEPS, "0.05", hint="one number, or one a step"),
+    Field("noise", "Noise", _STEPS, "0.01", hint="standard deviation, on the mean gradient"),
+    Field("strong_convexity", "Strong convexity (m)", _LOSSES, "0.002", hint="0: convex"),
+    Field("smoothness", "Smoothness (M)", _LOSSES, "32.502", hint="inf: unknown"),
+    Field(
+        "sensitivity", "Sensitivity (L)", _LOSSES, "10", hint="distance of the gradients compared"
+    ),
+    Field("diameter", "Diameter (D)", _LOSSES, "inf", hint="of the set projected onto"),
+    Field(
+        "gradient_bound", "Gradient bound (G)", _LOSSES, hint="norm of one gradient; empty: unknown"
+    ),
+    Field("prox_convexity", "Convexity of a prox", _LOSSES, hint="empty: no prox that counts"),
+    Field(
+        "releases",
+        "Iterates released beside the last",
+        _RELEASED,
+        hint="empty: none; epochs; all; or steps, as 400,800",
+    ),
     Field("records_per_person", "Records of a person, at most", _PEOPLE, "1"),
     Field("arrangement", "Where these may be", _PEOPLE, "anywhere", _ARRANGEMENTS),
     Field(
         "further_steps",
         "Further steps after a deletion",
         _DELETION,
-        hint="steps without the deleted records, after training; empty: nothing is deleted",
+        hint="without the deleted records; empty: no deletion",
     ),
-    Field("records", "Records that are deleted", _DELETION, "1", hint="all at once"),
+    Field("records", "Records that are deleted", _DELETION, "1"),
     Field("delta", "Delta", _ANSWER, "1e-5", hint="where epsilon is read"),
     Field(
         "bounds",
@@ -101,6 +109,19 @@ _LISTED = (
 )
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _LISTED}
+
+UNSAID: Mapping[str, str] = {
+    "order": "fixed",
+    "sampling": "without_replacement",
+    "adjacency": "replace_one",
+    "last_batch": "own_size",
+    "diameter": "inf",
+    "records_per_person": "1",
+    "arrangement": "anywhere",
+    "records": "1",
+    "bounds": "best",
+}
+"""What runs, losses and `certify` have by default, which need not be said."""
 
 _EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "langevin": {
@@ -137,16 +158,6 @@ def moved_to(kind: str, texts: Mapping[str, str | None]) -> dict[str, str]:
 
 _OF_SIZE = ("poisson", "random_allocation")  # samplings whose batches have random sizes
 _DELETABLE = ("gd", "cgd", "sgd")
-
-
-def hint_of(field: Field) -> str:
-    """What a control means, in the words of the command line."""
-    if field.hint or field.name == "kind":
-        return field.hint
-    meaning = MEANINGS.get(field.name, "")
-    while meaning.endswith(")"):  # which kinds have it: only those show it
-        meaning = meaning[: meaning.rindex("(")].rstrip()
-    return meaning.replace(" (cgd)", "").replace(" (stream)", "")
 
 
 def fields_of(kind: str, sampling: str = "without_replacement") -> tuple[str, ...]:

@@ -30,6 +30,7 @@ _LABELS = {
     "lower bound": "lower bound",
 }
 _BESIDE = ("#E69F00", "#56B4E9")
+_RARE = 1e-3  # of the law of mu, what is not shown
 _SPREAD = 30.0  # from which ratio on an axis is by magnitude
 
 
@@ -190,15 +191,15 @@ def path_figure(path: Path) -> Figure:
             "type": "scatter",
             "mode": "lines",
             "line": {"shape": "hv", "color": _COLOURS["best"], "width": 2},
-            "fill": "tozeroy",
-            "x": [float(mu) for mu in path.mu],
-            "y": [float(weight) for weight in path.weight],
-            "name": "probability",
+            "x": [0.0, *(float(mu) for mu in path.mu)],
+            "y": [0.0, *(float(share) for share in path.weight.cumsum())],
         }
+        rare = int(path.weight.cumsum().searchsorted(1.0 - _RARE))
+        widest = 1.1 * float(path.mu[min(rare, path.mu.size - 1)]) or 1.0
         return _figure(
             [bars],
-            _axis("mu, given how the record took part"),
-            yaxis=_axis("probability", rangemode="tozero"),
+            _axis("mu, given how the record took part", range=[0.0, widest]),
+            yaxis=_axis("probability of this or less", rangemode="tozero"),
             showlegend=False,
         )
     unit = "unit of the iterate" if path.measure == "of the iterate" else "units of the noise"
@@ -212,12 +213,15 @@ def path_figure(path: Path) -> Figure:
     distance = _line("best", "distance", path.at, path.distance, **marks)
     distance["line"] = {"color": _COLOURS["best"], "width": 1.5}
     shift["yaxis"] = "y2"
-    exponent = {"rangemode": "tozero", "exponentformat": "power", "nticks": 5}
+    exponent = {"exponentformat": "power", "nticks": 5}
+    positive = [float(value) for value in path.shift if value > 0.0]
+    steep = bool(positive) and max(positive) > _SPREAD * min(positive)
+    scale = {"type": "log", "dtick": 1} if steep else {"rangemode": "tozero"}
     return _figure(
         [distance, shift],
         {**xaxis, "anchor": "y2"},
-        yaxis=_axis("distance left", domain=[0.54, 1.0], **exponent),
-        yaxis2=_axis("shift", domain=[0.0, 0.46], **exponent),
+        yaxis=_axis("distance left", domain=[0.54, 1.0], rangemode="tozero", **exponent),
+        yaxis2=_axis("shift", domain=[0.0, 0.46], **exponent, **scale),
         showlegend=False,
     )
 
@@ -232,7 +236,7 @@ def position_figure(positions: Mapping[int, float], why: str, delta: float) -> F
     line["hoverinfo"] = "text"
     return _figure(
         [line],
-        _axis("batch of the epoch that has the record"),
+        _axis("position of the batch in the epoch"),
         yaxis=_axis(f"epsilon at delta = {delta:g}", rangemode="tozero"),
         showlegend=False,
     )

@@ -31,7 +31,7 @@ def page() -> Any:
             html.Header(
                 [
                     dmc.Title("shiftdp", order=1, size="h3"),
-                    html.Span("What does this run reveal?", className="subtitle"),
+                    html.A("", href="#answer", id="summary", className="subtitle"),
                     dmc.ColorSchemeToggle(
                         lightIcon="☀",
                         darkIcon="☾",
@@ -127,6 +127,12 @@ def _answer() -> list[Any]:
                 dmc.Card(
                     [
                         dmc.Title("What others would charge", order=3, size="h5"),
+                        html.P(
+                            "Composition lets every iterate be seen; prior Rényi is [YS22], the "
+                            "paper [BSA24]. Some losses attain the lower bound, so that no "
+                            "accountant can promise less.",
+                            className="about",
+                        ),
                         html.Div([], id="accounts"),
                     ],
                     withBorder=True,

@@ -11,17 +11,17 @@ from dash import dcc, html
 from shiftdp._printed import column, percent, up
 from shiftdp.privacy.comparison import Row
 from shiftdp.ui.explorer.answers import Certified
-from shiftdp.ui.explorer.fields import FIELDS, Field, hint_of
+from shiftdp.ui.explorer.fields import FIELDS, Field
 
 SETTLED = 300
 """Milliseconds without a key after which a text counts as typed."""
 
 _NAMES = {
-    "composition": "composition: every iterate could be published",
-    "prior Renyi": "prior Rényi bound [YS22]",
-    "paper": "the paper [BSA24]",
+    "composition": "composition",
+    "prior Renyi": "prior Rényi",
+    "paper": "paper",
     "best": "our bound",
-    "lower bound": "lower bound: some losses need as much",
+    "lower bound": "lower bound",
 }
 
 
@@ -30,7 +30,7 @@ def control(field: Field) -> Any:
     shape: dict[str, Any] = {
         "id": f"field-{field.name}",
         "label": field.label,
-        "description": hint_of(field) or None,
+        "description": field.hint or None,
         "value": field.start,
         "size": "sm",
     }
@@ -244,3 +244,8 @@ def notice(text: str | None) -> Any:
 def working() -> Any:
     """What is shown until a number is there, of which there is no quick estimate."""
     return html.P("Being computed ...", className="about")
+
+
+def summary(found: Certified) -> str:
+    """The number, for the line that is always in sight."""
+    return f"ε ≤ {up(found.epsilon)} at δ = {found.delta:g}"

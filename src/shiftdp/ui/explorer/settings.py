@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl, urlencode
 import click
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.explorer.fields import FIELDS, ORDERS, fields_of, needed_of
+from shiftdp.ui.explorer.fields import FIELDS, ORDERS, UNSAID, fields_of, needed_of
 from shiftdp.ui.options import GEOMETRY, KINDS
+from shiftdp.ui.refusals import shown
 from shiftdp.ui.types import NUMBER, NUMBERS, RELEASES
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Settings:
         kind, sampling = values.get("kind") or "", values.get("sampling") or ""
         known = fields_of(kind, sampling) if kind in KINDS else tuple(FIELDS)
         texts = {name: (values.get(name) or "").strip() for name in known}
-        if kind in ORDERS and texts["order"] not in ORDERS[kind]:
+        if kind in ORDERS and texts["order"] and texts["order"] not in ORDERS[kind]:
             texts["order"] = "shuffled" if kind == "stream" else "shuffled_once"
         return Settings(tuple((name, text) for name, text in texts.items() if text))
 
@@ -69,15 +70,17 @@ class Settings:
 
     @staticmethod
     def from_query(query: str) -> Settings:
-        """From the part of an address behind `?`, as it stands: what is foreign is kept.
+        """From the part of an address behind `?`: what is foreign is kept, defaults are said.
 
-        >>> Settings.from_query("?kind=gd&n=100").texts
-        (('kind', 'gd'), ('n', '100'))
+        >>> Settings.from_query("?kind=exponential&sensitivity=2").query
+        'kind=exponential&adjacency=replace_one&sensitivity=2&diameter=inf&bounds=best'
         """
         pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=False)
         texts = {name: text.strip() for name, text in pairs if text.strip()}
         if not texts:
             return Settings.first()
+        known = fields_of(_kind(texts), texts.get("sampling", ""))
+        texts = {name: text for name, text in UNSAID.items() if name in known} | texts
         order = {name: place for place, name in enumerate(FIELDS)}
         return Settings(tuple(sorted(texts.items(), key=lambda item: order.get(item[0], 99))))
 
@@ -93,8 +96,7 @@ class Settings:
     @property
     def kind(self) -> str:
         """The kind of run, or the first there is where none such is known."""
-        kind = self.by_name.get("kind", "")
-        return kind if kind in KINDS else FIELDS["kind"].start
+        return _kind(self.by_name)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -119,7 +121,8 @@ class Settings:
                 try:
                     found[name] = _CONVERTED.get(name, NUMBER).convert(text, None, None)
                 except click.UsageError as error:
-                    problems[name] = error.message
+                    why = error.message.removeprefix(f"{shown(text)}: ")
+                    problems[name] = f"{name}={text} {why}"
         for name in needed_of(self.kind, self.by_name.get("sampling", "")):
             if name not in self.by_name:
                 problems[name] = f"{name} is missing; give a number"
@@ -153,3 +156,8 @@ class Settings:
         names = [_ELSEWHERE.get(part.strip(), part.strip()) for part in parts]
         at = [name for name in names if name in self.shown]
         return dict.fromkeys(at or ["kind"], str(error))
+
+
+def _kind(texts: Mapping[str, str]) -> str:
+    kind = texts.get("kind", "")
+    return kind if kind in KINDS else FIELDS["kind"].start

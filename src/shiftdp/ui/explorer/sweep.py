@@ -18,8 +18,8 @@ from shiftdp.privacy.parameters import parameters_of, refuse_schedules
 from shiftdp.ui.explorer.settings import Asked
 
 _POINTS = 9  # along a length, where each costs milliseconds
-_FEW = 5  # where each costs tenths of a second
-_FEWEST = 3  # where each costs seconds
+_FEW = (0.25, 0.5, 2.0)  # parts of the length, where each costs tenths of a second
+_FEWEST = (0.5, 2.0)  # where each costs seconds
 _REFERENCE = 500.0  # the length around which a run without end is shown
 _LABELS = {
     "epochs": "epochs",
@@ -95,12 +95,11 @@ def lengths_of(run: Any) -> tuple[float, ...]:
     """
     own = float(getattr(run, parameter_of(run) or ""))
     around = _REFERENCE if math.isinf(own) else max(own, 1.0)
-    points = _POINTS
     if is_sampled(run):
-        points = _FEWEST if isinstance(run, Unlearning) else _FEW
-    low = max(1.0, around / 16.0) if is_sampled(run) else 1.0
-    values = {max(1.0, float(round(x))) for x in np.geomspace(low, 2.0 * around, points)}
-    return tuple(sorted({*values, max(own, 0.0 if parameter_of(run) == "further_steps" else 1.0)}))
+        spread = [part * around for part in (_FEWEST if isinstance(run, Unlearning) else _FEW)]
+    else:
+        spread = np.geomspace(1.0, 2.0 * around, _POINTS).tolist()
+    return tuple(sorted({own, *(max(1.0, float(round(x))) for x in spread)}))
 
 
 def sweep(asked: Asked, values: Sequence[float]) -> Sweep:
