@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -72,7 +72,11 @@ def opened(address: str, folder: Path) -> Iterator[Page]:
     options.binary_location = browser
     for flag in (*FLAGS, f"--user-data-dir={folder / 'profile'}"):
         options.add_argument(flag)
-    options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
+    preferences = {
+        "download.default_directory": str(folder),
+        "profile.default_content_setting_values.automatic_downloads": 1,
+    }
+    options.add_experimental_option("prefs", preferences)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     try:
@@ -113,7 +117,7 @@ class Page:
 
         found = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(tried)
         assert found is not None
-        return found
+        return cast(Found, found)
 
     def all(self, selector: str) -> list[Any]:
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
@@ -179,8 +183,7 @@ class Page:
     def choose(self, name: str, word: str) -> None:
         """Choose one of the words of a control, by the keyboard's way: open, pick."""
         label = {**FIELDS[name].words, "shuffled": "shuffled in each window"}[word]
-        self.script("arguments[0].scrollIntoView({block: 'center'})", self.one(f"#field-{name}"))
-        self.one(f"#field-{name}").click()
+        self.press(f"#field-{name}")
 
         def pick() -> bool:
             choices = [one for one in self.all("[role=option]") if one.is_displayed()]
@@ -196,7 +199,12 @@ class Page:
         (self.choose if FIELDS[name].words else self.type)(name, text)
 
     def press(self, selector: str) -> None:
-        self.script("arguments[0].click()", self.one(selector))
+        """Click it as a person would, without which a browser saves one file only."""
+        self.into_view(selector)
+        self.one(selector).click()
+
+    def into_view(self, selector: str) -> None:
+        self.script("arguments[0].scrollIntoView({block: 'center'})", self.one(selector))
 
     def downloaded(self, name: str) -> Path:
         """A file, as soon as all of it is there."""

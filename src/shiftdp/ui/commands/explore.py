@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -61,7 +62,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         print_json({"url": address, "port": server.port})
     else:
         print_text(f"shiftdp explore is at {address} (on this machine only); end it by Ctrl-C")
-    click.get_text_stream("stdout").flush()
+    sys.stdout.flush()
     if options["browser"]:
         click.launch(address)
     try:

@@ -28,7 +28,8 @@ ALARMS = (0.001, FALSE_ALARMS, 0.1)
 MOST_POSITIONS = 2_000
 """The most batches an epoch for which the profile by position is drawn."""
 
-_NORMAL, _OTHER = 61, 33  # points of a curve: of a Gaussian one, and of one that takes longer
+# points of a curve: of a Gaussian one, and of one that takes longer, whose points are among them
+_NORMAL, _OTHER = 65, 33
 
 
 @dataclass(frozen=True)

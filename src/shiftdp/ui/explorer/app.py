@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dash import Dash
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx
+from dash.exceptions import PreventUpdate
 from flask import Response, request
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
-from shiftdp.ui.explorer.callbacks import connect
+from shiftdp.ui.explorer.callbacks import LINKS, Callbacks, Changes
 from shiftdp.ui.explorer.desk import Desk
 from shiftdp.ui.explorer.downloads import FILES, download
-from shiftdp.ui.explorer.layout import page
+from shiftdp.ui.explorer.fields import FIELDS, SECTIONS
+from shiftdp.ui.explorer.file_tab import show_file
+from shiftdp.ui.explorer.layout import FILE, page
 
 HOST = "127.0.0.1"
 
@@ -28,7 +32,7 @@ and Plotly compiles some, hence the two words after its own scripts."""
 
 
 def make_app() -> Dash:
-    """The application, with a desk of its own at `app.desk`."""
+    """The application, with a desk of its own."""
     app = Dash(
         "shiftdp",
         assets_folder=str(Path(__file__).parent / "assets"),
@@ -50,6 +54,123 @@ def make_app() -> Dash:
     server.before_request(_refuse_strangers)
     server.after_request(_with_policy)
     return app
+
+
+def _changed() -> set[str]:
+    """The ids of what set off a callback."""
+    return {name.rpartition(".")[0] for name in ctx.triggered_prop_ids}
+
+
+def _asked_again() -> bool:
+    return any(name.startswith("again-") for name in _changed())
+
+
+def connect(app: Dash, desk: Desk) -> Callbacks:
+    """Tie the callbacks to the page."""
+    own = Callbacks(desk)
+
+    def field(prop: str, kind: Any) -> dict[str, Any]:
+        return {name: kind(f"field-{name}", prop) for name in FIELDS}
+
+    slugs = {name: f"section-{name.lower().replace(' ', '-')}" for name in SECTIONS}
+    app.callback(
+        output={
+            "search": Output("url", "search"),
+            "tab": Output("tabs", "value"),
+            "query": Output("query", "data"),
+            "values": field("value", Output),
+            "shown": {name: Output(f"shown-{name}", "style") for name in FIELDS},
+            "sections": {name: Output(slug, "style") for name, slug in slugs.items()},
+            "orders": Output("field-order", "data"),
+        },
+        inputs={
+            "search": Input("url", "search"),
+            "tab": Input("tabs", "value"),
+            "values": field("value", Input),
+        },
+    )(lambda search, tab, values: own.synced(_changed(), search, tab, values))
+
+    def on_query(
+        name: str, output: dict[str, Any], act: Callable[[str, bool], Changes | None]
+    ) -> None:
+        def changed(query: str, ticks: int) -> Changes:
+            found = act(query, _asked_again())
+            if found is None:
+                raise PreventUpdate
+            return found
+
+        app.callback(
+            output={**output, "asleep": Output(f"again-{name}", "disabled")},
+            inputs={
+                "query": Input("query", "data"),
+                "ticks": Input(f"again-{name}", "n_intervals"),
+            },
+            prevent_initial_call=True,
+        )(changed)
+
+    on_query(
+        "answer",
+        {
+            "problems": Output("problems", "children"),
+            "hidden": Output("results", "hidden"),
+            "errors": field("error", Output),
+            "summary": Output("summary", "children"),
+            "headline": Output("headline", "children"),
+            "notice": Output("notice", "children"),
+            "sentence": Output("sentence", "children"),
+            "hypotheses": Output("hypotheses", "children"),
+            "caught": Output("caught", "children"),
+            "python": Output("code-python", "children"),
+            "command": Output("code-command", "children"),
+            "links": {name: Output(name, "href") for name in LINKS},
+        },
+        own.answer,
+    )
+    on_query(
+        "curves",
+        {
+            "tradeoff": Output("figure-tradeoff", "figure"),
+            "about": Output("about-shifts", "children"),
+            "shifts": Output("figure-shifts", "figure"),
+            "positions": Output("figure-positions", "figure"),
+        },
+        own.drawn,
+    )
+    on_query(
+        "accounts",
+        {"accounts": Output("accounts", "children"), "epochs": Output("figure-epochs", "figure")},
+        own.accounts,
+    )
+    app.callback(
+        output={
+            "verdict": Output("verdict", "children"),
+            "figure": Output("figure-file", "figure"),
+            "hidden": Output("file-figure", "hidden"),
+        },
+        inputs={
+            "contents": Input("upload", "contents"),
+            "tab": Input("tabs", "value"),
+            "name": State("upload", "filename"),
+            "query": State("query", "data"),
+        },
+        prevent_initial_call=True,
+    )(lambda contents, tab, name, query: show_file(contents, name, query or "", tab == FILE))
+    app.clientside_callback(
+        ClientsideFunction("explorer", "image"),
+        Output("said", "children"),
+        Input({"image": ALL, "format": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("explorer", "copy"),
+        Output("said", "children", allow_duplicate=True),
+        Input("copy-python", "n_clicks"),
+        Input("copy-command", "n_clicks"),
+        State("code-python", "children"),
+        State("code-command", "children"),
+        prevent_initial_call=True,
+    )
+    return own
 
 
 def _file_of(name: str) -> Any:

@@ -1,14 +1,14 @@
-"""What happens on the page. Callbacks are plain methods; `connect` ties them to controls."""
+"""What happens on the page: plain methods, which `app` ties to its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from time import monotonic
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
-from dash.exceptions import PreventUpdate
+from dash import no_update
 
 from shiftdp._errors import ShiftdpError
 from shiftdp.ui.explorer import parts
@@ -25,7 +25,6 @@ from shiftdp.ui.explorer.figures import (
     sweep_figure,
     tradeoff_figure,
 )
-from shiftdp.ui.explorer.file_tab import show_file
 from shiftdp.ui.explorer.layout import FILE, RUN
 from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
 from shiftdp.ui.explorer.sweep import (
@@ -42,7 +41,9 @@ PATIENCE = 0.04
 """Seconds that a callback waits for work before it lets the page ask again."""
 
 _WORKING = "Being computed ..."
-_LINKS = [f"link-{name.replace('.', '-')}" for name in FILES]
+LINKS = [f"link-{name.replace('.', '-')}" for name in FILES]
+"""The ids of the links to files, in the order of `FILES`."""
+
 _UNSEEN: Mapping[str, str] = {"display": "none"}
 
 Changes = dict[str, Any]
@@ -123,7 +124,7 @@ class Callbacks:
             return _refused(settings.problems_of(error))
         if found is None and again:
             return None
-        files = {name: f"/{file}?{query}" for name, file in zip(_LINKS, FILES, strict=True)}
+        files = {name: f"/{file}?{query}" for name, file in zip(LINKS, FILES, strict=True)}
         ready = {
             "problems": [],
             "hidden": False,
@@ -229,7 +230,7 @@ class Callbacks:
         ready: list[Sweep] = []
         for chunk in chunks:
             left = max(0.0, until - monotonic())
-            one = self.desk.ask(query, chunk, lambda chunk=chunk: sweep(asked, chunk), left)
+            one = self.desk.ask(query, chunk, partial(sweep, asked, chunk), left)
             if one is not None:
                 ready.append(one)
         if not ready:
@@ -254,127 +255,10 @@ def _refused(problems: Mapping[str, str]) -> Changes:
         "sentence": "",
         "python": no_update,
         "command": no_update,
-        "links": _kept(_LINKS),
+        "links": _kept(LINKS),
         "asleep": True,
     }
 
 
 def _kept(names: Collection[str]) -> Changes:
     return dict.fromkeys(names, no_update)
-
-
-def _changed() -> set[str]:
-    """The ids of what set off a callback."""
-    return {name.rpartition(".")[0] for name in ctx.triggered_prop_ids}
-
-
-def _asked_again() -> bool:
-    return any(name.startswith("again-") for name in _changed())
-
-
-def connect(app: Dash, desk: Desk) -> Callbacks:
-    """Tie the callbacks to the page."""
-    own = Callbacks(desk)
-
-    def field(prop: str, kind: Any) -> dict[str, Any]:
-        return {name: kind(f"field-{name}", prop) for name in FIELDS}
-
-    slugs = {name: f"section-{name.lower().replace(' ', '-')}" for name in SECTIONS}
-    app.callback(
-        output={
-            "search": Output("url", "search"),
-            "tab": Output("tabs", "value"),
-            "query": Output("query", "data"),
-            "values": field("value", Output),
-            "shown": {name: Output(f"shown-{name}", "style") for name in FIELDS},
-            "sections": {name: Output(slug, "style") for name, slug in slugs.items()},
-            "orders": Output("field-order", "data"),
-        },
-        inputs={
-            "search": Input("url", "search"),
-            "tab": Input("tabs", "value"),
-            "values": field("value", Input),
-        },
-    )(lambda search, tab, values: own.synced(_changed(), search, tab, values))
-
-    def on_query(
-        name: str, output: dict[str, Any], act: Callable[[str, bool], Changes | None]
-    ) -> None:
-        def changed(query: str, ticks: int) -> Changes:
-            found = act(query, _asked_again())
-            if found is None:
-                raise PreventUpdate
-            return found
-
-        app.callback(
-            output={**output, "asleep": Output(f"again-{name}", "disabled")},
-            inputs={
-                "query": Input("query", "data"),
-                "ticks": Input(f"again-{name}", "n_intervals"),
-            },
-            prevent_initial_call=True,
-        )(changed)
-
-    on_query(
-        "answer",
-        {
-            "problems": Output("problems", "children"),
-            "hidden": Output("results", "hidden"),
-            "errors": field("error", Output),
-            "summary": Output("summary", "children"),
-            "headline": Output("headline", "children"),
-            "notice": Output("notice", "children"),
-            "sentence": Output("sentence", "children"),
-            "hypotheses": Output("hypotheses", "children"),
-            "caught": Output("caught", "children"),
-            "python": Output("code-python", "children"),
-            "command": Output("code-command", "children"),
-            "links": {name: Output(name, "href") for name in _LINKS},
-        },
-        own.answer,
-    )
-    on_query(
-        "curves",
-        {
-            "tradeoff": Output("figure-tradeoff", "figure"),
-            "about": Output("about-shifts", "children"),
-            "shifts": Output("figure-shifts", "figure"),
-            "positions": Output("figure-positions", "figure"),
-        },
-        own.drawn,
-    )
-    on_query(
-        "accounts",
-        {"accounts": Output("accounts", "children"), "epochs": Output("figure-epochs", "figure")},
-        own.accounts,
-    )
-    app.callback(
-        output={
-            "verdict": Output("verdict", "children"),
-            "figure": Output("figure-file", "figure"),
-            "hidden": Output("file-figure", "hidden"),
-        },
-        inputs={
-            "contents": Input("upload", "contents"),
-            "tab": Input("tabs", "value"),
-            "name": State("upload", "filename"),
-            "query": State("query", "data"),
-        },
-        prevent_initial_call=True,
-    )(lambda contents, tab, name, query: show_file(contents, name, query or "", tab == FILE))
-    app.clientside_callback(
-        ClientsideFunction("explorer", "image"),
-        Output("said", "children"),
-        Input({"image": ALL, "format": ALL}, "n_clicks"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("explorer", "copy"),
-        Output("said", "children", allow_duplicate=True),
-        Input("copy-python", "n_clicks"),
-        Input("copy-command", "n_clicks"),
-        State("code-python", "children"),
-        State("code-command", "children"),
-        prevent_initial_call=True,
-    )
-    return own

@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from shiftdp._errors import ShiftdpError
 from shiftdp.ui.explorer.answers import certified, curves
 from shiftdp.ui.explorer.paths import LawOfMu, NoPath
@@ -26,12 +24,12 @@ def certificate_json(asked: Asked) -> str:
 
 
 def tradeoff_csv(asked: Asked) -> str:
-    """The tradeoff functions of the figure: a column each."""
+    """The tradeoff functions of the figure: a column each, where all of them are known."""
     found = curves(asked, certified(asked).certificate).tradeoffs
-    alphas = np.unique(np.concatenate([curve.alpha for curve in found]))
     columns = [dict(zip(one.alpha.tolist(), one.beta.tolist(), strict=True)) for one in found]
+    alphas = sorted(set.intersection(*map(set, columns)))
     head = ["false positive rate", *(f"false negative rate: {one.label}" for one in found)]
-    rows = ([alpha, *(column.get(alpha) for column in columns)] for alpha in alphas.tolist())
+    rows = ([alpha, *(column[alpha] for column in columns)] for alpha in alphas)
     return _csv(head, rows)
 
 
@@ -40,6 +38,7 @@ def epochs_csv(asked: Asked) -> str:
     why = why_no_sweep(asked.run)
     if why is not None:
         raise Unclear({"kind": why})
+    certified(asked)  # refuses what the page would refuse
     found = sweep(asked, lengths_of(asked.run))
     head = [found.parameter, *(f"epsilon {name}" for name in found.curves)]
     rows = (

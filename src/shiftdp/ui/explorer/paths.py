@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
@@ -20,6 +21,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Unlearning, one_record, people
 from shiftdp.last_iterate.schedules.deletion import deletion_schedule
 from shiftdp.last_iterate.schedules.people import person_schedule
+from shiftdp.last_iterate.schedules.releases import segments_of
 from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import StepSchedule, Visits, schedules_of
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
@@ -52,7 +54,7 @@ class ShiftsOverTime:
 
     about: str
     unit: str
-    at: Array
+    at: NDArray[np.int64]
     shift: Array
     distance: Array | None
     measure: str
@@ -131,8 +133,9 @@ def _by_segments(certificate: Certificate, proofs: list[ReleasesProof]) -> Path:
     """Each segment begins from a released iterate, where the distance is 0."""
     proof = max(proofs, key=lambda one: sum(part.mu**2 for part in one.segments))
     run: Any = certificate.run
+    segments = segments_of(run)
     (schedules,) = segment_schedules(run, certificate.geometry, [proof.visits])
-    if sum(schedule.steps for schedule in schedules) != run.steps:
+    if [schedule.steps for schedule in schedules] != [segment.steps for segment in segments]:
         return NoPath(f"{certificate.bound} merges steps between visits.")
     parts = [
         _expanded(schedule, part, whole=True)
@@ -140,6 +143,8 @@ def _by_segments(certificate: Certificate, proofs: list[ReleasesProof]) -> Path:
     ]
     shift, distance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     about = f"{_whom(proof.visits, len(proofs))}; a release sets the distance to 0"
+    if any(segment.count > 1 for segment in segments):
+        about += "; of segments between releases that are alike, one is shown"
     at = np.arange(1, shift.size + 1)
     return _drawn(ShiftsOverTime(about, "step", at, shift, distance, "of the iterate"))
 

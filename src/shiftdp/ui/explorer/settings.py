@@ -53,15 +53,15 @@ class Settings:
     def of(values: Mapping[str, str | None]) -> Settings:
         """From what all controls show; those that the run does not have are left out.
 
-        >>> Settings.of({"kind": "gd", "n": " 100 ", "batch_size": "5", "noise": ""}).query
-        'kind=gd&n=100'
+        >>> Settings.of({"kind": "langevin", "steps": " 100 ", "n": "5", "delta": ""}).query
+        'kind=langevin&adjacency=replace_one&steps=100&diameter=inf&bounds=best'
         """
         kind, sampling = values.get("kind") or "", values.get("sampling") or ""
         known = fields_of(kind, sampling) if kind in KINDS else tuple(FIELDS)
         texts = {name: (values.get(name) or "").strip() for name in known}
         if kind in ORDERS and texts["order"] and texts["order"] not in ORDERS[kind]:
             texts["order"] = "shuffled" if kind == "stream" else "shuffled_once"
-        return Settings(tuple((name, text) for name, text in texts.items() if text))
+        return Settings(_completed({name: text for name, text in texts.items() if text}))
 
     @staticmethod
     def first() -> Settings:
@@ -79,10 +79,7 @@ class Settings:
         texts = {name: text.strip() for name, text in pairs if text.strip()}
         if not texts:
             return Settings.first()
-        known = fields_of(_kind(texts), texts.get("sampling", ""))
-        texts = {name: text for name, text in UNSAID.items() if name in known} | texts
-        order = {name: place for place, name in enumerate(FIELDS)}
-        return Settings(tuple(sorted(texts.items(), key=lambda item: order.get(item[0], 99))))
+        return Settings(_completed(texts))
 
     @property
     def query(self) -> str:
@@ -161,3 +158,11 @@ class Settings:
 def _kind(texts: Mapping[str, str]) -> str:
     kind = texts.get("kind", "")
     return kind if kind in KINDS else FIELDS["kind"].start
+
+
+def _completed(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """With what was not said and has a default, in the order of the controls; strangers last."""
+    known = fields_of(_kind(texts), texts.get("sampling", ""))
+    whole = {name: text for name, text in UNSAID.items() if name in known} | dict(texts)
+    order = {name: place for place, name in enumerate(FIELDS)}
+    return tuple(sorted(whole.items(), key=lambda item: order.get(item[0], len(order))))
