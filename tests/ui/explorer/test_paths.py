@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_shifts_in_units_of_the_noise_prove_mu(name: str) -> None:
     certificate = certified(RUNS[name].asked()).certificate
     path = path_of(certificate)
     assert isinstance(path, ShiftsOverTime)
-    run = getattr(certificate.run, "window", certificate.run)
+    run: Any = getattr(certificate.run, "window", certificate.run)
     noise = run.learning_rate * run.noise
     assert np.sqrt(np.sum((path.shift / noise) ** 2)) == pytest.approx(certificate.mu, rel=1e-9)
 

@@ -37,7 +37,7 @@ def test_every_accountant_is_at_every_length(name: str) -> None:
     asked = RUNS[name].asked()
     lengths = lengths_of(asked.run)[-3:]
     found = sweep(asked, lengths)
-    parameter = parameter_of(asked.run)
+    parameter = parameter_of(asked.run) or ""
     for i, length in enumerate(lengths):
         fields = {k: v for k, v in vars(asked.run).items() if k != "steps" or parameter != "epochs"}
         run = type(asked.run)(**{**fields, parameter: int(length)})

@@ -10,7 +10,7 @@ from dash import dcc, html
 from shiftdp.ui.explorer.fields import SECTIONS
 from shiftdp.ui.explorer.parts import code_card, controls, figure_card, link
 
-POLL = 250
+POLL = 120
 """Milliseconds after which the page asks again for what was not ready."""
 
 RUN, FILE = "run", "file"
