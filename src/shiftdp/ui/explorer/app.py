@@ -142,11 +142,7 @@ def connect(app: Dash, desk: Desk) -> Callbacks:
         own.accounts,
     )
     app.callback(
-        output={
-            "verdict": Output("verdict", "children"),
-            "figure": Output("figure-file", "figure"),
-            "hidden": Output("file-figure", "hidden"),
-        },
+        output=Output("verdict", "children"),
         inputs={
             "contents": Input("upload", "contents"),
             "tab": Input("tabs", "value"),

@@ -20,7 +20,7 @@ from shiftdp.privacy.comparison import Row
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
-from shiftdp.ui.explorer.figures import empty_figure, tradeoff_figure
+from shiftdp.ui.explorer.figures import tradeoff_figure
 from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
 from shiftdp.ui.explorer.sweep import accountants
 from shiftdp.ui.settings import certificate_in
@@ -95,7 +95,7 @@ def read(name: str, contents: str, delta: float) -> Read:
     )
 
 
-def show_file(contents: str | None, name: str | None, query: str, shown: bool) -> dict[str, Any]:
+def show_file(contents: str | None, name: str | None, query: str, shown: bool) -> Any:
     """What the second tab shows of a file.
 
     Args:
@@ -105,26 +105,26 @@ def show_file(contents: str | None, name: str | None, query: str, shown: bool) -
         shown: whether the second tab is.
     """
     if not contents or not shown:
-        return {"verdict": no_update, "figure": no_update, "hidden": no_update}
+        return no_update
     delta, own = _first_tab(query)
     try:
         found = read(name or "the file", contents, delta)
     except Unreadable as error:
-        verdict = dmc.Alert(str(error), title="Not verified", color="red", id="unverified")
-        return {"verdict": verdict, "figure": empty_figure(""), "hidden": True}
+        return dmc.Alert(str(error), title="Not verified", color="red", id="unverified")
     except ShiftdpError as error:
-        verdict = dmc.Alert(str(error), title="Verified, but not shown", color="orange")
-        return {"verdict": verdict, "figure": empty_figure(""), "hidden": True}
+        return dmc.Alert(str(error), title="Verified, but not shown", color="orange")
     numbers = found.numbers
     curves = [curve_of("best", found.name, found.whole.f)]
     if own is not None:
         curves.append(curve_of("run", "the run of the first tab", own.certificate.f))
     caught = [] if numbers is None else numbers.caught
-    return {
-        "verdict": _verdict(found, own),
-        "figure": tradeoff_figure(curves, caught, found.name),
-        "hidden": False,
-    }
+    figure = parts.figure_card(
+        "file",
+        "Tradeoff curves",
+        "The lower curve reveals more.",
+        figure=tradeoff_figure(curves, caught, found.name),
+    )
+    return [*_verdict(found, own), figure]
 
 
 def _first_tab(query: str) -> tuple[float, Certified | None]:

@@ -110,7 +110,7 @@ def _answer() -> list[Any]:
                     [
                         figure_card(
                             "tradeoff",
-                            "What an attacker can do",
+                            "Tradeoff curve",
                             "Whoever has few false alarms misses many: no attacker is below the "
                             "curve of this run.",
                             csv="tradeoff.csv",
@@ -172,13 +172,17 @@ def _file() -> Any:
                         "known to be true: read it.",
                         className="about",
                     ),
-                    html.Label("Certificate file (JSON)", htmlFor="choose", id="choose-label"),
-                    dcc.Upload(
-                        html.Span("Choose a file, or drop it here"),
-                        id="upload",
-                        className="drop",
-                        accept=".json,application/json",
-                        multiple=False,
+                    html.Span("Certificate file (JSON)", id="choose"),
+                    html.Div(
+                        dcc.Upload(
+                            html.Span("Choose a file, or drop it here"),
+                            id="upload",
+                            className="drop",
+                            accept=".json,application/json",
+                            multiple=False,
+                        ),
+                        role="group",
+                        **{"aria-labelledby": "choose"},
                     ),
                     html.P("Epsilon is read at the delta of the first tab.", className="about"),
                 ],
@@ -186,15 +190,6 @@ def _file() -> Any:
                 className="card",
             ),
             html.Div([], id="verdict", **{"aria-live": "polite"}),
-            html.Div(
-                figure_card(
-                    "file",
-                    "The file beside the run of the first tab",
-                    "The lower curve reveals more.",
-                ),
-                id="file-figure",
-                hidden=True,
-            ),
         ],
         className="single",
     )

@@ -54,21 +54,19 @@ def controls(section: str) -> Any:
 
 
 def figure_card(
-    name: str, title: str, about: str, *, csv: str | None = None, images: bool = True
+    name: str, title: str, about: str, *, csv: str | None = None, figure: Any = None
 ) -> Any:
     """A figure with its title, what it shows in words, and what it can be taken away as."""
-    takeaways: list[Any] = []
-    if images:
-        takeaways += [
-            dmc.Button(
-                kind.upper(),
-                id={"image": name, "format": kind},
-                variant="default",
-                size="compact-sm",
-                **{"aria-label": f"Download {title} as {kind.upper()}"},
-            )
-            for kind in ("png", "svg")
-        ]
+    takeaways: list[Any] = [
+        dmc.Button(
+            kind.upper(),
+            id={"image": name, "format": kind},
+            variant="default",
+            size="compact-sm",
+            **{"aria-label": f"Download {title} as {kind.upper()}"},
+        )
+        for kind in ("png", "svg")
+    ]
     if csv is not None:
         takeaways.append(link(f"link-{csv.replace('.', '-')}", "CSV", f"Download {title} as CSV"))
     return dmc.Card(
@@ -81,6 +79,7 @@ def figure_card(
             html.Div(
                 dcc.Graph(
                     id=f"figure-{name}",
+                    figure=figure or {},
                     config={"displayModeBar": False, "responsive": True},
                     style={"height": "380px"},
                 ),

@@ -2,8 +2,10 @@
 window.dash_clientside = Object.assign({}, window.dash_clientside, {
     explorer: {
         image: function (clicks) {
-            const button = window.dash_clientside.callback_context.triggered_id;
-            if (!button || !clicks.some(Boolean)) {
+            const context = window.dash_clientside.callback_context;
+            const button = context.triggered_id;
+            // buttons that appear set it off as well, with a value of nothing
+            if (!button || context.triggered.length !== 1 || !context.triggered[0].value) {
                 return window.dash_clientside.no_update;
             }
             const graph = document
