@@ -354,7 +354,7 @@ def test_it_is_readable_on_a_desktop_and_a_phone_light_and_dark(
     colour = page.script("return getComputedStyle(document.body).backgroundColor")
     channels = [int(part) for part in colour.strip("rgba()").split(",")[:3]]
     assert (max(channels) < 80) == dark
-    # every title of an axis is inside of its figure, and no two letters of legends overlap
+    # titles of axes and legends are inside of their figure, and legends are above the curves
     cut = page.script(
         "return [...document.querySelectorAll('.js-plotly-plot')].filter(p => p.offsetParent)"
         ".flatMap(p => {const box = p.getBoundingClientRect();"
@@ -364,6 +364,12 @@ def test_it_is_readable_on_a_desktop_and_a_phone_light_and_dark(
         "   b.bottom > box.bottom + 1}).map(t => t.textContent)})"
     )
     assert cut == []
+    over = page.script(
+        "return [...document.querySelectorAll('.js-plotly-plot')].filter(p => p.offsetParent &&"
+        " p.querySelector('.legend') && p.querySelector('.legend').getBoundingClientRect().bottom >"
+        " p.querySelector('.nsewdrag').getBoundingClientRect().top).length"
+    )
+    assert over == 0
     titles = page.script(
         "return [...document.querySelectorAll('.js-plotly-plot')].filter(p => p.offsetParent)"
         ".map(p => p.querySelectorAll('.xtitle').length * p.querySelectorAll('.ytitle').length)"
