@@ -127,8 +127,8 @@ class Page:
 
     def text(self, selector: str) -> str:
         """What an element says, visible or not; empty if there is none."""
-        found = self.all(selector)
-        return str(found[0].get_property("textContent")) if found else ""
+        code = "const e = document.querySelector(arguments[0]); return e ? e.textContent : ''"
+        return str(self.script(code, selector))
 
     def shows(self, selector: str, text: str) -> None:
         """Wait until an element says this."""

@@ -94,7 +94,7 @@ CHANGES = {
     "learning_rate": "0.02",
     "noise": "0.02",
     "strong_convexity": "0.01",
-    "smoothness": "20",
+    "smoothness": "39.999",
     "sensitivity": "5",
     "diameter": "0.0005",
     "prox_convexity": "0.1",
@@ -110,6 +110,7 @@ TOGETHER = {
     "last_batch": {"batch_size": "7000"},
     "arrangement": {"records_per_person": "3"},
     "records": {"further_steps": "40"},
+    "batches_per_release": {"order": "shuffled"},
     "records_per_person": {"releases": ""},
 }
 QUICK = ("order", "noise", "further_steps", "bounds")
