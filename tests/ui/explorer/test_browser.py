@@ -244,6 +244,14 @@ def test_the_state_is_in_the_address_and_the_back_button_works(page: Page) -> No
     page.until(lambda: page.one("#field-noise").get_attribute("value") == "0.01")
     page.driver.forward()
     stands(page, second)
+    page.type("n", "2000")
+    third = Settings.of({**second.by_name, "n": "2000"})
+    stands(page, third)
+    page.until(lambda: page.settings() == third)
+    page.driver.back()
+    page.driver.back()
+    stands(page, first)
+    page.until(lambda: page.settings() == first)
 
 
 def test_figures_and_numbers_can_be_taken_away(page: Page) -> None:

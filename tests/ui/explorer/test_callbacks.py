@@ -40,7 +40,7 @@ def changed(found: Changes) -> dict[str, Any]:
 
 
 def test_a_fresh_page_shows_the_first_settings(own: Callbacks) -> None:
-    found = own.synced((), None, "run", STARTS)
+    found = own.synced(set(), None, "run", STARTS)
     assert changed(found) == {}
     assert found["query"] == Settings.first().query
     assert found["search"] is no_update
@@ -50,7 +50,7 @@ def test_a_fresh_page_shows_the_first_settings(own: Callbacks) -> None:
 
 
 def test_an_address_fills_the_controls(own: Callbacks) -> None:
-    found = own.synced(["url"], f"?{RUNS['langevin'].query}&tab=file", "run", STARTS)
+    found = own.synced({"url"}, f"?{RUNS['langevin'].query}&tab=file", "run", STARTS)
     assert changed(found)["steps"] == "100"
     assert changed(found)["kind"] == "langevin"
     assert found["tab"] == "file"
@@ -59,21 +59,32 @@ def test_an_address_fills_the_controls(own: Callbacks) -> None:
 
 
 def test_controls_fill_the_address(own: Callbacks) -> None:
-    found = own.synced(["field-noise"], "", "run", {**STARTS, "noise": "0.02"})
+    found = own.synced({"field-noise"}, "", "run", {**STARTS, "noise": "0.02"})
     assert found["search"] == f"?{settings(noise='0.02').query}"
     assert found["query"] == settings(noise="0.02").query
     assert changed(found) == {}
-    other = own.synced(["tabs"], "", "file", STARTS)
+    other = own.synced({"tabs"}, "", "file", STARTS)
     assert other["search"] == f"?{settings().query}&tab=file"
     assert other["query"] == settings().query
 
 
+def test_a_control_that_the_address_has_set_makes_no_new_place_to_go_back_to(
+    own: Callbacks,
+) -> None:
+    values = {**STARTS, "noise": "0.02"}
+    address = f"?{settings(noise='0.02').query}"
+    assert own.synced({"field-noise"}, address, "run", values)["search"] is no_update
+    assert own.synced({"field-noise"}, "", "run", STARTS)["search"] is no_update
+    assert own.synced({"tabs"}, address, "file", values)["search"] == f"{address}&tab=file"
+    assert own.synced({"tabs"}, f"{address}&tab=file", "run", values)["search"] == address
+
+
 def test_another_kind_brings_its_examples_and_its_orders(own: Callbacks) -> None:
-    found = own.synced(["field-kind"], "", "run", {**STARTS, "kind": "langevin"})
+    found = own.synced({"field-kind"}, "", "run", {**STARTS, "kind": "langevin"})
     assert changed(found)["learning_rate"] == "0.02"
     assert found["query"] == RUNS["langevin"].query
     texts = {**STARTS, "kind": "stream", "order": "reshuffled"}
-    found = own.synced(["field-kind"], "", "run", texts)
+    found = own.synced({"field-kind"}, "", "run", texts)
     assert changed(found)["order"] == "shuffled"
     assert [one["value"] for one in found["orders"]] == ["fixed", "shuffled"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -59,7 +59,7 @@ class Callbacks:
 
     def synced(
         self,
-        triggered: Collection[str],
+        triggered: Set[str],
         search: str | None,
         tab: str,
         values: Mapping[str, str | None],
@@ -72,11 +72,11 @@ class Callbacks:
             tab: which is shown.
             values: of all controls.
         """
+        pairs = parse_qsl((search or "").removeprefix("?"))
+        chosen = dict(pairs).get("tab", RUN)
+        there = Settings.from_query(urlencode([pair for pair in pairs if pair[0] != "tab"]))
         if not triggered or "url" in triggered:
-            pairs = parse_qsl((search or "").removeprefix("?"))
-            chosen = dict(pairs).get("tab", RUN)
-            query = urlencode([pair for pair in pairs if pair[0] != "tab"])
-            settings, same = Settings.from_query(query), Settings.of(values)
+            settings, same = there, Settings.of(values)
             texts = settings.by_name
             changed = (
                 {}
@@ -95,7 +95,11 @@ class Callbacks:
                 changed["order"] = order
             more = {"tab": tab} if tab == FILE else {}
             address, tabs = f"?{urlencode([*settings.texts, *more.items()])}", no_update
+            if (settings, tab) == (there, chosen):
+                # a control that the address has set says so: that is no new place to go back to
+                address = no_update
         orders = ORDERS.get(settings.kind, ORDERS["cgd"])
+        asked = not triggered or triggered & {"url", "field-kind"}
         shown = {FIELDS[name].section for name in settings.shown}
         return {
             "search": address,
@@ -104,7 +108,9 @@ class Callbacks:
             "values": {name: changed.get(name, no_update) for name in FIELDS},
             "shown": {name: {} if name in settings.shown else _UNSEEN for name in FIELDS},
             "sections": {name: {} if name in shown else _UNSEEN for name in SECTIONS},
-            "orders": [{"value": value, "label": label} for value, label in orders.items()],
+            "orders": [{"value": value, "label": label} for value, label in orders.items()]
+            if asked
+            else no_update,
         }
 
     # --- the answer ---

@@ -13,9 +13,6 @@ from shiftdp.privacy.comparison import Row
 from shiftdp.ui.explorer.answers import Certified
 from shiftdp.ui.explorer.fields import FIELDS, Field
 
-SETTLED = 300
-"""Milliseconds without a key after which a text counts as typed."""
-
 _NAMES = {
     "composition": "composition",
     "prior Renyi": "prior Rényi",
@@ -37,8 +34,9 @@ def control(field: Field) -> Any:
     if field.words:
         data = [{"value": value, "label": label} for value, label in field.words.items()]
         return dmc.Select(**shape, data=data, allowDeselect=False, checkIconPosition="right")
+    # it counts as typed when the control is left, or after a while without a key: explorer.js
     return dmc.TextInput(
-        **shape, debounce=SETTLED, spellCheck=False, autoComplete="off", inputProps={"type": "text"}
+        **shape, debounce=True, spellCheck=False, autoComplete="off", inputProps={"type": "text"}
     )
 
 

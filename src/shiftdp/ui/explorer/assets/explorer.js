@@ -1,4 +1,24 @@
-/* What only a browser can do: images of figures, and the clipboard. */
+/* What only a browser can do: to see that somebody has stopped typing, images, the clipboard. */
+
+/* A text counts as typed after a while without a key. (Controls that wait by themselves would also
+   repeat, later, what the address has set, and so undo a second step back.) */
+(function () {
+    const settled = 300, timers = {};
+    document.addEventListener("input", function (event) {
+        const field = event.target;
+        if (!field.id || !field.id.startsWith("field-") || field.readOnly) {
+            return;
+        }
+        clearTimeout(timers[field.id]);
+        timers[field.id] = setTimeout(function () {
+            window.dash_clientside.set_props(field.id, {value: field.value});
+        }, settled);
+    });
+    window.addEventListener("popstate", function () {
+        Object.values(timers).forEach(clearTimeout);
+    });
+})();
+
 window.dash_clientside = Object.assign({}, window.dash_clientside, {
     explorer: {
         image: function (clicks) {
