@@ -351,6 +351,16 @@ def test_it_can_be_used_by_the_keyboard(page: Page) -> None:
     assert unnamed == []
 
 
+def test_light_and_dark_can_be_chosen(page: Page) -> None:
+    page.open()
+    scheme = "return document.documentElement.dataset.mantineColorScheme"
+    assert page.script(scheme) == "light"
+    page.press("#scheme")
+    page.until(lambda: page.script(scheme) == "dark")
+    page.press("#scheme")
+    page.until(lambda: page.script(scheme) == "light")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_is_readable_on_a_desktop_and_a_phone_light_and_dark(

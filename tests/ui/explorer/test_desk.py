@@ -70,6 +70,24 @@ def test_what_is_not_begun_is_struck_off_when_settings_change(desk: Desk) -> Non
     assert desk.ask("old", "second", lambda: "again", LONG) == "again"
 
 
+def test_nothing_is_begun_after_it_is_closed(desk: Desk) -> None:
+    go, begun = Event(), Event()
+    done: list[str] = []
+
+    def first() -> bool:
+        begun.set()
+        return go.wait(LONG)
+
+    desk.ask("a", "first", first, 0.0)
+    desk.ask("a", "second", lambda: done.append("second"), 0.0)
+    begun.wait(LONG)
+    desk.close()
+    go.set()
+    assert desk.ask("a", "first", first, LONG) is True
+    assert desk.ask("a", "second", lambda: True, 0.0) is None
+    assert done == []
+
+
 def test_old_answers_are_forgotten(desk: Desk) -> None:
     for i in range(300):
         assert desk.ask("a", i, lambda i=i: i + 1, LONG) == i + 1  # type: ignore[misc]

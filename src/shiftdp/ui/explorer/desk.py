@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as Waited
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 _KEPT = 256  # answers that are remembered
@@ -26,9 +27,11 @@ class Desk:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="shiftdp-explore")
+        self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._lock = Lock()
         self._known: OrderedDict[tuple[str, Hashable], Future[Any]] = OrderedDict()
+        # nobody waits at the end of the program for work that is under way
+        Thread(target=self._work, name="shiftdp-explore", daemon=True).start()
 
     def ask(self, about: str, name: Hashable, work: Callable[[], Any], patience: float) -> Any:
         """The answer, or None if it is not there after so many seconds. What it raises is raised.
@@ -43,7 +46,8 @@ class Desk:
             self._strike_off_all_but(about)
             future = self._known.get((about, name))
             if future is None:
-                future = self._known[about, name] = self._pool.submit(work)
+                future = self._known[about, name] = Future()
+                self._queue.put((future, work))
             self._known.move_to_end((about, name))
             while len(self._known) > _KEPT:
                 _, old = self._known.popitem(last=False)
@@ -67,4 +71,18 @@ class Desk:
                 del self._known[key]
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Strike off whatever is not begun, and do nothing more."""
+        with self._lock:
+            for future in self._known.values():
+                future.cancel()
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            future, work = item
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
