@@ -355,10 +355,13 @@ def test_light_and_dark_can_be_chosen(page: Page) -> None:
     page.open()
     scheme = "return document.documentElement.dataset.mantineColorScheme"
     assert page.script(scheme) == "light"
-    page.press("#scheme")
-    page.until(lambda: page.script(scheme) == "dark")
-    page.press("#scheme")
-    page.until(lambda: page.script(scheme) == "light")
+    try:
+        page.press("#scheme")
+        page.until(lambda: page.script(scheme) == "dark")
+        page.press("#scheme")
+        page.until(lambda: page.script(scheme) == "light")
+    finally:
+        page.script("localStorage.clear()")  # what was chosen is remembered
 
 
 @pytest.mark.parametrize("width", [1280, 390])
