@@ -11,7 +11,7 @@ import shiftdp
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting"}
+EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting", "explore"}
 
 
 @pytest.fixture(scope="module")

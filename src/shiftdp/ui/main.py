@@ -12,6 +12,7 @@ COMMANDS = {
     "calibrate": "The noise, the number of epochs, ... that just meets a privacy budget.",
     "compare": "The same run under every accountant, and what is unavoidable.",
     "demo": "A private model of handwritten digits, and what every accountant charges for it.",
+    "explore": "Explore what a run reveals on a page of this machine, in a browser.",
     "frontier": "Epsilon against one parameter, as a table, a CSV file or a plot.",
     "inspect": "Show what a model file holds: coefficients and their noise, plan, certificate, "
     "statement.",

@@ -182,7 +182,7 @@ def read_certificate(path: str) -> AnyCertificate:
         return found.whole
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = _parsed(file.read())
+            certificate = certificate_in(file.read())
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
     except UnicodeDecodeError as error:
@@ -212,7 +212,7 @@ def read_statement_file(path: str, *, compare: bool = True) -> Statement:
         raise InvalidInput("certificate", path, "is not text", "give a statement") from error
 
 
-def _parsed(text: str) -> AnyCertificate:
+def certificate_in(text: str) -> AnyCertificate:
     """The certificate in a text, of the kind that its format names."""
     from shiftdp._strict_json import parse
     from shiftdp.last_iterate import Certificate
