@@ -120,8 +120,23 @@ def plan_for(
         entropy: where the run's randomness comes from.
         oversized: what happens to rows above the bound.
     """
-    chosen = overrides or Overrides()
-    candidates = Candidates(problem, chosen, entropy or System(), oversized)
+    candidates = Candidates(problem, overrides or Overrides(), entropy or System(), oversized)
+    name, best = _best_of_each(candidates)
+    plan = _calibrated(candidates, best[name])
+    others = {key: one.prediction for key, one in best.items() if key != name}
+    reasons = _reasons(problem, candidates.chosen, plan)
+    return Planned(problem, plan, best[name].prediction, reasons, others)
+
+
+def forecast(problem: Problem, overrides: Overrides | None = None) -> Prediction:
+    """What `plan_for` would predict for its choice, without calibrating anything."""
+    name, best = _best_of_each(Candidates(problem, overrides or Overrides(), System(), "scale"))
+    return best[name].prediction
+
+
+def _best_of_each(candidates: Candidates) -> tuple[str, dict[str, Candidate]]:
+    """The algorithm that is taken, and the best run of each."""
+    problem = candidates.problem
     best: dict[str, Candidate] = {}
 
     def price(one: Candidate) -> float:
@@ -140,9 +155,7 @@ def plan_for(
     simplest, name = next(iter(best)), min(best, key=lambda key: price(best[key]))
     if price(best[name]) >= _WORTH * price(best[simplest]):
         name = simplest
-    plan = _calibrated(candidates, best[name])
-    others = {key: one.prediction for key, one in best.items() if key != name}
-    return Planned(problem, plan, best[name].prediction, _reasons(problem, chosen, plan), others)
+    return name, best
 
 
 def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
