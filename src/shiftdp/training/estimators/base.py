@@ -53,6 +53,7 @@ from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncover
 from shiftdp.training.losses.base import Loss, described
 from shiftdp.training.plan import Plan
 from shiftdp.training.planning.checkpoints import averaged_steps
+from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 
@@ -203,6 +204,7 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         warn_of(leaks)
         X, targets, people = self._capped(X, targets, groups)
         planned = self._planned(X.shape[0], X.shape[1], outputs)
+        warn_if_hopeless(planned, self._overrides())
         run = planned.plan.run
         if people is not None and getattr(run, "arrangement", None) == "one_per_batch":
             order = arranged(people, cast(NoisyCGD, run))

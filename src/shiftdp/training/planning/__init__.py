@@ -3,7 +3,7 @@
 from shiftdp.training.planning.outlook import (
     Outlook,
     WeakSignalWarning,
-    outlook,
+    outlook_of,
     require_worthwhile,
 )
 from shiftdp.training.planning.planner import Planned, plan_for
@@ -15,7 +15,7 @@ __all__ = [
     "Planned",
     "Problem",
     "WeakSignalWarning",
-    "outlook",
+    "outlook_of",
     "plan_for",
     "require_worthwhile",
 ]

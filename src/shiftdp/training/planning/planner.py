@@ -120,23 +120,8 @@ def plan_for(
         entropy: where the run's randomness comes from.
         oversized: what happens to rows above the bound.
     """
-    candidates = Candidates(problem, overrides or Overrides(), entropy or System(), oversized)
-    name, best = _best_of_each(candidates)
-    plan = _calibrated(candidates, best[name])
-    others = {key: one.prediction for key, one in best.items() if key != name}
-    reasons = _reasons(problem, candidates.chosen, plan)
-    return Planned(problem, plan, best[name].prediction, reasons, others)
-
-
-def forecast(problem: Problem, overrides: Overrides | None = None) -> Prediction:
-    """What `plan_for` would predict for its choice, without calibrating anything."""
-    name, best = _best_of_each(Candidates(problem, overrides or Overrides(), System(), "scale"))
-    return best[name].prediction
-
-
-def _best_of_each(candidates: Candidates) -> tuple[str, dict[str, Candidate]]:
-    """The algorithm that is taken, and the best run of each."""
-    problem = candidates.problem
+    chosen = overrides or Overrides()
+    candidates = Candidates(problem, chosen, entropy or System(), oversized)
     best: dict[str, Candidate] = {}
 
     def price(one: Candidate) -> float:
@@ -155,7 +140,9 @@ def _best_of_each(candidates: Candidates) -> tuple[str, dict[str, Candidate]]:
     simplest, name = next(iter(best)), min(best, key=lambda key: price(best[key]))
     if price(best[name]) >= _WORTH * price(best[simplest]):
         name = simplest
-    return name, best
+    plan = _calibrated(candidates, best[name])
+    others = {key: one.prediction for key, one in best.items() if key != name}
+    return Planned(problem, plan, best[name].prediction, _reasons(problem, chosen, plan), others)
 
 
 def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:

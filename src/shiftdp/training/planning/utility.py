@@ -123,6 +123,19 @@ class Reference:
         return self.directions / (self.directions + _CROWD * self.outputs)
 
     @property
+    def of_a_constant(self) -> float:
+        """The error of a model that knows only what is learnt sooner than the scores of a good one
+        are reached. It has not told anything apart yet: a constant does as well.
+
+        >>> Reference(directions=9, norm_bound=1, slope=1, curvature=1, reach=1).of_a_constant
+        1.0
+        """
+        nearest = self.slope / self.curvature
+        return 1.0 - max(0.0, math.log(self.reach / nearest)) / math.log(
+            _FARTHEST * self.reach / nearest
+        )
+
+    @property
     def energy(self) -> float:
         """The squared scores of a good model: less where records of one length spread over many
         directions, and where classes are close to one another."""
