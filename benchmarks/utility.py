@@ -84,8 +84,9 @@ CLOSE = 0.7  # points that the planner may be below our own best in hindsight
 LEAST = {("german", 0.1, None): 69.0, ("spam", 3.0, 1): 93.2, ("satellite", 3.0, 1): 81.3}
 """What the planner has to reach, by data, epsilon and passes."""
 
-ROUNDS = ((1, 1.0), (4, 0.1), (8, 0.03))
-"""How the best of a grid is found: seeds so far, and which part of the tries is given them."""
+ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
+"""How the best of a grid is found: seeds so far, which part of the tries is given them, and how many
+at the least."""
 
 COMPOSED = ("full batches", "Poisson")
 OURS = (*COMPOSED, "placed noise")
@@ -157,7 +158,7 @@ def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], li
                     task, task.draws[seed % len(task.draws)], epsilon, m, seed
                 ),
             )
-            for m in STRENGTHS[1::2]
+            for m in STRENGTHS[::3]
         ],
     )
 
@@ -173,8 +174,8 @@ def best(tries: Any, screen: int, seeds: range) -> Result | None:
     if not found:
         return None
     every = len(found)
-    for many, part in ROUNDS:
-        del found[max(2, math.ceil(part * every)) :]
+    for many, part, least in ROUNDS:
+        del found[max(least, math.ceil(part * every)) :]
         for values, one in found:
             values += [one.measure(s) for s in range(len(values), min(many, screen))]
         found.sort(key=lambda pair: -float(np.mean(pair[0])))
