@@ -85,8 +85,8 @@ LEAST = {("german", 0.1, None): 69.0, ("spam", 3.0, 1): 93.2, ("satellite", 3.0,
 """What the planner has to reach, by data, epsilon and passes."""
 
 ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
-"""How the best of a grid is found: seeds so far, which part of the tries is given them, and how many
-at the least."""
+"""How the best of a grid is found: seeds so far, which part of the tries is given them, and how
+many at the least."""
 
 COMPOSED = ("full batches", "Poisson")
 OURS = (*COMPOSED, "placed noise")

@@ -107,6 +107,8 @@ class Outlook:
     def cure(self) -> str:
         """What to do, in words."""
         ways = []
+        if self.chosen.noise is not None:
+            return "leave the noise to the planner"
         if self.records is not None:
             ways = [f"epsilon={self.epsilon:g}", f"{self.records} records"]
         return "give " + ", or ".join([*ways, "fewer features with a smaller feature_bound"])

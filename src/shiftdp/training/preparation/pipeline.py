@@ -36,7 +36,7 @@ from sklearn.utils.validation import check_is_fitted  # isort: skip
 _DELTA = 1e-5  # unless another is given, as for the estimators
 SHARE = 0.3
 """The part of mu^2 that an encoder gets if it has anything to learn: the model then has 84% of the
-mu that it would have alone. Less loses names of categories where records are few: docs/tables.md."""
+mu that it would have alone. With less, few records lose names of categories: docs/tables.md."""
 
 
 class _Prepared(NamedTuple):
