@@ -7,6 +7,7 @@ from shiftdp.training.estimators.linear import (
     PrivateLogisticRegression,
 )
 from shiftdp.training.model_file import load_model, save_model
+from shiftdp.training.planning.outlook import WeakSignalWarning
 from shiftdp.training.preparation.columns import Boolean, Categorical, Numeric
 from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.pipeline import PrivatePipeline
@@ -25,6 +26,7 @@ __all__ = [
     "PrivateSearchCV",
     "PrivateTableEncoder",
     "Schema",
+    "WeakSignalWarning",
     "load_model",
     "read_schema",
     "save_model",

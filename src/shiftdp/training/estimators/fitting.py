@@ -14,6 +14,7 @@ from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.people import apart
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.planning.checkpoints import averaged_steps
+from shiftdp.training.planning.outlook import warn_if_hopeless
 
 _OF_EARLIER_FITS = (
     "_prepared", "further_certificate_", "not_covered_", "releases_", "selected_", "stream_",
@@ -53,6 +54,7 @@ class Fitting(PrivateLinearModel):
         warn_of(leaks)
         X, targets, outputs, people = self._of_people(records, groups)
         planned = self.plan(X.shape[0], X.shape[1], outputs)
+        warn_if_hopeless(planned, self._overrides())
         plan = planned.plan
         if people is not None:
             order = apart(plan.run, people)
