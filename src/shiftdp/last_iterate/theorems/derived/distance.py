@@ -1,12 +1,12 @@
-"""Theorem V3 from the largest distance that training can lead to, whatever the order of its batches.
+"""Theorem V3 from the largest distance that training can lead to, in batches of any order.
 
 After T steps two runs are at most z apart, and K further steps, which move nothing apart, contract
 by c_K and leave the noise sd_K: their ends are G(c_K z / sd_K) apart. Steps of training may expand.
-With E = ceil(T/l) epochs, one visit in each,
+With one visit in each of E epochs of l steps,
 
     z = s max(1, c^{l-1}) (1 + c^l + ... + c^{l(E-1)}),        l = 1 where batches are random,
 
-or the diameter, if that is less. Records that are deleted later are used in further steps as well,
+or the diameter, if that is less; where c <= 1, an unfinished epoch counts as another s. Records that are deleted later are used in further steps as well,
 at most one visit a step: their distance, and the steps that follow *their* deletion, count. What
 several requests and rounded restarts add to mu is added up, as payments of Theorem B1 are.
 """
@@ -35,6 +35,7 @@ from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 _UP = 1.0 + AMPLE
+_LEAST_MU = 1e-290  # far above where products underflow, far below what anybody asks for
 
 
 def largest_distance(training: Training, losses: Geometry) -> float:
@@ -54,11 +55,16 @@ def largest_distance(training: Training, losses: Geometry) -> float:
     if c == 1.0:
         return move * epochs * _UP
     rate = l * math.log(c) if c > 0.0 else -math.inf  # of an epoch
-    if max(rate * epochs, rate) > LARGEST_EXPONENT:
-        return math.inf
-    grown = math.expm1(rate * epochs) / math.expm1(rate)
-    worst = math.exp(max(0.0, (l - 1) * math.log(c))) if c > 0.0 else 1.0
-    return move * worst * min(grown, epochs if c < 1.0 else math.inf) * (1.0 + GENEROUS)
+    if c > 1.0:
+        if rate * epochs + rate > LARGEST_EXPONENT:
+            return math.inf
+        earliest = math.exp(rate - math.log(c))
+        return move * earliest * math.expm1(rate * epochs) / math.expm1(rate) * (1.0 + GENEROUS)
+    # a visit in an unfinished epoch may come right after that of the last whole one
+    unfinished = 1 if training.steps % l else 0
+    whole = epochs - unfinished
+    grown = math.expm1(rate * whole) / math.expm1(rate) if whole else 0.0
+    return move * (min(grown, whole) + unfinished) * (1.0 + GENEROUS)
 
 
 def _divisor(training: Training) -> float:
@@ -206,7 +212,10 @@ def _moved_later(run: Unlearning, losses: Geometry, after: int) -> float:
     if c > 1.0:
         return math.inf
     steps = min(float(after), 1.0 / (1.0 - c)) if c < 1.0 else float(after)
-    return max(rates) * losses.sensitivity / _divisor(run.training) * steps * (1.0 + GENEROUS)
+    divisor = _divisor(run.training)
+    if isinstance(run.training, NoisyGD):  # the mean of the records that are left
+        divisor = max(1.0, divisor - sum(records for _, records in _requests(run)))
+    return max(rates) * losses.sensitivity / divisor * steps * (1.0 + GENEROUS)
 
 
 def _left(run: Unlearning, losses: Geometry, distance: float, after: int) -> float:
@@ -216,7 +225,8 @@ def _left(run: Unlearning, losses: Geometry, distance: float, after: int) -> flo
     slope, _, noise = further_idle(run, losses, after)
     if not noise > 0.0:
         raise UnmetHypothesis("noise", noise, "is that of all further steps", "give some")
-    return distance * slope / noise * _UP
+    # what underflows is not 0
+    return max(distance * slope / noise * _UP, _LEAST_MU) if slope else 0.0
 
 
 def _cap_of(proofs: Proofs) -> int | None:

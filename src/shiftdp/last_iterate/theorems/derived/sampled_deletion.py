@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._rounding import AMPLE, GENEROUS
+from shiftdp._rounding import AMPLE, GENEROUS, NOT_ZERO
 from shiftdp.fdp import TradeoffFunction, WithFailure
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
@@ -215,7 +215,7 @@ def _last(values: Any) -> float:
 def _restart_mu(run: Unlearning, asked: NoisySGD, geometry: Geometry, losses: Geometry) -> float:
     """What the rounding of a restart adds to each value of a law, so that it is paid for once."""
     slope, _, noise = further_idle(run, losses)
-    moved = restart_distance(run, losses) * slope / noise * (1.0 + AMPLE)
+    moved = max(restart_distance(run, losses) * slope / noise * (1.0 + AMPLE), NOT_ZERO)
     both = asked.has_random_sizes and geometry.adjacency == "replace_one"
     return moved / people(asked) / (2.0 if both else 1.0) * (1.0 + AMPLE)
 

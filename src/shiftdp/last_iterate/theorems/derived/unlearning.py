@@ -19,21 +19,18 @@ from dataclasses import replace
 from typing import Any, cast
 
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._rounding import AMPLE, EIGHT_ROUNDINGS
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.interpolation.shifts import optimal_shifts
 from shiftdp.interpolation.verification import verify
 from shiftdp.last_iterate import assumptions as given
-from shiftdp.last_iterate.assumptions import Assumption, Assumptions
+from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits
 from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
-    NoisySGD,
     Run,
-    Training,
     Unlearning,
     people,
 )
@@ -41,9 +38,8 @@ from shiftdp.last_iterate.schedules.deletion import (
     deletion_outcomes,
     deletion_schedule,
     further_idle,
+    one_by_one,
     require_deletion,
-    require_one_prox,
-    restart_distance,
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, barely_above, require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
@@ -57,7 +53,6 @@ from shiftdp.last_iterate.theorems.prefix import PREFIX
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
-
 
 # --- optimal shifts ---
 
@@ -81,14 +76,6 @@ class _Deleted(Theorem):
         if run.further_steps == 0:
             raise UnmetHypothesis(
                 "further_steps", 0, "leaves nothing to forget by", "use the certificate of training"
-            )
-        random = has_random_visits(cast(Any, run.training))
-        if random and (run.records > 1 or run.later_requests):
-            raise UnmetHypothesis(
-                "order",
-                cast(NoisyCGD, run.training).order,
-                "is random, and several records are covered in a fixed order",
-                "certify each record by itself, or give a fixed order",
             )
         require_deletion(run, geometry)
 
@@ -169,7 +156,7 @@ class _Deleted(Theorem):
 
 
 def _function(run: Unlearning, proofs: Sequence[Proof]) -> TradeoffFunction:
-    if not has_random_visits(cast(Any, run.training)):
+    if one_by_one(run) or not has_random_visits(cast(Any, run.training)):
         return GaussianTradeoff(max(proof.shifts.mu for proof in proofs))
     parts = [GaussianTradeoff(proof.shifts.mu) for proof in proofs]
     return Mixture(parts, [proof.weight for proof in proofs])
