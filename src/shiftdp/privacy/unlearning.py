@@ -26,6 +26,7 @@ def calibrate_unlearning(
     grid: float = 0.0,
     dimension: int = 1,
     later_requests: Sequence[tuple[int, int]] = (),
+    learning_rate: float | None = None,
     **budget: Unpack[BudgetKeywords],
 ) -> int:
     """The least number of further steps after which a deleted record meets the budget. [Theorem V3]
@@ -41,6 +42,7 @@ def calibrate_unlearning(
         dimension: of an iterate.
         later_requests: records that were deleted after some of the further steps; see `Unlearning`.
             The number that comes back counts all further steps, those before them included.
+        learning_rate: of the further steps, that of training's last step if not given.
         budget: what a deleted record may still cost, such as `epsilon=1.0, delta=1e-5`.
 
     >>> from shiftdp.last_iterate import NoisyCGD
@@ -56,8 +58,8 @@ def calibrate_unlearning(
 
     def deletion(steps: int) -> Unlearning:
         shape: dict[str, Any] = {"records": records, "grid": grid, "dimension": dimension}
-        requests = {"later_requests": later_requests}
-        return Unlearning(training=run, further_steps=steps, **shape, **requests)
+        more: dict[str, Any] = {"later_requests": later_requests, "learning_rate": learning_rate}
+        return Unlearning(training=run, further_steps=steps, **shape, **more)
 
     def certified(steps: int) -> Certificate:
         return certify(deletion(steps), geometry, delta=delta)

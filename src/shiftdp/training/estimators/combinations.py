@@ -25,7 +25,7 @@ def refuse_stream(model: Any) -> None:
     """Refuse what streams are not proved for, in `partial_fit`."""
     _refuse_people(model, None, "in partial_fit", "partial_fit")
     _refuse_prox(model, "in partial_fit", "partial_fit")
-    if "further_certificate_" in vars(model):
+    if "deletions_" in vars(model):
         raise InvalidInput(
             "partial_fit", "after forget", "is not covered by one certificate", "fit anew"
         )

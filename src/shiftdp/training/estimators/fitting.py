@@ -16,7 +16,7 @@ from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.planning.checkpoints import averaged_steps
 
 _OF_EARLIER_FITS = (
-    "_prepared", "further_certificate_", "not_covered_", "releases_", "stream_",
+    "_prepared", "deletions_", "further_certificate_", "not_covered_", "releases_", "stream_",
 )  # fmt: skip
 
 
