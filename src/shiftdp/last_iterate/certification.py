@@ -274,8 +274,9 @@ def tightest(
         if bound.theorem.unbeaten:
             return bound
     least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
-    for bound in found:
-        if bound.family == "ours" and bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
+    ours = [bound for bound in found if bound.family == "ours"]
+    for bound in ours if all(each.mu is not None for each in ours) else ():
+        if bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
             return bound
     # the second number decides between bounds so good that epsilon is 0
     return min(found, key=lambda bound: (bound.f.epsilon(_DECIDING_DELTA), bound.f.advantage()))

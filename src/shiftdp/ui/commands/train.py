@@ -65,10 +65,10 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     else:
         names: list[Any] = []
 
-        def table() -> tuple[Any, Any]:
-            found = read_numbers(options)
+        def table() -> tuple[Any, ...]:
+            found, people = read_numbers(options)
             names.append(found.names)
-            return found.X, found.y
+            return (found.X, found.y) if people is None else (found.X, found.y, people)
 
         account = fit(ctx, estimator, table, options)
         if names[0] is not None:
@@ -93,6 +93,12 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["feature_bound"] is not None:
         raise Refused(
             "--feature-bound: is not for --schema, which bounds the rows itself; leave it out", ctx
+        )
+    if options["groups"] is not None:
+        raise Refused(
+            "--groups: is not for --schema, whose encoder protects one record a person; leave it "
+            "out",
+            ctx,
         )
     estimator = estimator_of(options)
     schema = read_schema(options["schema"])
