@@ -64,7 +64,7 @@ def test_more_may_be_forgotten_later_and_one_certificate_is_about_all_of_it() ->
         first.further_steps, run.further_steps - first.further_steps,  # type: ignore[union-attr]
     ]  # fmt: skip
     assert model.deletions_[1].certificate is certificate
-    assert model.deletions_[1].further.run.n == 597
+    assert model.further_certificate_.run.n == 597  # type: ignore[union-attr]
     assert f"the {model.plan_.plan.run.steps} of training anew" in model.deletions_[1].summary()
     with pytest.raises(InvalidInput, match="the 597 of the last call"):
         model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
@@ -97,7 +97,8 @@ def test_long_steps_under_composition_are_forgotten_by_shorter_ones() -> None:
     assert certificate.bound == "Theorem V3 (distance)"
     assert certificate.epsilon(1e-5) <= 0.5
     further: Any = model.further_certificate_.run
-    assert further.learning_rate == certificate.run.learning_rate < 5.0  # type: ignore[union-attr]
+    deletion: Any = certificate.run
+    assert further.learning_rate == deletion.learning_rate < 5.0
     assert model.plan_.plan.geometry.contraction(further.learning_rate) < 1.0
 
 

@@ -64,6 +64,7 @@ def test_a_stream_after_fit_keeps_the_certificate_before_it(tmp_path: Path) -> N
     model.partial_fit(X[:200], X[:200, 0])
     save_model(model, tmp_path / "m.shiftdp")
     read = load_model(tmp_path / "m.shiftdp")
+    assert model.stream_.before is not None
     assert read.stream_.before.f == model.stream_.before.f
 
 

@@ -54,3 +54,13 @@ def test_classes_are_learnt_by_classifiers_that_are_not_given_any() -> None:
     assert learns_classes(options())
     assert not learns_classes(options("--classes", "0,1"))
     assert not learns_classes(options("--model", "huber"))
+
+
+@pytest.mark.parametrize(
+    ("given", "checkpoints"),
+    [("epochs", "epochs"), ("3", 3), ("5,10", (5, 10)), ("2.5,", (2.5,))],
+)
+def test_checkpoints_and_penalties_are_handed_on(given: str, checkpoints: Any) -> None:
+    found = estimator_of(options("--checkpoints", given, "--penalty", "l1", "--alpha", "0.2"))
+    assert found.checkpoints == checkpoints
+    assert (found.penalty, found.alpha, found.records_per_person) == ("l1", 0.2, 1)

@@ -158,8 +158,8 @@ def require_deletion(run: Unlearning, geometry: Geometry) -> None:
         several
         and geometry.bounded
         and not run.later_requests
-        and len(outcomes(training, geometry)) > 1
-    ):  # type: ignore[arg-type]
+        and len(outcomes(cast(BatchRun, training), geometry)) > 1
+    ):
         raise UnmetHypothesis(
             "diameter",
             geometry.diameter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -95,8 +95,9 @@ class Forgetting(PrivateLinearModel):
         }
         slower = plan if _contracts(plan) else _slowed(plan)
         if slower is plan:
-            budget = {"epsilon": epsilon, "delta": delta}
-            steps = calibrate_unlearning(plan.run, plan.geometry, **asked, **budget)
+            steps = calibrate_unlearning(
+                plan.run, plan.geometry, **asked, epsilon=epsilon, delta=delta
+            )
         else:
             steps = _least_slow_steps(slower, plan, asked, epsilon, delta)
         deletion = _deletion(plan, slower, steps, asked)
@@ -243,7 +244,7 @@ def _least_slow_steps(
     slower: Plan, plan: Plan, asked: dict[str, Any], epsilon: float, delta: float
 ) -> int:
     """The least further steps at another rate than that of training."""
-    rate = slower.run.learning_rate
+    rate = cast(float, slower.run.learning_rate)
     try:
         return calibrate_unlearning(
             plan.run, plan.geometry, **asked, learning_rate=rate, epsilon=epsilon, delta=delta

@@ -66,9 +66,10 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
         names: list[Any] = []
 
         def table() -> tuple[Any, ...]:
-            found, people = read_numbers(options)
+            found = read_numbers(options)
             names.append(found.names)
-            return (found.X, found.y) if people is None else (found.X, found.y, people)
+            known = () if found.people is None else (found.people,)
+            return (found.X, found.y, *known)
 
         account = fit(ctx, estimator, table, options)
         if names[0] is not None:

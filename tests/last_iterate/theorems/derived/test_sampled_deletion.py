@@ -22,7 +22,6 @@ from shiftdp import (
     VerificationFailed,
     certify,
 )
-from shiftdp._checks import Array
 from shiftdp.last_iterate import THEOREMS
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap
@@ -38,7 +37,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def patterns(run: NoisySGD, records: int = 1) -> list[tuple[float, Array]]:
+def patterns(run: NoisySGD, records: int = 1) -> list[tuple[float, Any]]:
     """All counts of a person's records in the steps of training, with their probabilities."""
     T = run.steps
     if run.sampling == "random_allocation":
@@ -54,7 +53,7 @@ def patterns(run: NoisySGD, records: int = 1) -> list[tuple[float, Array]]:
             (math.prod(p if bit else 1 - p for bit in bits), np.array(bits))
             for bits in itertools.product((0, 1), repeat=T)
         ]
-    found = one
+    found: list[tuple[float, Any]] = list(one)
     for _ in range(records - 1):
         found = [(p * q, v + w) for p, v in found for q, w in one]
     return found
