@@ -142,7 +142,7 @@ def test_what_cannot_be_forgotten_is_refused_and_leaves_the_model_as_it_was() ->
     ).fit(X, three)
     plan = replace(clipped.plan_.plan, clipping="plain")
     clipped.plan_ = replace(clipped.plan_, plan=plan)
-    with pytest.raises(InvalidInput, match="bounds='composition'.*train anew"):
+    with pytest.raises(InvalidInput, match=r"bounds='composition'.*train anew"):
         clipped.forget(X[:-1], three[:-1], epsilon=0.5, delta=1e-5)
 
 
@@ -167,7 +167,7 @@ def test_a_model_that_was_read_from_a_file_forgets_as_well(tmp_path: Path) -> No
     assert certificate.epsilon(1e-5) <= 0.5
     old = load_model(tmp_path / "m.shiftdp")
     del old._cap  # which files of earlier versions do not have
-    with pytest.raises(InvalidInput, match="file of an earlier version.*fit anew"):
+    with pytest.raises(InvalidInput, match=r"file of an earlier version.*fit anew"):
         old.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
 
 

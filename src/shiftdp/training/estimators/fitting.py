@@ -73,7 +73,7 @@ class Fitting(PrivateLinearModel):
             scores = []
             for one in self.releases_:
                 self.coef_, self.intercept_ = one.coef, one.intercept
-                scores.append(self.score(X, y))  # type: ignore[attr-defined]
+                scores.append(self.score(X, y))
             best = self.releases_[int(np.argmax(scores))]
             self.coef_, self.intercept_ = best.coef.copy(), deepcopy(best.intercept)
         return self
