@@ -29,4 +29,4 @@ def test_what_is_assumed_names_every_request_and_the_rounding() -> None:
         "after 3 of them, one record is deleted",
         "a grid of 0.5 in 4 dimensions",
     ):
-        assert words in assumed.text
+        assert words in assumed.statement

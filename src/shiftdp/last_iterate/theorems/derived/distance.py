@@ -6,10 +6,10 @@ With one visit in each of E epochs of l steps,
 
     z = s max(1, c^{l-1}) (1 + c^l + ... + c^{l(E-1)}),        l = 1 where batches are random,
 
-or the diameter, if that is less; where c <= 1, an unfinished epoch counts as another s. Records that
-are deleted later are used in further steps as well, at most one visit a step: their distance, and
-the steps that follow *their* deletion, count. What several requests and rounded restarts add to mu
-is added up, as payments of Theorem B1 are.
+or the diameter, if that is less; where c <= 1, an unfinished epoch counts as another s. Records
+that are deleted later are used in further steps as well, at most one visit a step: their distance,
+and the steps that follow *their* deletion, count. What several requests and rounded restarts add to
+mu is added up, as payments of Theorem B1 are.
 """
 
 from __future__ import annotations
