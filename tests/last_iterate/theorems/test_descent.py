@@ -124,7 +124,7 @@ def test_very_many_noises_are_composed_just_above_the_exact_sum(
 ) -> None:
     noise = np.random.default_rng(2).uniform(0.5, 2.0, 17).tolist()
     run = NoisyCGD(
-        n=11, batch_size=3, steps=17, learning_rate=0.1, noise=noise, order=order,
+        n=11 if k == 1 else 12, batch_size=3, steps=17, learning_rate=0.1, noise=noise, order=order,
         records_per_person=k, arrangement="one_per_batch",
     )  # fmt: skip
     losses = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
