@@ -13,11 +13,15 @@ JOBS   ?= auto
 
 BIN     := .venv/bin
 RUN     := $(BIN)/python
-PIP     := $(RUN) -m pip --disable-pip-version-check --quiet
+PIP     := $(RUN) -m pip --disable-pip-version-check --quiet --quiet
 SHOWN   := .venv/.installed-demo
 STAMP   := .venv/.installed-dev
 BENCHED := .venv/.installed-bench
 MARKS   :=
+
+# nobody who looks at the demo asked for pip's advice
+export PIP_ROOT_USER_ACTION := ignore
+export PIP_NO_WARN_SCRIPT_LOCATION := 1
 
 heading = @printf '\n=== %s\n' '$(1)'
 

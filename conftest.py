@@ -26,6 +26,8 @@ SOURCES = Path(__file__).parent / "src"
 OPTIONAL = (
     "attr",
     "cryptography",
+    "dash",
+    "dash_mantine_components",
     "dp_accounting",
     "grimp",
     "jsonschema",
@@ -34,6 +36,7 @@ OPTIONAL = (
     "pandas",
     "polars",
     "pyarrow",
+    "selenium",
     "sklearn",
     "threadpoolctl",
     "torch",

@@ -18,7 +18,7 @@ from _tasks import DELTA, Data, Task, held
 import shiftdp as sdp
 from shiftdp.fdp import GaussianTradeoff
 
-STRENGTHS = tuple(10.0**k for k in range(-4, 2))
+STRENGTHS = tuple(10.0 ** (k / 3.0) for k in range(-12, 4))
 """Ridges that are tried in hindsight: m in the mean loss plus (m/2)|w|^2, times R^2."""
 
 

@@ -1,7 +1,7 @@
 """Accuracy at a given privacy: the planner beside the best of every other way, in hindsight.
 
     python benchmarks/utility.py [--quick] [--data german,spam] [--seeds 20] [--epsilons 1,3]
-        [--passes all,1] [--adjacency zero_out] [--ours]
+        [--passes all,1] [--adjacency zero_out] [--ours] [--rows ours,Opacus]
 
 delta = 1e-5, mean and standard error over seeds (MNIST apart: a new split each). All see the same
 features, held to the same public bound. `--passes all` leaves the passes to the planner; numbers
@@ -18,8 +18,9 @@ end all of them once more as a table:
 All but the first and the last two are the best of a grid. It is found with some seeds, the more
 promising ones with more, and made again with others: the best of many noisy means is above what it
 would be again. `--quick` has small grids and 4 seeds and leaves other libraries out, as `--ours`
-does. The tables are looked for in the folder that SHIFTDP_TABLES names, else in
-../shared/data/tables; MNIST in SHIFTDP_MNIST.
+does. `--rows` names those to make, so that a library that needs other packages (diffprivlib 0.6.6:
+scikit-learn before 1.8) can be run in an environment of its own. The tables are looked for in the
+folder that SHIFTDP_TABLES names, else in ../shared/data/tables; MNIST in SHIFTDP_MNIST.
 """
 
 from __future__ import annotations
@@ -76,14 +77,19 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "synthetic": synthetic,
     "mnist": mnist,
 }
+OTHERS = ("Opacus", "objective perturbation", "output perturbation", "diffprivlib")
+"""Methods that are not ours."""
+
 CLOSE = 0.7  # points that the planner may be below our own best in hindsight
 LEAST = {("german", 0.1, None): 69.0, ("spam", 3.0, 1): 93.2, ("satellite", 3.0, 1): 81.3}
 """What the planner has to reach, by data, epsilon and passes."""
 
-ROUNDS = ((1, 1.0), (4, 0.1), (8, 0.03))
-"""How the best of a grid is found: seeds so far, and which part of the tries is given them."""
+ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
+"""How the best of a grid is found: seeds so far, which part of the tries is given them, and how
+many at the least."""
 
 COMPOSED = ("full batches", "Poisson")
+OURS = (*COMPOSED, "placed noise")
 
 
 class Result(NamedTuple):
@@ -107,7 +113,19 @@ def error(values: Any) -> float:
     return float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else math.nan
 
 
-def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, list[Try]]]:
+def rivals(
+    task: Task, epsilon: float, passes: int | None, grid: Grid
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What others do, each as a function that lists its tries: Opacus, objective and output
+    perturbation and diffprivlib, the last three with their ridges and in as many passes as they
+    like."""
+    if task.adjacency == "zero_out":
+        yield "Opacus", lambda: poisson(task, epsilon, passes or 20, grid, opacus_multiplier)
+    if passes is None:
+        yield from perturbed(task, epsilon)
+
+
+def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], list[Try]]]]:
     """Objective and output perturbation, and diffprivlib, each with its ridges."""
 
     def measured(model: Callable[..., Any], *given: Any) -> Measure:
@@ -117,30 +135,30 @@ def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, list[Try]]]:
 
         return measure
 
-    if task.classes == 2:
+    def perturbed_objective() -> list[Try]:
         noises = {m: objective(task, epsilon, m) for m in STRENGTHS}
-        yield (
-            "objective perturbation",
-            [
-                Try(f"ridge {m:g} R²", measured(objective_model, m, noise))
-                for m, noise in noises.items()
-                if noise is not None
-            ],
-        )
+        return [
+            Try(f"ridge {m:g} R²", measured(objective_model, m, noise))
+            for m, noise in noises.items()
+            if noise is not None
+        ]
+
+    if task.classes == 2:
+        yield "objective perturbation", perturbed_objective
         yield (
             "output perturbation",
-            [Try(f"ridge {m:g} R²", measured(output_model, epsilon, m)) for m in STRENGTHS],
+            lambda: [Try(f"ridge {m:g} R²", measured(output_model, epsilon, m)) for m in STRENGTHS],
         )
     yield (
         "diffprivlib",
-        [
+        lambda: [
             Try(
                 f"ridge {m:g} R²",
                 lambda seed, m=m: diffprivlib_accuracy(
                     task, task.draws[seed % len(task.draws)], epsilon, m, seed
                 ),
             )
-            for m in STRENGTHS[1::2]
+            for m in STRENGTHS[::3]
         ],
     )
 
@@ -156,8 +174,8 @@ def best(tries: Any, screen: int, seeds: range) -> Result | None:
     if not found:
         return None
     every = len(found)
-    for many, part in ROUNDS:
-        del found[max(2, math.ceil(part * every)) :]
+    for many, part, least in ROUNDS:
+        del found[max(least, math.ceil(part * every)) :]
         for values, one in found:
             values += [one.measure(s) for s in range(len(values), min(many, screen))]
         found.sort(key=lambda pair: -float(np.mean(pair[0])))
@@ -176,9 +194,9 @@ def references(task: Task, seeds: range) -> dict[str, Result]:
 
 def rows(
     task: Task, epsilon: float, passes: int | None, screen: int, seeds: range, grid: Grid,
-    rivals: bool, known: dict[str, Result],
-) -> str:  # fmt: skip
-    """Print all rows of one setting; what they say in one row of a table."""
+    wanted: tuple[str, ...], known: dict[str, Result],
+) -> list[str]:  # fmt: skip
+    """Print all rows of one setting; the cells of one row of the table."""
     began = time.process_time()
     limit = "" if passes is None else f", {passes} passes"
     print(f"\n{task.name} (n = {task.n}, {task.adjacency}), epsilon = {epsilon:g}{limit}, "
@@ -189,51 +207,62 @@ def rows(
     own = of_plan(task, planned.plan)
     planner = Result(what, tuple(own(s) for s in seeds))
     print(f"  {'planner':<24}{planner}", flush=True)
-    length = passes or (100 if task.n < 50_000 else 50)
-    families = {
-        "full batches": full_batches(task, epsilon, length, grid),
-        "Poisson": poisson(task, epsilon, passes or 20, grid, own_multiplier),
-        "placed noise": placed(task, epsilon, passes or 5, grid),
-    }
     ours: dict[str, Result] = {}
-    for name, tries in families.items():
-        result = best(tries, screen, seeds)
-        assert result is not None
-        ours[name] = result
-        print(f"  {name:<24}{result}", flush=True)
-    if rivals:
-        others: list[tuple[str, Any]] = []
-        if task.adjacency == "zero_out":
-            others.append(("Opacus", poisson(task, epsilon, passes or 20, grid, opacus_multiplier)))
-        for name, tries in [*others, *(perturbed(task, epsilon) if passes is None else ())]:
-            try:
-                result = best(tries, screen, seeds)
-                print(f"  {name:<24}{result or 'meets this budget with no ridge'}", flush=True)
-            except ImportError as missing:
-                print(f"  {name:<24}does not run here: {missing}", flush=True)
+    if "ours" in wanted:
+        length = passes or (100 if task.n < 50_000 else 50)
+        families = {
+            "full batches": full_batches(task, epsilon, length, grid),
+            "Poisson": poisson(task, epsilon, passes or 20, grid, own_multiplier),
+            "placed noise": placed(task, epsilon, passes or 5, grid),
+        }
+        for name, tries in families.items():
+            result = best(tries, screen, seeds)
+            assert result is not None
+            ours[name] = result
+            print(f"  {name:<24}{result}", flush=True)
+    others: dict[str, Result | None] = dict.fromkeys(OTHERS)
+    for name, listed in rivals(task, epsilon, passes, grid):
+        if name not in wanted:
+            continue
+        try:
+            others[name] = result = best(listed(), screen, seeds)
+            print(f"  {name:<24}{result or 'meets this budget with no ridge'}", flush=True)
+        except ImportError as missing:
+            print(f"  {name:<24}does not run here: {missing}", flush=True)
     for name, result in known.items():
         print(f"  {name:<24}{result}")
+    cells = [task.name, str(passes or "all"), f"{epsilon:g}", planner.short]
+    if ours:
+        cells += [ours[name].short for name in OURS]
+        cells += _goals(task, epsilon, passes, planner, ours)
+    cells += [result.short if result else "" for name, result in others.items() if name in wanted]
+    print(f"  [{time.process_time() - began:.0f} s]", flush=True)
+    return [*cells, *(f"{result.mean:.1f}" for result in known.values())]
+
+
+def _goals(
+    task: Task, epsilon: float, passes: int | None, planner: Result, ours: dict[str, Result]
+) -> list[str]:
+    """Print whether the goals are met; the planner beside the best composition, and beside all."""
     top = max(ours.values(), key=lambda one: one.mean)
     composed = max((ours[name] for name in COMPOSED), key=lambda one: one.mean)
-    gain = Result("", tuple(np.subtract(planner.values, composed.values)))
+    gain = np.subtract(planner.values, composed.values)
     behind = np.subtract(planner.values, top.values)
     goals = [(f"at most {CLOSE} below our best in hindsight", behind.mean() >= -CLOSE)]
     if (task.name, epsilon, passes) in LEAST:
         least = LEAST[task.name, epsilon, passes]
         goals.append((f"at least {least:g}", planner.mean >= least))
     print(f"  planner beside our best {behind.mean():+.2f} ± {error(behind):.2f}; "
-          + "; ".join(f"{goal}: {'met' if met else 'MISSED'}" for goal, met in goals)
-          + f"   [{time.process_time() - began:.0f} s]", flush=True)  # fmt: skip
-    cells = [task.name, passes or "all", f"{epsilon:g}", planner.short]
-    cells += [ours[name].short for name in families]
-    cells += [f"{gain.mean:+.2f} ± {error(gain.values):.2f}", f"{known['no privacy'].mean:.1f}"]
-    return "| " + " | ".join(map(str, cells)) + " |"
+          + "; ".join(f"{goal}: {'met' if met else 'MISSED'}" for goal, met in goals),
+          flush=True)  # fmt: skip
+    return [f"{one.mean():+.2f} ± {error(one):.2f}" for one in (gain, behind)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few seeds, small grids, --ours")
     parser.add_argument("--ours", action="store_true", help="no rows of other libraries")
+    parser.add_argument("--rows", default=None, help=f"some of {','.join(('ours', *OTHERS))}")
     parser.add_argument("--data", default="german,spam", help=f"some of {','.join(TASKS)}")
     parser.add_argument("--seeds", type=int, default=None, help="20, or 4 if quick")
     parser.add_argument("--epsilons", default=None, help="0.1,0.3,1,3 unless told")
@@ -245,6 +274,11 @@ def main() -> None:
     budgets = EPSILONS
     if options.epsilons:
         budgets = tuple(float(part) for part in options.epsilons.split(","))
+    wanted: tuple[str, ...] = ("ours", *OTHERS)
+    if options.quick or options.ours:
+        wanted = ("ours",)
+    if options.rows:
+        wanted = tuple(name for name in wanted if name in options.rows.split(","))
     lines = []
     for name in options.data.split(","):
         task = TASKS[name](screen + seeds)._replace(adjacency=options.adjacency)
@@ -253,12 +287,13 @@ def main() -> None:
         for part in options.passes.split(","):
             for epsilon in budgets:
                 passes = None if part == "all" else int(part)
-                rivals = not (options.quick or options.ours)
-                lines.append(rows(task, epsilon, passes, screen, again, grid, rivals, known))
-    columns = ["data", "passes", "epsilon", "planner", *COMPOSED, "placed noise",
-               "planner - best composition", "no privacy"]  # fmt: skip
+                lines.append(rows(task, epsilon, passes, screen, again, grid, wanted, known))
+    columns = ["data", "passes", "epsilon", "planner"]
+    if "ours" in wanted:
+        columns += [*OURS, "planner - best composition", "planner - our best"]
+    columns += [*(name for name in OTHERS if name in wanted), "no privacy", "largest class"]
     print("\n| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns))
-    print("\n".join(lines))
+    print("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ that `import shiftdp` is quick.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from shiftdp._version import VERSION
 
-_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training")
+__version__ = VERSION
+
+_ROOMS = ("fdp", "interpolation", "last_iterate", "privacy", "training", "trials")
 
 if TYPE_CHECKING:  # checkers follow the import, and know a wrong name
     from shiftdp._public import *  # noqa: F403

@@ -47,3 +47,4 @@ from shiftdp.privacy import compare as compare
 from shiftdp.privacy import frontier as frontier
 from shiftdp.privacy import placed_noise as placed_noise
 from shiftdp.privacy import risk as risk
+from shiftdp.trials.auditing import audit as audit

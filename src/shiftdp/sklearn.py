@@ -7,10 +7,12 @@ from shiftdp.training.estimators.linear import (
     PrivateLogisticRegression,
 )
 from shiftdp.training.model_file import load_model, save_model
+from shiftdp.training.planning.outlook import WeakSignalWarning
 from shiftdp.training.preparation.columns import Boolean, Categorical, Numeric
 from shiftdp.training.preparation.encoder import PrivateTableEncoder
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.preparation.schema import Schema, read_schema
+from shiftdp.training.selection.search import PrivateSearchCV
 
 __all__ = [
     "Boolean",
@@ -21,8 +23,10 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivatePipeline",
+    "PrivateSearchCV",
     "PrivateTableEncoder",
     "Schema",
+    "WeakSignalWarning",
     "load_model",
     "read_schema",
     "save_model",

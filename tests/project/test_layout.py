@@ -17,7 +17,9 @@ MOST_MODULES = 15
 ACROSS = ("cross_library", "paper", "project", "properties")
 
 # Rooms whose modules are all alike, one command, plot, table or figure each: one file tests them.
-ALIKE = ("ui/commands", "ui/plots", "ui/reproduce/figures", "ui/reproduce/tables")
+ALIKE = (
+    "ui/commands", "ui/commands/files", "ui/plots", "ui/reproduce/figures", "ui/reproduce/tables",
+)  # fmt: skip
 
 FOLDERS = sorted({path.parent for path in SOURCE.rglob("*.py")})
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if not path.name.startswith("__"))

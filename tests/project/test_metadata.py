@@ -11,7 +11,7 @@ import shiftdp
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting"}
+EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting", "explore"}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def pyproject() -> dict[str, Any]:
 
 def test_version_has_one_home(pyproject: dict[str, Any]) -> None:
     assert "version" not in pyproject["project"]
-    assert pyproject["tool"]["hatch"]["version"]["path"] == "src/shiftdp/__init__.py"
+    assert pyproject["tool"]["hatch"]["version"]["path"] == "src/shiftdp/_version.py"
     assert re.fullmatch(r"\d+\.\d+\.\d+", shiftdp.__version__)
     assert f"\nversion: {shiftdp.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert shiftdp.__version__ in (ROOT / "CHANGELOG.md").read_text()

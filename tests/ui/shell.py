@@ -134,6 +134,8 @@ def put_files(folder: Path) -> None:
     schema = ("--schema", str(folder / "people.toml"), "--classes", "no,yes", "--epsilon", "1")
     output = ("--epochs", "5", "-o", str(folder / "people.shiftdp"))
     prose("train", str(folder / "people.csv"), *schema, *output)
+    page = ("--date", "2026-01-31", "-o", str(folder / "statement.html"))
+    prose("statement", str(folder / "run.json"), *page)
     study = str(folder / "study.db")
     prose("ledger", "create", study, "--epsilon", "20", "--delta", "1e-5")
     prose("ledger", "charge", study, "--certificate", str(folder / "run.json"))

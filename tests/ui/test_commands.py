@@ -3,6 +3,11 @@
 import csv
 import json
 import math
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -326,3 +331,50 @@ def test_verify_says_what_was_trained_by_which_version_and_when(tmp_path: Path) 
     for part in ("Logistic()", "1.25", f"shiftdp {sdp.__version__} on 20"):
         assert part in text
     assert "Logistic()" in said(f"verify {path} --json")["training"]["trained"]
+
+
+# --- explore ---
+
+
+def test_explore_refuses_a_port_that_is_none() -> None:
+    assert refused("explore --port 70000").startswith("--port 70000: is not a whole number from 0")
+    assert refused("explore --port 0.5").startswith("--port 0.5: is not a whole number")
+
+
+def test_explore_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = shiftdp("explore --no-browser")
+    assert result.exit_code == 1
+    assert result.output == (
+        "shiftdp explore: needs dash, which is not installed; pip install 'shiftdp[explore]'\n"
+    )
+
+
+def test_explore_says_where_it_is_taken() -> None:
+    pytest.importorskip("dash_mantine_components", reason="needs the extra `explore`")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "give another one, or 0" in refused(f"explore --no-browser --port {port}")
+
+
+@pytest.mark.parametrize("ending", [("--json",), ()])
+def test_explore_serves_until_it_is_interrupted(ending: tuple[str, ...]) -> None:
+    pytest.importorskip("dash_mantine_components", reason="needs the extra `explore`")
+    words = [sys.executable, "-m", "shiftdp", "explore", "--port", "0", "--no-browser", *ending]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None
+            if ending:
+                text = b"".join(iter(running.stdout.readline, b"}\n")) + b"}"
+                address = json.loads(text)["url"]
+            else:
+                address = running.stdout.readline().decode().split()[4]
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(address) as page:
+                assert b"shiftdp explore" in page.read()
+            running.send_signal(signal.SIGINT)
+            rest, complaints = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert (rest, complaints) == (b"", b"")
+    assert running.returncode == 0  # that is how it ends

@@ -2,10 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.ui.shell import process, refused
+from shiftdp.privacy import compare
+from shiftdp.sklearn import PrivateLogisticRegression
+from shiftdp.ui.demo import Demonstration, Fitted
+from tests.ui.shell import process, prose, refused
 
 
 @pytest.mark.parametrize("output", ["data.csv", "data.csv/inside"])
@@ -31,3 +36,41 @@ def test_the_demonstration(tmp_path: Path) -> None:
     assert document["accuracy"]["not private"] > 0.94
     for name in ("demo.png", "demo.svg"):
         assert (tmp_path / "out" / name).stat().st_size > 10_000
+
+
+def small(epsilon: float, delta: float) -> Demonstration:
+    """The same with a model of 60 records."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    shape: dict[str, Any] = {"algorithm": "cgd", "batch_size": 20, "epochs": 4, "classes": [0, 1]}
+    model = PrivateLogisticRegression(epsilon, delta, 1.0, order="shuffled_once", **shape)
+    fitted = Fitted(0.5, model.fit(X, y).plan_)
+    rows = [dict(vars(row)) for row in compare(fitted.plan.run, fitted.plan.geometry, delta=delta)]
+    return Demonstration(fitted, fitted, 0.9, rows)
+
+
+def test_the_demonstration_without_matplotlib(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from shiftdp.ui import demo
+    from shiftdp.ui.commands import demo as command
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "matplotlib" else name)
+    monkeypatch.setattr(demo, "demonstrate", small)
+    text = prose("demo")
+    lines = text.splitlines()
+    assert lines[0].startswith("One run: 60 records in 3 batches, shuffled once, 4 epochs")
+    assert lines[2].startswith("  what others charge")
+    assert lines[3].startswith("  what is true")
+    assert "There is no figure, as matplotlib is not installed" in text
+    assert not (tmp_path / "out").exists()
+    assert text.index("what is true") < text.index("planner's choice")
+
+
+def test_making_the_demonstration_shows_nothing_of_pip() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    assert "export PIP_ROOT_USER_ACTION := ignore" in makefile
+    (pip,) = [line for line in makefile.splitlines() if line.startswith("PIP ")]
+    assert pip.count("--quiet") == 2  # errors only

@@ -13,8 +13,9 @@ from tests.ui.shell import prose, put_files
 EXAMPLES = [
     pytest.param(example, id=f"{name} {i}")
     for name, command in commands()
-    # those two take long, and are run elsewhere: in tests/ui/reproduce and tests/ui/test_demo.py
-    if name not in ("reproduce", "demo")
+    # run elsewhere, as they take long or do not end: in tests/ui/reproduce, test_demo.py and
+    # test_commands.py
+    if name not in ("reproduce", "demo", "explore")
     for i, example in enumerate(command.examples)
 ]
 
@@ -26,7 +27,9 @@ def test_every_command_has_help_with_an_example(path: str) -> None:
     assert f"\n  shiftdp {path} " in text.partition("Example")[2]
 
 
-@pytest.mark.parametrize("path", [name for name, command in commands() if name != "ledger"])
+@pytest.mark.parametrize(
+    "path", [name for name, _ in commands() if name not in ("audit", "ledger")]
+)
 def test_every_command_has_json(path: str) -> None:
     assert "--json" in prose(*path.split(), "--help")
 

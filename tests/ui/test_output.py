@@ -1,5 +1,6 @@
 """Numbers in print: rounded to the private side, and never far."""
 
+import io
 import json
 import math
 from fractions import Fraction
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shiftdp.ui.output import column, down, plain, print_json, up
+from shiftdp.ui.output import column, down, plain, print_json, print_pairs, print_table, up
 
 positive = st.floats(min_value=5e-324, max_value=1.7e308)
 
@@ -52,3 +53,29 @@ def test_json_has_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"a": math.inf, "b": [-math.inf, (math.nan,)], "c": {1: 0.1}})
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found == {"a": "inf", "b": ["-inf", [None]], "c": {"1": 0.1}}
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "colour", "bold"),
+    [("TERM", "xterm", True, True), ("NO_COLOR", "1", False, True), ("TERM", "dumb", False, False),
+     ("NO_COLOR", "", True, True)],
+)  # fmt: skip
+def test_no_color_and_dumb_terminals_are_honoured(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, colour: bool, bold: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(name, value)
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdout", shown)
+    print_pairs("title", [("epsilon", "1")])
+    print_table(("a", "b"), [("1", "2")], strong=(0,))
+    text = shown.getvalue()
+    assert ("\x1b[36m" in text) is colour
+    assert ("\x1b[" in text) is bold
+    assert "epsilon" in text

@@ -243,3 +243,43 @@ def test_commands_draw(command: str, tmp_path: Path) -> None:
     budget = "--epsilon 1" if command.startswith("calibrate") else ""
     prose(f"{command} {MNIST} {budget} --plot {path}")
     assert "composition: Thm mgd</text>" in path.read_text()
+
+
+# --- tradeoff functions, marks, axes ---
+
+
+def test_a_tradeoff_function_is_drawn_by_itself() -> None:
+    f = sdp.GaussianTradeoff(0.8)
+    axes = tradeoff_figure(f).axes[0]
+    assert axes.get_legend_handles_labels()[1] == ["nothing revealed", "G(0.8)"]
+    x, y = axes.lines[1].get_data()
+    assert np.allclose(y, f(np.asarray(x)))
+    assert len(certificate_figure(f).axes) == 2
+
+
+def test_a_profile_marks_where_each_curve_meets_delta() -> None:
+    axes = profile_figure(sdp.certify(mnist(), GEOMETRY), delta=1e-5).axes[0]
+    marks = [line.get_data() for line in axes.lines if line.get_marker() == "o"]
+    assert [(round(float(x[0]), 2), float(y[0])) for x, y in marks] == [(30.51, 1e-5), (4.34, 1e-5)]
+    assert {"30.6", "4.34"} <= {text.get_text() for text in axes.texts}
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        (list(range(1, 102, 10)), "linear"),
+        ([1, 2, 4, 8, 16, 32, 64], "log"),
+        ([1.0, 50.0, 99.0, math.inf], "linear"),
+        ([1, 35, 68, 101], "linear"),
+    ],
+)
+def test_evenly_spaced_values_have_an_even_axis(values: list[float], scale: str) -> None:
+    found = frontier(mnist(), GEOMETRY, parameter="epochs", values=values, delta=1e-5)
+    assert frontier_figure(found).axes[0].get_xscale() == scale
+
+
+def test_risk_has_a_plot(tmp_path: Path) -> None:
+    prose(f"risk --mu 0.8 --plot {tmp_path / 'risk.svg'}")
+    assert "G(0.8)" in (tmp_path / "risk.svg").read_text()
+    prose(f"risk {MNIST} --plot {tmp_path / 'run.svg'}")
+    assert "composition" in (tmp_path / "run.svg").read_text()

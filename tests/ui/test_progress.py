@@ -19,3 +19,29 @@ def test_time_left_is_what_the_pace_so_far_says(monkeypatch: pytest.MonkeyPatch)
     assert bar.clock == "45 s left"
     bar.advance(900.0)
     assert bar.clock == "0 s left"
+
+
+def test_a_log_has_a_line_in_a_while(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bar = progress.Bar("training", 1000.0)
+    bar.advance(250.0)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        waits.append(seconds)
+        return len(waits) > 2
+
+    monkeypatch.setattr(bar, "_ended", SimpleNamespace(wait=wait))
+    bar.log()
+    assert waits == [60.0] * 3
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("training: 25% done, ")
+
+
+def test_what_is_short_or_silent_logs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    for how in ({"logged": True}, {"logged": True, "silent": True}, {}):
+        with progress.waiting("training", 10.0, **how):
+            pass
+    assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ from shiftdp import (
 )
 from shiftdp.ui.report import document_of, print_document
 from tests.last_iterate.every_kind import CERTIFICATES, CONVEX, STRONG, WEAK
-from tests.ui.shell import prose, said
+from tests.ui.shell import MNIST, prose, said, shiftdp
 
 # the last batches are small here on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::shiftdp.last_iterate.last_batch.SmallLastBatch")
@@ -92,3 +92,18 @@ def test_the_commands_explain_what_only_composition_proves(tmp_path: Path) -> No
     assert {row["epsilon"] for row in rows if row["name"] in ("best", "composition")} == {
         again["epsilon"]
     }
+
+
+def test_long_notes_stand_below_the_table() -> None:
+    ragged = (
+        "account cgd --n 1000 --batch-size 300 --epochs 5 --learning-rate 0.05 --noise 0.5 "
+        "--strong-convexity 1 --smoothness 10 --sensitivity 2 --explain"
+    )
+    text = shiftdp(ragged).stdout
+    table = text.partition("What the others would say:")[2].partition("What does not apply")[0]
+    assert "NoisyCGD(" not in table
+    assert "prior Renyi: batch_size=300 does not make whole epochs of equal batches" in table
+    assert max(map(len, table.splitlines()[:9])) < 100
+    text = prose(f"compare {MNIST} --releases 400,1000")
+    assert max(map(len, text.splitlines()[:7])) < 100
+    assert "prior Renyi: releases='<3 steps>' are several" in text

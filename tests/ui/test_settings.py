@@ -101,3 +101,45 @@ def test_calibrated_noise_is_that_of_the_whole_schedule() -> None:
     noise = found["value"]
     assert noise[-1] == pytest.approx(3 * noise[0])
     assert f"{noise[0]} in 8 steps, then {noise[-1]} in 2 steps" in prose(line)
+
+
+# --- a noise multiplier ---
+
+CLIPPED = "account gd --n 100 --steps 10 --learning-rate 0.1 --strong-convexity 0 --smoothness 1"
+
+
+def test_a_noise_multiplier_is_never_more_noise_than_it_says() -> None:
+    from fractions import Fraction
+
+    from shiftdp.ui.settings import noise_of_multiplier
+
+    for size in range(1, 60):
+        noise = noise_of_multiplier(1.1, 0.7, size)
+        exact = Fraction(1.1) * Fraction(0.7) / size
+        assert Fraction(noise) <= exact < Fraction(noise) * (1 + Fraction(1, 2**51))
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("--noise-multiplier 1 --sensitivity 1", "is in units of the clip, which is not given"),
+        ("--noise-multiplier 1 --noise 1 --sensitivity 1", "--noise is given too"),
+        ("--noise-multiplier -1 --sensitivity 1 --adjacency zero_out", "--noise -1"),
+    ],
+)
+def test_a_noise_multiplier_that_says_nothing_is_refused(more: str, problem: str) -> None:
+    assert problem in refused(f"{CLIPPED} {more}")
+
+
+def test_langevin_has_no_noise_multiplier() -> None:
+    words = "account langevin --steps 9 --learning-rate 0.1 --strong-convexity 1 --smoothness 2"
+    line = refused(f"{words} --sensitivity 1 --noise-multiplier 1")
+    assert line == "--noise-multiplier 1: langevin has no noise of its own; leave it out"
+
+
+def test_one_multiplier_a_step() -> None:
+    words = f"{CLIPPED} --sensitivity 1 --adjacency zero_out --json".replace(
+        "--steps 10", "--steps 2"
+    )
+    found = said(f"{words} --noise-multiplier 2,4")
+    assert found["run"]["noise"] == pytest.approx([0.02, 0.04])

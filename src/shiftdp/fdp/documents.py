@@ -20,6 +20,7 @@ from shiftdp.fdp.functions.piecewise_linear import PiecewiseLinear
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import ShiftedSubsampled
 from shiftdp.fdp.functions.subsampling import Subsampled
+from shiftdp.fdp.selection.selected import Selected
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 TYPES: dict[str, type[TradeoffFunction]] = {
@@ -41,6 +42,7 @@ TYPES: dict[str, type[TradeoffFunction]] = {
         PiecewiseLinear,
         PoissonReplaceOne,
         PoissonZeroOut,
+        Selected,
         ShiftedSubsampled,
         Subsampled,
         WithFailure,

@@ -170,6 +170,15 @@ _TRADEOFFS = (
     _object({"components": _list(_TRADEOFF, 1)}, "maximum"),
     _object({"components": _list(_TRADEOFF, 1)}, "minimum"),
     _object({"base": _TRADEOFF, "failure": _SHARE}, "with_failure"),
+    _object(
+        {
+            "base": _TRADEOFF,
+            "law": {"enum": ["negative_binomial", "poisson"]},
+            "rate": _POSITIVE,
+            "shape": _either(_NUMBER, _NULL),
+        },
+        "selected",
+    ),
     _object({"factors": _list(_pair(_TRADEOFF, _COUNT), 1), "accuracy": _ACCURACY}, "product"),
     _object({"base": _TRADEOFF, "p": _SHARE}, "subsampled"),
     _object({"base": _TRADEOFF, "size": _COUNT}, "group"),

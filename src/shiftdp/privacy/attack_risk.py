@@ -54,7 +54,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.ledger import Ledger
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 
 _UP = 1 + THREE_ROUNDINGS  # of a quotient
 _SLOPES = 400  # epsilons that are tried at first
@@ -142,7 +142,7 @@ class Risk:
 
 
 def risk(
-    guarantee: Certificate | PipelineCertificate | Ledger | TradeoffFunction,
+    guarantee: AnyCertificate | Ledger | TradeoffFunction,
     *,
     prior: float = 0.5,
     fpr: Sequence[float] = _RATES,
@@ -195,19 +195,19 @@ def risk(
 
 
 def _tradeoff_of(
-    guarantee: Certificate | PipelineCertificate | Ledger | TradeoffFunction,
+    guarantee: AnyCertificate | Ledger | TradeoffFunction,
     adjacency: Adjacency | None,
 ) -> tuple[TradeoffFunction, Adjacency]:
-    if isinstance(guarantee, (Certificate, PipelineCertificate, Ledger)):
+    if isinstance(guarantee, AnyCertificate | Ledger):
         if adjacency is not None:
             raise InvalidInput(
                 "adjacency", adjacency, "is known already", "give it with tradeoff functions only"
             )
         if isinstance(guarantee, Ledger):
             return guarantee.guarantee(), guarantee.terms.adjacency
-        if isinstance(guarantee, PipelineCertificate):
-            return guarantee.f, guarantee.adjacency
-        return guarantee.f, guarantee.geometry.adjacency
+        if isinstance(guarantee, Certificate):
+            return guarantee.f, guarantee.geometry.adjacency
+        return guarantee.f, guarantee.adjacency
     if not isinstance(guarantee, TradeoffFunction):
         raise InvalidInput(
             "guarantee",

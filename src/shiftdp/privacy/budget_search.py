@@ -118,19 +118,23 @@ class BudgetSearch:
     def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
         delta = self._delta or 0.0
         found: list[float] = []
-        for theorem in THEOREMS:
-            if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run):
-                try:
-                    if found and theorem.hopeless(run, geometry, delta, min(found)):
-                        continue
-                    bound = theorem.bound(run, geometry, delta)
-                except UnmetHypothesis:
+        known = [
+            theorem
+            for theorem in THEOREMS
+            if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run)
+        ]
+        for theorem in sorted(known, key=lambda item: item.costly(run)):
+            try:
+                if found and theorem.hopeless(run, geometry, delta, min(found)):
                     continue
-                guess = bound.guess
-                if guess is None:
-                    found.append(bound.f.epsilon(delta))
-                else:
-                    found.append(guess + _TYPICAL_ERROR * (self.accuracy or accuracy_for(guess)))
+                bound = theorem.bound(run, geometry, delta)
+            except UnmetHypothesis:
+                continue
+            guess = bound.guess
+            if guess is None:
+                found.append(bound.f.epsilon(delta))
+            else:
+                found.append(guess + _TYPICAL_ERROR * (self.accuracy or accuracy_for(guess)))
         return min(found)
 
     def _composed_excess(self, x: float) -> float:

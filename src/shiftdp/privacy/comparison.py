@@ -294,8 +294,10 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
     unfinished = math.isfinite(run.steps) and run.steps % run.batches
     unequal = run.divisor_of(run.batches) != run.batch_size
     if run.order == "reshuffled" or unfinished or unequal:
-        raise UnmetHypothesis(
-            "run", run, "is not cyclic, in whole epochs of equal batches", "use Theorem B1 or B4"
-        )
+        name, value = ("order", run.order) if run.order == "reshuffled" else (
+            ("steps", run.steps) if unfinished else ("batch_size", run.batch_size)
+        )  # fmt: skip
+        problem = "does not make whole epochs of equal batches in one order, as [YS22] asks"
+        raise UnmetHypothesis(name, value, problem, "use Theorem B1 or B4")
     s = eta * geometry.sensitivity / run.batch_size
     return renyi_cyclic(c, s, sd, run.batches, run.epochs)

@@ -35,6 +35,17 @@ keeps it below T, independently of all other noise. Given that, what is released
 set is what the same mechanism releases of the categories that both have; likewise of the second. On
 these the counts differ by a vector of norm at most D. So the two laws are (1 - q) P + q A and
 (1 - q) Q + q B, with T(P, Q) >= G(D / noise). [BSA24, Lemma complim; DRS22, Eq 12] QED
+
+**Theorem S4 (scores).** Two more kinds measure a model that is public, or was released before:
+
+- `gains`: g - 1/2 for a gain g in [0, 1] that the record has under the model, such as 1 where its
+  label is predicted. D = 1, and 1/2 under zero-out.
+- `errors`: (a - 1/2, b - 1/2) with a and b in [0, 1]. D^2 = 2, and 1/2 under zero-out.
+
+A `histogram` of a score of the model together with the label is one of the kind above.
+
+*Proof.* Both entries lie in [-1/2, 1/2], a zeroed record adds 0. They are multiples of 2^-21, and
+sums of up to 2^31 of them are exact in floats. QED
 """
 
 from __future__ import annotations
@@ -52,7 +63,10 @@ from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.functions.failure import WithFailure
 from shiftdp.last_iterate.geometry import Adjacency
 
-SumKind = Literal["histogram", "categories", "moments"]
+SumKind = Literal["histogram", "categories", "moments", "gains", "errors"]
+
+LARGEST_SCORED = 2**31
+"""Records whose gains are summed exactly."""
 
 SECOND = 1.4
 """The weight of t^2 in `moments`: as large as it can be without making the sensitivity larger."""
@@ -112,6 +126,10 @@ def squared_sensitivity(kind: SumKind, n: int, adjacency: Adjacency) -> Fraction
     """D^2 of Theorem S1, with what rounding adds."""
     if kind == "moments":
         return (2 + n * Fraction(EIGHT_ROUNDINGS)) ** 2
+    if kind == "gains":
+        return Fraction(1, 4) if adjacency == "zero_out" else Fraction(1)
+    if kind == "errors":
+        return Fraction(1, 2) if adjacency == "zero_out" else Fraction(2)
     return Fraction(1 if adjacency == "zero_out" else 2)
 
 

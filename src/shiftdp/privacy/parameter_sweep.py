@@ -45,6 +45,7 @@ _LABELS = {
     "diameter": "diameter D",
 }
 _WIDE = 30.0  # values that span this factor are shown by magnitude
+_EVEN = 1e-6  # by which gaps of evenly spaced values may differ, as a part of them
 _WHOLE = ("epochs", "steps", "n", "batch_size", "batches_per_release", "batch_cap")
 
 
@@ -93,8 +94,13 @@ class Frontier:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the values are better shown by magnitude."""
+        """Whether the values are better shown by magnitude: not where they are evenly spaced."""
         finite = self.values[np.isfinite(self.values)]
+        gaps = np.diff(finite)
+        # counts in a range are rounded to whole numbers
+        rounded = 1.0 if np.array_equal(finite, np.round(finite)) else 0.0
+        if gaps.size > 1 and gaps.max() - gaps.min() <= max(rounded, _EVEN * gaps.max()):
+            return False
         return bool(finite.size and finite.min() > 0.0 and finite.max() >= _WIDE * finite.min())
 
     def __iter__(self) -> Iterator[Curve]:

@@ -264,7 +264,7 @@ class Plan:
 
     def training_record(self) -> TrainingRecord:
         """What was signed, and today's date."""
-        from shiftdp import __version__
+        from shiftdp._version import VERSION
 
         return TrainingRecord(
             loss=self.loss.name,
@@ -286,7 +286,7 @@ class Plan:
             noise_source=type(self.entropy).__name__,
             private=self.entropy.private,
             arithmetic=self.arithmetic,
-            version=__version__,
+            version=VERSION,
             date=datetime.now(UTC).date().isoformat(),
         )
 

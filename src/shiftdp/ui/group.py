@@ -148,12 +148,21 @@ class LazyGroup(Group):
     Args:
         home: the package that has a module for each of them, with a `command`.
         summaries: a line each, for the help of the group.
+        rooms: for those in a folder below that package, which one it is.
     """
 
-    def __init__(self, *args: Any, home: str, summaries: Mapping[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        home: str,
+        summaries: Mapping[str, str],
+        rooms: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.home = home
         self.summaries = summaries
+        self.rooms = rooms or {}
         self.params.append(
             click.Option(
                 ["--version"],
@@ -171,7 +180,8 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.summaries:
             return None
-        module = import_module(f"{self.home}.{cmd_name}")
+        room = self.rooms.get(cmd_name)
+        module = import_module(f"{self.home}.{f'{room}.' if room else ''}{cmd_name}")
         command: click.Command = module.command
         return command
 
@@ -187,7 +197,7 @@ def _silence() -> None:
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from shiftdp import __version__
+        from shiftdp._version import VERSION
 
-        click.echo(f"shiftdp {__version__}")
+        click.echo(f"shiftdp {VERSION}")
         ctx.exit()

@@ -114,7 +114,8 @@ MEANINGS = {
     "batches_per_release": "after how many batches an iterate is released (stream)",
     "epochs": "how often all records are used; inf is allowed (cgd; sgd with random_allocation)",
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
-    "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd)",
+    "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd; of a window for "
+    "stream); langevin takes one number",
     "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
     "order": "of the batches (cgd), or fixed or shuffled within each window (stream); fixed by "
     "default",
@@ -169,6 +170,12 @@ def run_options(function: AnyCallable) -> AnyCallable:
         "metavar": "LAST:FACTOR",
         "help": "FACTOR times the noise in the LAST steps (gd, cgd, sgd): of all schedules with as "
         "much noise in all, the one that costs least.",
+    }
+    described["noise_multiplier"] = {
+        "type": NUMBERS,
+        "help": "Instead of --noise, as in Opacus: the deviation of the noise on the sum of "
+        "clipped gradients, in units of the clip. The noise on the mean is this times the clip / "
+        "batch size (n for gd); the clip is --gradient-bound, or --sensitivity with zero_out.",
     }
     function = config_option(
         option_group(RUN, **described)(option_group(LOSSES, **losses)(function))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from shiftdp._printed import aligned, column, down, up
 
 __all__ = [
+    "coloured",
     "column",
     "down",
+    "drawn",
     "plain",
     "print_json",
     "print_pairs",
@@ -66,13 +69,15 @@ def _finite(value: Any) -> Any:
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     """A title, and names with their values below it."""
     width = max(len(name) for name, _ in pairs)
-    if not _terminal():
+    if not drawn(sys.stdout):
         lines = [f"  {name:<{width}}  {value}" for name, value in pairs]
         click.echo("\n".join([title, *lines]))
         return
-    click.secho(title, bold=True)
+    colour = coloured()
+    click.secho(title, bold=True, color=True)
     for name, value in pairs:
-        click.echo(f"  {click.style(f'{name:<{width}}', fg='cyan')}  {value}")
+        shown = f"{name:<{width}}"
+        click.echo(f"  {click.style(shown, fg='cyan') if colour else shown}  {value}", color=True)
 
 
 def print_table(
@@ -92,7 +97,7 @@ def print_table(
         title: above it.
         strong: which rows to print bold on a terminal.
     """
-    if _terminal():
+    if drawn(sys.stdout):
         _print_rich(columns, rows, right, title, strong)
         return
     head = [title] if title else []
@@ -111,7 +116,7 @@ def _print_rich(
     from rich.table import Table
 
     # asked for here, as a test may give another stream than the one of the process
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, no_color=not coloured())
     table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for i, name in enumerate(columns):
         words = i not in right
@@ -128,5 +133,11 @@ def _escaped(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def _terminal() -> bool:
-    return sys.stdout.isatty()
+def drawn(stream: TextIO) -> bool:
+    """Whether it is a terminal that can do more than print lines (TERM=dumb cannot)."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def coloured() -> bool:
+    """Whether colours are wanted: not if NO_COLOR is set, to anything but nothing."""
+    return not os.environ.get("NO_COLOR")

@@ -1,4 +1,8 @@
-"""What is shown while something takes longer than two seconds: on a terminal only, on stderr."""
+"""What is shown on stderr while something takes long.
+
+On a terminal a bar, after two seconds. Elsewhere nothing, or, of work that takes many minutes, one
+line a minute: a log should show that it goes on.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from shiftdp.ui.output import coloured, drawn
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
+
+MINUTE = 60.0
+"""Seconds between the lines of a log."""
 
 
 class Bar:
@@ -57,6 +66,18 @@ class Bar:
             while not self._ended.wait(0.1):
                 bar.update(task, description=self._label, completed=self._done, clock=self.clock)
 
+    def log(self) -> None:
+        """A line a minute, until `end` is called."""
+        while not self._ended.wait(MINUTE):
+            sys.stderr.write(f"{self.line}\n")
+            sys.stderr.flush()
+
+    @property
+    def line(self) -> str:
+        """What is being done, and how far it is."""
+        done = f"{self._done / self._total:.0%} done, " if self._total else ""
+        return f"{self._label}: {done}{self.clock}"
+
     def end(self) -> None:
         self._ended.set()
 
@@ -69,19 +90,25 @@ def _rich_bar() -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[clock]}"),
-        console=Console(file=sys.stderr),
+        console=Console(file=sys.stderr, no_color=not coloured()),
         transient=True,
     )
 
 
 @contextmanager
-def waiting(label: str, total: float | None = None, *, silent: bool = False) -> Iterator[Bar]:
-    """A bar while something runs; never seen where stderr is no terminal, or if `silent`."""
+def waiting(
+    label: str, total: float | None = None, *, silent: bool = False, logged: bool = False
+) -> Iterator[Bar]:
+    """A bar while something runs; never seen where stderr is no terminal, or if `silent`.
+
+    With `logged` there is a line a minute in place of a bar where there is no terminal.
+    """
     bar = Bar(label, total)
-    if silent or not sys.stderr.isatty():
+    terminal = drawn(sys.stderr)
+    if silent or not (terminal or logged):
         yield bar
         return
-    shown = threading.Thread(target=bar.show, daemon=True)
+    shown = threading.Thread(target=bar.show if terminal else bar.log, daemon=True)
     shown.start()
     try:
         yield bar

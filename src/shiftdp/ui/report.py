@@ -24,16 +24,35 @@ from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
 
 if TYPE_CHECKING:
+    from shiftdp.fdp import TradeoffFunction
     from shiftdp.last_iterate import Certificate
     from shiftdp.last_iterate.runs import Run
     from shiftdp.privacy import Table
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import AnyCertificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
+    from shiftdp.training.model_file import ModelFile
 
 CLASSES_LEARNT = (
     "the classes were read off the labels, and are released without noise: a class that one person "
     "alone has gives that person away"
 )
 """What no certificate covers of a classifier whose classes were not given."""
+
+_SHORT_NOTE = 40  # characters of a note that stands in a table; longer ones stand below it
+
+
+def not_covered(found: ModelFile, *, names: bool = False) -> list[str]:
+    """What no certificate covers of a model in a file: a sentence each, or of steps the `names`."""
+    around = [
+        leak
+        for leak in getattr(found.model, "not_covered_", ())
+        if not any(step in leak for step in found.learnt)
+    ]
+    learnt = [
+        step if names else f"what the step {step} learnt from its data" for step in found.learnt
+    ]
+    return [*learnt, *([CLASSES_LEARNT] if found.classes_learnt else []), *around]
 
 
 def document_of(certificate: Certificate, delta: float, *, explain: bool = False) -> dict[str, Any]:
@@ -72,6 +91,32 @@ def pipeline_document(certificate: PipelineCertificate, delta: float) -> dict[st
         },
         "model": None if model is None else document_of(model, delta),
     }
+
+
+def release_document(certificate: ReleaseCertificate, delta: float) -> dict[str, Any]:
+    """The numbers of a search or of a score by name."""
+    return {
+        "epsilon": certificate.epsilon(delta),
+        "delta": delta,
+        "mu": certificate.mu,
+        "kind": CERTIFIED,
+        "advantage": certificate.f.advantage(),
+        "adjacency": certificate.adjacency,
+        "n": certificate.n,
+        "statement": certificate.statement(delta=delta),
+    }
+
+
+def print_release_document(
+    document: Mapping[str, Any], *, json: bool, first: Sequence[tuple[str, str]] = ()
+) -> None:
+    """What `release_document` made."""
+    if json:
+        print_json(document)
+        return
+    for title, text in first:
+        print_text(f"{title}: {text}")
+    print_text(document["statement"])
 
 
 def described(run: Run) -> dict[str, Any]:
@@ -199,11 +244,16 @@ def print_comparison(rows: Sequence[Mapping[str, Any]], delta: float) -> None:
         above, below = column(values), column(values, "down")
         attained = [row["kind"] == "attained" for row in rows]
         numbers.append([b if low else a for a, b, low in zip(above, below, attained, strict=True)])
-    theorems = [row["bound"] or row["note"] for row in rows]
+    long = [row for row in rows if not row["bound"] and len(row["note"]) > _SHORT_NOTE]
+    theorems = [
+        "does not apply, see below" if row in long else row["bound"] or row["note"] for row in rows
+    ]
     cells = list(zip((row["name"] for row in rows), *numbers, theorems, strict=True))
     best = [i for i, row in enumerate(rows) if row["name"] == "best"]
     columns = ("accountant", f"epsilon at delta = {plain(delta)}", "mu", "theorem")
     print_table(columns, cells, right=(1, 2), strong=best)
+    for row in long:
+        print_text(f"{row['name']}: {row['note']}")
 
 
 def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: float) -> None:
@@ -215,7 +265,7 @@ def warn_of_last_batch(ctx: click.Context, certificate: Certificate, delta: floa
         print_warning(ctx, str(cost))
 
 
-def save(certificate: Certificate | PipelineCertificate, path: str | None) -> None:
+def save(certificate: AnyCertificate, path: str | None) -> None:
     if path is not None:
         write_file(path, certificate.to_json() + "\n")
 
@@ -232,7 +282,7 @@ def require_plot(path: str | None) -> None:
         )
 
 
-def draw(certificate: Certificate, delta: float, path: str | None) -> None:
+def draw(certificate: Certificate | TradeoffFunction, delta: float, path: str | None) -> None:
     """The tradeoff function and the privacy profile, beside those of others."""
     if path is None:
         return

@@ -13,9 +13,10 @@ from shiftdp.ui.options import GEOMETRY, KINDS, MEANINGS, needed
 from shiftdp.ui.refusals import Missing, Refused, typed
 
 if TYPE_CHECKING:
-    from shiftdp.last_iterate import Certificate, Geometry
+    from shiftdp.last_iterate import Geometry
     from shiftdp.last_iterate.runs import Run
-    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import AnyCertificate
+    from shiftdp.privacy.statement import Statement
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
@@ -34,6 +35,7 @@ def setting_of(
     """
     kind = require_kind(ctx, options)
     options = overridden(ctx, options, ("epochs", "steps"))
+    options = with_multiplier(ctx, kind, overridden(ctx, options, ("noise", "noise_multiplier")))
     _refuse_foreign(ctx, kind, options)
     fallback = dict(fallback or {})
     if kind == "exponential":
@@ -58,6 +60,50 @@ def setting_of(
     return run, rooms.Geometry(**_part(values, GEOMETRY.fields))
 
 
+def with_multiplier(ctx: click.Context, kind: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options with the noise that a noise multiplier stands for.
+
+    Opacus adds noise of deviation `multiplier * C` to a sum of gradients that are clipped to C, and
+    divides by the batch size b: noise = multiplier C / b on the mean. Rounded down, the private
+    side.
+    """
+    multiplier = options.get("noise_multiplier")
+    if multiplier is None:
+        return options
+    subject = typed(ctx, "noise_multiplier", multiplier)
+    if options.get("noise") is not None:
+        raise Refused(f"{subject}: --noise is given too; give one of them", ctx)
+    if "noise" not in KINDS[kind].fields:
+        raise Refused(f"{subject}: {kind} has no noise of its own; leave it out", ctx)
+    size = options.get("batch_size" if "batch_size" in KINDS[kind].fields else "n")
+    clip = options.get("gradient_bound")
+    if clip is None and options.get("adjacency") == "zero_out":
+        clip = options.get("sensitivity")
+    if clip is None:
+        remedy = "give --gradient-bound, or --adjacency zero_out and the clip as --sensitivity"
+        raise Refused(f"{subject}: is in units of the clip, which is not given; {remedy}", ctx)
+    if size is None:
+        return options  # what is missing is named elsewhere
+    many = multiplier if isinstance(multiplier, tuple) else (multiplier,)
+    noise = tuple(noise_of_multiplier(one, clip, size) for one in many)
+    return {**options, "noise": noise if isinstance(multiplier, tuple) else noise[0]}
+
+
+def noise_of_multiplier(multiplier: float, clip: float, size: float) -> float:
+    """multiplier * clip / size, rounded down; what is no positive number is refused elsewhere.
+
+    >>> noise_of_multiplier(1.5, 1.0, 4), noise_of_multiplier(1.0, 1.0, 10) < 0.1
+    (0.375, True)
+    """
+    from fractions import Fraction
+
+    if not all(0.0 < one < math.inf for one in (multiplier, clip, size)):
+        return float(multiplier)
+    exact = Fraction(multiplier) * Fraction(clip) / Fraction(size)
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
+
+
 def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
     """The run with more noise in its last steps, or those of each window of a stream."""
     import shiftdp.last_iterate as rooms
@@ -72,9 +118,7 @@ def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
     return type(run)(**{**vars(run), "noise": noise})
 
 
-def certificate_of(
-    ctx: click.Context, options: Mapping[str, Any]
-) -> Certificate | PipelineCertificate:
+def certificate_of(ctx: click.Context, options: Mapping[str, Any]) -> AnyCertificate:
     """The certificate of the run that is described, or the one in the file, which is verified."""
     path = options.get("certificate")
     if path is not None:
@@ -107,7 +151,7 @@ def refuse_described(
     ctx: click.Context, options: Mapping[str, Any], source: str, but: Sequence[str] = ()
 ) -> None:
     """Refuse what describes a run where the guarantee comes from elsewhere: it would be ignored."""
-    described = (*MEANINGS, "cooldown", "kind")
+    described = (*MEANINGS, "cooldown", "noise_multiplier", "kind")
     given = [name for name in described if options.get(name) is not None]
     if options.get("bounds") is not None and _typed(ctx, "bounds"):
         given.append("bounds")
@@ -121,7 +165,7 @@ def _typed(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def read_certificate(path: str) -> Certificate | PipelineCertificate:
+def read_certificate(path: str) -> AnyCertificate:
     """A certificate from its own file or that of a model, verified.
 
     Of a pipeline it is the certificate of all of its steps: the model's alone would leave out what
@@ -138,7 +182,7 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
         return found.whole
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = _parsed(file.read())
+            certificate = certificate_in(file.read())
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
     except UnicodeDecodeError as error:
@@ -147,11 +191,33 @@ def read_certificate(path: str) -> Certificate | PipelineCertificate:
     return certificate
 
 
-def _parsed(text: str) -> Certificate | PipelineCertificate:
+def is_statement_file(path: str) -> bool:
+    """Whether it is a page: no certificate begins as these do."""
+    with open(path, "rb") as file:
+        return file.read(200).lstrip()[:9].lower() == b"<!doctype"
+
+
+def read_statement_file(path: str, *, compare: bool = True) -> Statement:
+    """A statement whose certificate holds and whose print is what it says."""
+    from shiftdp._errors import InvalidInput
+    from shiftdp.privacy.statement import read_statement
+    from shiftdp.privacy.statement.page import LARGEST
+
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return read_statement(file.read(LARGEST + 1), compare=compare)
+    except InvalidInput as error:
+        raise InvalidInput("certificate", path, error.problem, error.remedy) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput("certificate", path, "is not text", "give a statement") from error
+
+
+def certificate_in(text: str) -> AnyCertificate:
     """The certificate in a text, of the kind that its format names."""
     from shiftdp._strict_json import parse
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy.pipeline_certificate import FORMAT, PipelineCertificate
+    from shiftdp.privacy.selection.kinds import FORMATS
 
     try:
         document = parse(text)
@@ -159,6 +225,8 @@ def _parsed(text: str) -> Certificate | PipelineCertificate:
         document = None
     if isinstance(document, Mapping) and document.get("format") == FORMAT:
         return PipelineCertificate.from_json(text)
+    if isinstance(document, Mapping) and document.get("format") in FORMATS:
+        return FORMATS[document["format"]].from_json(text)
     return Certificate.from_json(text)
 
 

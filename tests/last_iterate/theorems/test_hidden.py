@@ -275,3 +275,14 @@ def test_very_many_epochs_have_a_bound() -> None:
     f = bound(run, geometry).f
     assert math.isfinite(f.epsilon(DELTA))
     assert f.epsilon(DELTA) <= sdp.certify(run, geometry, bounds="composition").epsilon(DELTA)
+
+
+def test_an_endless_run_costs_hardly_more_than_a_long_one() -> None:
+    """What is forgotten is forgotten: at c = .9 nothing older than 400 steps can be felt."""
+    losses = sdp.Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=2.0)
+    shape: dict[str, Any] = {"n": 100, "batch_size": 10, "learning_rate": 1.0, "noise": 1.0}
+    long, endless = (
+        bound_by(HIDDEN[0], sdp.NoisySGD(**shape, steps=t), losses, 1e-5).f.epsilon(1e-5)
+        for t in (60, math.inf)
+    )
+    assert long <= endless <= 1.01 * long

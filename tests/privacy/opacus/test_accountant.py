@@ -412,3 +412,13 @@ def test_a_checkpoint_of_another_accountant() -> None:
         session().accountant.load_state_dict(made.accountant.state_dict())
     with pytest.raises(ValueError, match="empty"):
         made.accountant.load_state_dict({})
+
+
+def test_a_certificate_of_a_loop_has_a_statement() -> None:
+    from shiftdp.privacy.statement import read_statement, statement_of
+
+    certificate = session().train().accountant.certificate()
+    page = statement_of(certificate, date="2026-01-31").html()
+    assert "watched in each step by the plug-in" in page
+    assert "a loop of the user&#x27;s own" in page
+    assert read_statement(page).certificate.to_json() == certificate.to_json()

@@ -23,6 +23,7 @@ from shiftdp.sklearn import (
     PrivateHuberRegressor,
     PrivateLinearSVC,
     PrivateLogisticRegression,
+    WeakSignalWarning,
 )
 from shiftdp.training import descend
 
@@ -238,6 +239,7 @@ def without_warnings(model: Any, X: Any, y: Any) -> None:
     """Fit, predict and score; everything is finite, and nothing warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", WeakSignalWarning)
         model.fit(X, y)
         assert math.isfinite(model.score(X, y))
         for way in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
@@ -282,6 +284,7 @@ def test_numbers_beyond_double_precision_are_refused_without_a_warning(wrap: Any
     far = np.where(np.arange(len(X)) == 5, np.longdouble("1e400"), np.longdouble(0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", WeakSignalWarning)
         for action in (
             lambda: model.fit(wrap(long), Y),
             lambda: model.predict(wrap(long)),

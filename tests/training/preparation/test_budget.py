@@ -40,7 +40,7 @@ def test_an_encoder_with_an_epsilon_of_its_own_gets_that() -> None:
     pipeline = PrivatePipeline([PrivateTableEncoder(), PrivateLogisticRegression()], 1.0, 1e-5)
     part = encoder_share(PrivateTableEncoder(), layout, pipeline)
     own = encoder_share(PrivateTableEncoder(epsilon=0.5), layout, pipeline)
-    assert part.mu == pytest.approx(0.15**0.5 * GaussianTradeoff.from_budget(1.0, 1e-5).mu)
+    assert part.mu == pytest.approx(0.3**0.5 * GaussianTradeoff.from_budget(1.0, 1e-5).mu)
     assert own.mu == pytest.approx(GaussianTradeoff.from_budget(0.5, 1e-5).mu)
     with pytest.raises(InvalidInput, match="leaves nothing"):
         encoder_share(PrivateTableEncoder(epsilon=1.0), layout, pipeline)

@@ -84,3 +84,14 @@ def test_every_figure_shows_as_a_picture_alone(chromium: str, folder: Path, tmp_
         part = shot[400 * i : 400 * (i + 1)]
         coloured = part.max(axis=2) - part.min(axis=2) > 60
         assert coloured.sum() > 500, file.name
+
+
+def test_on_a_phone_no_verdict_is_cut_off(chromium: str, folder: Path, tmp_path: Path) -> None:
+    """The page in a frame as wide as a phone: verdicts are green, and inside of it."""
+    frame = tmp_path / "phone.html"
+    page = (folder / "index.html").as_uri()
+    size = "width:390px;height:4900px;border:0"
+    frame.write_text(f'<body style="margin:0"><iframe src="{page}" style="{size}"></iframe>')
+    shot = screenshot(chromium, frame, tmp_path)
+    assert pixels(shot[:, :390], (0, 113, 79)) > 300
+    assert pixels(shot[:, :390], COLOURS["blue"]) > 500

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from shiftdp.ui.reproduce import contents, verdict
+from shiftdp.ui.reproduce.figures.picture import Picture
 from tests.ui.shell import prose, refused, shiftdp
 
 
@@ -55,3 +57,29 @@ def test_what_cannot_be_is_refused_before_any_work(
 
 def no_work(*_: object) -> None:
     raise AssertionError("work was begun")
+
+
+def test_an_interruption_leaves_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> Picture:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(contents, "FIGURES", (contents.FIGURES[0], interrupted))
+    result = shiftdp("reproduce", "--no-training", "--out", str(tmp_path))
+    assert result.exit_code != 0
+    page = (tmp_path / "index.html").read_text()
+    assert page.endswith("</html>\n")
+    assert "Not finished.</b> Still to come: some figures." in page
+    assert page.count('<img src="figures/') == 1
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == 1
+    assert json.loads((tmp_path / "results.json").read_text())["missing"] == "some figures"
+    assert len(list((tmp_path / "tables").glob("*.tex"))) >= 9
+
+
+def test_what_is_finished_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_tables(monkeypatch)
+    prose("reproduce", "--no-training", "--out", str(tmp_path))
+    assert "Not finished" not in (tmp_path / "index.html").read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftdp.ui.reproduce.contents import tables_of
+from shiftdp.ui.reproduce.contents import published_tables
 from shiftdp.ui.reproduce.experiment import (
     PUBLISHED,
     RIGOROUS,
@@ -17,6 +17,7 @@ from shiftdp.ui.reproduce.experiment import (
 from shiftdp.ui.reproduce.figures.picture import Picture
 from shiftdp.ui.reproduce.grid import Table
 from shiftdp.ui.reproduce.images import digits
+from shiftdp.ui.reproduce.tables.mnist_accuracy import rigorous_table
 from tests.ui.shell import said
 
 
@@ -41,12 +42,12 @@ def test_the_accuracy_tables() -> None:
     found: dict[str, Results] = {
         variant.name: experiment(short, variant, 2, 1) for variant in (*PUBLISHED, *RIGOROUS)
     }
-    tables = tables_of(short, found)
+    tables = [*published_tables(short, found), rigorous_table(short, found)]
     assert [table.number for table in tables] == [2, 5, 6, None]
     assert {e.verdict for table in tables for e in table.entries} == {"not compared"}
     assert len(tables[3].grid.rows) == 6
     # as if they were the paper's: digits after three epochs are not
-    posing = tables_of(replace(short, published=True), found)
+    posing = published_tables(replace(short, published=True), found)
     assert {e.verdict for table in posing for e in table.entries} == {"differs"}
 
 

@@ -37,3 +37,12 @@ def test_the_folder(folder: Path) -> None:
     results = json.loads((folder / "results.json").read_text())
     assert results["verdicts"].keys() == {"agrees", "corrected"}
     assert results["verdicts"]["corrected"] == 27
+
+
+def test_on_a_phone_rows_become_lists_and_figures_keep_their_size(folder: Path) -> None:
+    text = (folder / "index.html").read_text()
+    narrow = text.partition("@media (max-width: 700px)")[2].partition("</style>")[0]
+    assert "table.comparison tr { display: block; }" in narrow
+    assert "img { max-width: max(100%, 680px); }" in narrow
+    verdicts = re.findall(r'data-label="verdict"', text)
+    assert len(verdicts) == len(re.findall(r'<span class="v">', text)) > 100

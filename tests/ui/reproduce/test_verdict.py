@@ -80,3 +80,12 @@ def test_a_bound_of_the_paper_is_below_what_it_improves_on() -> None:
 def test_other_names_are_no_tables() -> None:
     with pytest.raises(KeyError):
         published("table 1")
+
+
+def test_one_run_has_no_standard_error() -> None:
+    near = measured("50 epochs", "train", (89.36, 0.03), (89.49,))
+    assert near.verdict == "agrees"
+    assert "±" not in near.here
+    assert near.note == "one run: by the published deviation"
+    assert measured("50 epochs", "train", (89.36, 0.03), (89.6,)).verdict == "differs"
+    assert measured("50 epochs", "train", (89.36, 0.03), (89.4, 89.3)).note == ""

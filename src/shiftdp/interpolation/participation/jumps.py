@@ -12,7 +12,12 @@ from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, ULP, UNIT
 
-_NEAR = 0.125  # of the lattice: weights within so much count as the largest, too
+# Of the lattice: weights within so much, and within a factor of 2, count as the largest, too. The
+# first number holds where few of a class take part; where many do, all together are enlarged by
+# about _ENLARGED points. (Without the factor, the thousands of tiny weights that a long run has
+# forgotten would count as far more than they are.)
+_NEAR, _NEAREST = 1.0 / 8.0, 1.0 / 64.0
+_ENLARGED = 0.1  # points of the lattice: a fifth of what rounding a class up costs
 _FINE = 32  # points of the finer lattice, on which a sum is made, for one of the lattice
 _ALIKE = 1.01  # weights within this factor count as the largest of them
 _NEGLIGIBLE = 1e-18  # probabilities below it are left out, and reported
@@ -112,7 +117,7 @@ def sum_law(
         unit: of the lattice.
         most: how many values other than 0 are kept; others move up to the next one.
     """
-    runs = _alike(count, participation, jump, _NEAR * unit)
+    runs = _alike(count, participation, jump, _closeness(count, participation) * unit)
     # a single run is on the lattice at once
     parts = 1 if len(runs) == 1 else _FINE
     fine = unit / parts
@@ -147,6 +152,12 @@ def lattice_law(values: Array, probabilities: Array, unit: float, most: int) -> 
     return JumpLaw(*_thinned(np.flatnonzero(kept), lattice[kept], most))
 
 
+def _closeness(count: Array, participation: Array) -> float:
+    """How near weights are that count as one, as a part of the lattice."""
+    mean = float(count @ participation)
+    return max(_NEAREST, min(_NEAR, 2.0 * _ENLARGED / mean)) if mean > 0.0 else _NEAR
+
+
 def _added(law: Array, more: Array) -> Array:
     """The law of a sum; `more` has few values other than 0."""
     moved = np.zeros(len(law) + len(more) - 1)
@@ -176,7 +187,7 @@ def _end_of_run(participation: Array, jump: Array, close: float) -> int:
     while True:
         apart = np.abs(jump[:window] - jump[0])
         least = np.minimum(jump[:window], jump[0])
-        near = apart <= np.maximum((_ALIKE - 1.0) * least, close)
+        near = apart <= np.maximum((_ALIKE - 1.0) * least, np.minimum(close, least))
         near &= participation[:window] == participation[0]
         if not near.all():
             return int(np.argmin(near))

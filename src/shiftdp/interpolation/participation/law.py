@@ -25,12 +25,16 @@ _NO_MORE = 1e-9  # a mu so small need not be told from 0
 # a law that only has to say how large mu may be
 _COARSE = Resolution(ratio=1.4, levels=150, values=12, rung=1.4, cells=150)
 _RUNG = 1.15  # ratio of neighbouring slopes: mu^2 is at most 0.5% too large
-_WIDE_RUNG = 1.2  # the same: 0.8%, where the lattice costs more than that
+_FEW_RUNG = 1.2  # the same: 0.8%, where few take part and most faces are single chords
+_WIDE_RUNG = 1.25  # the same: 1.2%, where the lattice costs more than that
 _DEVIATIONS = 6.5  # of the sum of rare jumps: more are very rare
 _LARGEST_JUMPS = 1.5  # one rare jump, the largest, and a half
 _DENSE = 0.75  # from here on many participations matter
 _FINEST = 1.04  # ratio of clocks
-_FOR_A_FACTOR = 7.0  # classes of unequal jumps for each factor of e between clocks
+_FOR_A_FACTOR = 7.3  # classes of unequal jumps for each factor of e between clocks
+_FEWEST, _FEWEST_DENSE, _MOST = 34, 42, 46  # of them, where few take part, where many do, and ever
+_ROUGH = 0.4  # times as many classes and levels has a law that only has to tell bounds apart
+_ROUGH_CELLS = 800  # of it: they may go too far
 _COARSER = 1.1  # steps in which the excess of the ratio over 1 grows
 _MANY_LEVELS = 600  # a lattice with more points costs as much as one for unequal jumps
 _MOST_LEVELS = 4000  # more would take several seconds
@@ -98,19 +102,54 @@ def dominating_law(
 
 
 def law_on_grid(
-    ages: Ages, *, delta: float, resolution: Resolution | None = None
+    ages: Ages,
+    *,
+    delta: float,
+    resolution: Resolution | None = None,
+    top: float | None = None,
 ) -> tuple[ParticipationLaw, Grid | None]:
-    """The dominating law with the grid that it was computed on; none if mu is as good as 0."""
+    """The dominating law with the grid that it was computed on; none if mu is as good as 0.
+
+    Args:
+        ages: the run as one record sees it.
+        delta: the tail that matters.
+        resolution: how finely classes, jumps and clocks are rounded; chosen if not given.
+        top: how far the cells have to go (see `rough_law`); found out if not given.
+    """
     ceiling = ages.ceiling
     if ceiling <= _NO_MORE:
         return ParticipationLaw((ceiling,), (1.0,)), None
-    return law_of_path(
+    resolution = resolution or resolution_for(ages)
+
+    def path_at(finely: Resolution) -> JumpPath:
+        return path_of(ages, finely, _CAP_PART * delta)
+
+    if top is None:
+        shape = {"delta": delta, "guess": _top(ages), "ceiling": ceiling}
+        return law_of_path(path_at, resolution, **shape)
+    found, grid = _tail(path_at, resolution, top, delta)
+    return law_of_tail(found, ceiling), grid
+
+
+def rough_law(ages: Ages, *, delta: float) -> tuple[ParticipationLaw, float]:
+    """A dominating law that is a few per cent larger, and how far a finer one has to go.
+
+    It takes less than a tenth of a second.
+    """
+    usual, ceiling = resolution_for(ages), ages.ceiling
+    if ceiling <= _NO_MORE:
+        return ParticipationLaw((ceiling,), (1.0,)), ceiling
+    levels = max(round(_ROUGH * usual.levels), _COARSE.levels)
+    few = replace(usual, levels=levels, rung=_COARSE.rung, cells=_ROUGH_CELLS)
+    few = _with_classes(ages, few, round(_ROUGH * len(class_ends(ages, usual.ratio))))
+    tail, top = _far_enough(
         lambda finely: path_of(ages, finely, _CAP_PART * delta),
-        resolution or resolution_for(ages),
+        few,
         delta=delta,
         guess=_top(ages),
         ceiling=ceiling,
     )
+    return law_of_tail(tail, ceiling), top
 
 
 def law_of_path(
@@ -130,26 +169,39 @@ def law_of_path(
         guess: about how large mu may be.
         ceiling: what mu never exceeds.
     """
-
-    def tail(finely: Resolution, top: float) -> tuple[Tail, Grid]:
-        path = path_at(finely)
-        slopes, top = ladder(path, finely.rung), top * (1.0 + GENEROUS)
-        found = vertex_law(path, slopes, finely.cells, top, _PART * delta)
-        lattice = (path.starts, path.unit, path.tick, finely.values, path.cap)
-        return found, Grid(*lattice, tuple(slopes), found.cell, finely.cells)
-
-    # a coarse law says how far the cells have to go
     levels = max(_COARSE.levels, resolution.levels // 3)
     coarse = replace(_COARSE, levels=min(levels, resolution.levels))
+    _, top = _far_enough(path_at, coarse, delta=delta, guess=guess, ceiling=ceiling)
+    found, grid = _tail(path_at, resolution, top, delta)
+    return law_of_tail(found, ceiling), grid
+
+
+def _far_enough(
+    path_at: Callable[[Resolution], JumpPath],
+    coarse: Resolution,
+    *,
+    delta: float,
+    guess: float,
+    ceiling: float,
+) -> tuple[Tail, float]:
+    """A coarse law that says how far the cells of a finer one have to go."""
     top = min(guess, ceiling)
     while True:
-        rough, _ = tail(coarse, top)
+        rough, _ = _tail(path_at, coarse, top, delta)
         far = int(np.count_nonzero(rough.above > _PART * delta))
         if far < len(rough.above) or top >= ceiling:
-            break
+            return rough, min(far * rough.cell, ceiling)
         top = min(4.0 * top, ceiling)
-    found, grid = tail(resolution, min(far * rough.cell, ceiling))
-    return law_of_tail(found, ceiling), grid
+
+
+def _tail(
+    path_at: Callable[[Resolution], JumpPath], finely: Resolution, top: float, delta: float
+) -> tuple[Tail, Grid]:
+    path = path_at(finely)
+    slopes, top = ladder(path, finely.rung), top * (1.0 + GENEROUS)
+    found = vertex_law(path, slopes, finely.cells, top, _PART * delta)
+    lattice = (path.starts, path.unit, path.tick, finely.values, path.cap)
+    return found, Grid(*lattice, tuple(slopes), found.cell, finely.cells)
 
 
 def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:
@@ -172,9 +224,10 @@ def resolution_for(ages: Ages) -> Resolution:
     """
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
-        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1200)
+        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1300)
         classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
-        return _with_classes(ages, finest, most=round(min(max(classes, 48), 58)))
+        fewest = _FEWEST_DENSE if many(ages) > _DENSE else _FEWEST
+        return _with_classes(ages, finest, most=round(min(max(classes, fewest), _MOST)))
     if needed > _MANY_LEVELS:
         levels = min(max(needed, 1800), _MOST_LEVELS)
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
@@ -182,8 +235,8 @@ def resolution_for(ages: Ages) -> Resolution:
     if many(ages) > _DENSE:
         finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
         return _with_classes(ages, finest, most=80)
-    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1800)
-    return _with_classes(ages, finest, most=90)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_FEW_RUNG, cells=2000)
+    return _with_classes(ages, finest, most=80)
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:

@@ -14,11 +14,17 @@ import numpy as np
 from shiftdp._checks import LEAST_DELTA, Array
 from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
-from shiftdp.fdp.functions.hidden import HiddenExchange
 from shiftdp.fdp.functions.law_coarsening import coarsened
-from shiftdp.interpolation.participation.ages import Ages, ages_of_steps, equal_ages
+from shiftdp.fdp.pairs.mean_guesses import guess_forward
+from shiftdp.fdp.pairs.mean_law import MeanLaw
+from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
-from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.law import (
+    Grid,
+    ParticipationLaw,
+    law_on_grid,
+    rough_law,
+)
 from shiftdp.interpolation.participation.long_run import long_run_law, recent_steps
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
 from shiftdp.interpolation.participation.verification.claims import (
@@ -33,7 +39,7 @@ from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
 
 _ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
-_WORTH = 1.005  # times the epsilon of the law as it was found: what few values may cost
+_WORTH = 1.001  # times the epsilon of the law as it was found: what few values may cost
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
@@ -107,17 +113,45 @@ def participation_law(
         followed: of how many last steps the participation is followed (see `followed_steps`).
         delta: the tail that matters.
     """
+    law, grid = fine_participation_law(
+        run, geometry, steps, contracting=contracting, followed=followed, delta=delta
+    )
+    fine = _felt(law.mu, law.weight, delta)
+    for most in _ATOMS:
+        few = coarsened(law.mu, law.weight, most)
+        if _felt(*few, delta) <= _WORTH * fine:
+            break
+    return ParticipationLaw(*few), grid
+
+
+def fine_participation_law(
+    run: NoisySGD,
+    geometry: Geometry,
+    steps: StepArrays,
+    *,
+    contracting: bool,
+    followed: int,
+    delta: float,
+) -> tuple[ParticipationLaw, Grid | None]:
+    """The same in as many values as it was found in."""
     if not np.any(steps.s):
         return ParticipationLaw((0.0,), (1.0,)), None
     law, grid = _unit_law(*_shape(run, geometry, steps, contracting, followed), delta)
     scale = _scale(steps) * (1.0 + GENEROUS)
-    mu = [scale * value for value in law.mu]
-    fine = HiddenExchange(tuple(mu), law.weight).epsilon(delta)
-    for most in _ATOMS:
-        few = coarsened(mu, law.weight, most)
-        if HiddenExchange(*few).epsilon(delta) <= _WORTH * fine:
-            break
-    return ParticipationLaw(*few), grid
+    return ParticipationLaw(tuple(scale * value for value in law.mu), law.weight), grid
+
+
+def _felt(mu: tuple[float, ...], weight: tuple[float, ...], delta: float) -> float:
+    """An estimate of the epsilon of a law, to tell how much fewer values cost."""
+    guess = guess_forward(MeanLaw.of(mu, weight), np.array([delta]), capped=True)
+    return float(guess.epsilon[0])
+
+
+def rough_participation_law(run: NoisySGD, steps: StepArrays, *, delta: float) -> ParticipationLaw:
+    """A law for equal, independent steps that is some per cent larger: to tell bounds apart."""
+    law, _ = _rough_unit_law(steps.p, float(steps.c), run.steps, delta)
+    scale = _scale(steps) * (1.0 + GENEROUS)
+    return ParticipationLaw(tuple(scale * mu for mu in law.mu), law.weight)
 
 
 def verify_participation(
@@ -237,6 +271,12 @@ def _unit_law(
     return ParticipationLaw(tuple(values), tuple(weight[kept].tolist())), grid
 
 
+@lru_cache(maxsize=32)
+def _rough_unit_law(p: float, c: float, steps: int, delta: float) -> tuple[ParticipationLaw, float]:
+    """The same for every amount of noise."""
+    return rough_law(equal_ages(p, c, 1.0, 1.0, steps), delta=delta)
+
+
 def _found(
     p: float,
     c: float | bytes,
@@ -249,10 +289,11 @@ def _found(
         t, last = int(sizes[0]), int(sizes[1])
         if last < t and math.isinf(width):
             return long_run_law(p, t, last, delta=delta)
-        ages: Ages = (
-            cut_ages(p, c, 1.0, 1.0, t, width, last) if last < t else equal_ages(p, c, 1.0, 1.0, t)
-        )
-        return law_on_grid(ages, delta=delta)
+        if last < t:
+            return law_on_grid(cut_ages(p, c, 1.0, 1.0, t, width, last), delta=delta)
+        # where steps contract the rough law was asked before, and is remembered
+        top = _rough_unit_law(p, c, t, delta)[1] if c < 1.0 else None
+        return law_on_grid(equal_ages(p, c, 1.0, 1.0, t), delta=delta, top=top)
     slopes, s, sd = _listed(c, sizes)
     ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)
     if batches is None:

@@ -23,6 +23,9 @@ from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for
 from shiftdp.last_iterate.schedules.prefix_steps import PrefixSteps
 from shiftdp.last_iterate.theorems.sampled_shifts import MOST_GROUPS
 
+ROUGH_PREFIX = 1.85
+"""Times what a search finds, or less, is an estimate for the usual prefix without payments."""
+
 _VALUES, _FEW = 28, 11  # of the law of the bucket, in a bound and in an estimate
 _ROUGH_GROUPS = 3  # of equal shifts, in an estimate
 _COARSE, _MERGED = 6.0, 3  # times wider is the mesh in an estimate, and so many blocks are one

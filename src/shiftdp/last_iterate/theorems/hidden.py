@@ -23,6 +23,8 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
 from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
+from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
+from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import (
     ParticipationLaw,
@@ -34,14 +36,19 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.schedules.participation import (
     begins_within_set,
+    fine_participation_law,
     followed_steps,
     participation_law,
+    rough_participation_law,
     verify_participation,
 )
+from shiftdp.last_iterate.schedules.prefix import ROUGH_PREFIX, best_prefix, rough_epsilon
+from shiftdp.last_iterate.schedules.prefix_steps import prefix_steps
 from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.checks import require, verify_failure
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
 from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled_search import pair_of
 from shiftdp.last_iterate.theorems.sampled_shifts import (
     StepArrays,
     participation_up,
@@ -51,6 +58,9 @@ from shiftdp.last_iterate.theorems.sampled_shifts import (
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
 _SEVERAL = 3.0  # participations that are still felt, in the mean
+# times an estimate of Theorem B6, and so much more: then a law that is up to a part of .1 too large
+# shows that B6 is the better bound
+_ROUGHLY = 1.1, 0.02
 _HARDLY = 0.55  # (1 - c) t up to which c = 1, being rounded less, is at least as tight a bound
 
 
@@ -82,21 +92,31 @@ class _TheoremB7(OnSampled):
         return proof, epsilon
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """By the mean of mu(V)^2, about that of the mean path and of lone participations."""
+        """By the mean of mu(V)^2, about that of the mean path and of lone participations.
+
+        Where that does not decide, by a law that is rounded more coarsely. Theorem B6 is a rival as
+        well, by an estimate.
+        """
         run = cast(NoisySGD, run)
         if run.sampling == "random_allocation" or math.isinf(rival):
             return False
         self.require(run, geometry)
-        steps = step_arrays(run, geometry)
+        cap, left = left_by_cap(run, geometry, delta)
+        steps = step_arrays(run, geometry, cap)
         if geometry.bounded or not steps.equal or not 0.0 < float(steps.c) <= 1.0 or not steps.s:
             return False
         ages = equal_ages(steps.p, float(steps.c), float(steps.s), float(steps.sd), steps.steps)
-        if ages.mean < _SEVERAL * float(steps.s):
-            return False  # what is rare is no matter of means
-        chance = ages.participation * (1.0 - ages.participation)
-        lone = float(np.sum(ages.count * chance * ages.jump**2 / ages.clock))
-        typical = math.sqrt(ages.hull + lone)
-        return GaussianTradeoff(_TYPICAL * typical).epsilon(delta) > rival
+        if ages.mean >= _SEVERAL * float(steps.s):  # what is rarer is no matter of means
+            chance = ages.participation * (1.0 - ages.participation)
+            lone = float(np.sum(ages.count * chance * ages.jump**2 / ages.clock))
+            typical = math.sqrt(ages.hull + lone)
+            if GaussianTradeoff(_TYPICAL * typical).epsilon(delta) > rival:
+                return True
+        if float(steps.c) == 1.0 or _hardly_contracts(steps, run):
+            return False  # Theorem B6 needs steps that forget
+        law = rough_participation_law(run, steps, delta=left)
+        rough = self._of_law(run, geometry, law.mu, law.weight).epsilon(left)
+        return rough > _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -107,14 +127,19 @@ class _TheoremB7(OnSampled):
         return WithFailure(f, failure) if failure > 0.0 else f
 
     def _function(self, run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:
-        law = proof.mu, proof.weight
         if proof.revealed:
             return Mixture([GaussianTradeoff(mu) for mu in proof.mu], proof.weight)
+        return self._of_law(run, geometry, proof.mu, proof.weight)
+
+    def _of_law(
+        self, run: NoisySGD, geometry: Geometry, mu: tuple[float, ...], weight: tuple[float, ...]
+    ) -> TradeoffFunction:
+        """Everything hidden."""
         if run.sampling == "without_replacement":
-            return HiddenExchange(*law)
+            return HiddenExchange(mu, weight)
         if geometry.adjacency == "replace_one":
-            return HiddenReplaceOne(*law)
-        return HiddenZeroOut(*law).worse_direction()
+            return HiddenReplaceOne(mu, weight)
+        return HiddenZeroOut(mu, weight).worse_direction()
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
@@ -151,11 +176,7 @@ def hidden_proofs(
     run: NoisySGD, geometry: Geometry, cap: int | None, delta: float
 ) -> Iterator[HiddenProof]:
     """One law, hidden and, without replacement, revealed: neither is always the better one."""
-    steps = step_arrays(run, geometry, cap)
-    _require_moderate(steps, run)
-    contracting = not _hardly_contracts(steps, run)
-    followed = followed_steps(run, geometry, steps, contracting=contracting)
-    shape: dict[str, Any] = {"contracting": contracting, "followed": followed}
+    steps, shape = _followed(run, geometry, cap)
     law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
     for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
         yield HiddenProof(
@@ -167,6 +188,51 @@ def hidden_proofs(
             tail=delta,
             cap=cap,
         )
+
+
+def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
+    """About the epsilon of Theorem B7: it steers searches among amounts of noise, and is no bound.
+
+    Raises `UnmetHypothesis` as the theorem does.
+    """
+    (theorem,) = HIDDEN
+    theorem.require(run, geometry)
+    cap, left = left_by_cap(run, geometry, delta)
+    steps, shape = _followed(run, geometry, cap)
+    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=left)
+    values, at = MeanLaw.of(law.mu, law.weight), np.array([left])
+    if run.sampling == "without_replacement":
+        return float(guess_forward(values, at, capped=True).epsilon[0])
+    if geometry.adjacency == "replace_one":
+        return float(guess_two_sided(values, at).epsilon[0])
+    return max(float(guess(values, at).epsilon[0]) for guess in (guess_forward, guess_backward))
+
+
+def _followed(
+    run: NoisySGD, geometry: Geometry, cap: int | None
+) -> tuple[StepArrays, dict[str, Any]]:
+    """The steps, and which of them a law is made of."""
+    steps = step_arrays(run, geometry, cap)
+    _require_moderate(steps, run)
+    contracting = not _hardly_contracts(steps, run)
+    followed = followed_steps(run, geometry, steps, contracting=contracting)
+    return steps, {"contracting": contracting, "followed": followed}
+
+
+def _by_prefix(
+    run: NoisySGD, geometry: Geometry, cap: int | None, delta: float, rival: float
+) -> float:
+    """About what Theorem B6 gives; infinity if that is no rival, or not for such a run."""
+    if run.steps < 2 or participation_up(run) >= 1.0:
+        return math.inf
+    try:
+        steps = prefix_steps(run, geometry, cap)
+    except UnmetHypothesis:
+        return math.inf
+    pair = pair_of(run, geometry)
+    if rough_epsilon(pair, steps, delta) > ROUGH_PREFIX * rival:
+        return math.inf
+    return best_prefix(pair, steps, delta)[2]
 
 
 def _require_moderate(steps: StepArrays, run: NoisySGD) -> None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, cast
 
 from shiftdp._checks import LEAST_ACCURACY
@@ -35,7 +34,12 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.schedules.prefix import best_prefix, prefix_law, rough_epsilon
+from shiftdp.last_iterate.schedules.prefix import (
+    ROUGH_PREFIX,
+    best_prefix,
+    prefix_law,
+    rough_epsilon,
+)
 from shiftdp.last_iterate.schedules.prefix_steps import (
     EqualPrefix,
     PrefixSteps,
@@ -66,9 +70,9 @@ from shiftdp.last_iterate.theorems.theorem import Bound
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
 
-# times the rival: a first estimate, for the usual prefix, and one after the search, which is still
-# up to a part of .15 above what is certified, with more values of the law
-_HOPELESS, _FOUND = 2.0, 1.3
+_FOUND = (
+    1.15  # an estimate with few values of the law was never above so many times what is certified
+)
 _GROUPS, _COARSER = 3, 3.0  # of shifts, and times the usual accuracy: more costs, and hardly helps
 _LAWS = 16  # of steps that differ, after the prefix: each is composed for each value of a law
 _MOST_VALUES = 64  # of a law: each is a composition
@@ -104,7 +108,7 @@ class _TheoremB6(OnSampled):
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
-        last, rate, guess = _searched(_kind(run, geometry)[1], steps, left)
+        last, rate, guess = best_prefix(_kind(run, geometry)[1], steps, left)
         prefix = prefix_law(steps, last, rate, left)
         proof = PrefixProof(
             tau=run.steps - last,
@@ -130,9 +134,9 @@ class _TheoremB6(OnSampled):
             return False
         cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
-        if rough_epsilon(_kind(run, geometry)[1], steps, left) > _HOPELESS * rival:
+        if rough_epsilon(_kind(run, geometry)[1], steps, left) > ROUGH_PREFIX * rival:
             return True
-        return _searched(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival
+        return best_prefix(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -206,12 +210,6 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     if geometry.adjacency == "replace_one":
         return PoissonReplaceOne, "two_sided", "told"
     return PoissonZeroOut, "one_sided", "second"
-
-
-@lru_cache(maxsize=32)
-def _searched(pair: Pair, steps: PrefixSteps, delta: float) -> tuple[int, float, float]:
-    """The best number of last steps, what is paid, and an estimate of epsilon."""
-    return best_prefix(pair, steps, delta)
 
 
 PREFIX = (_TheoremB6(),)

@@ -45,6 +45,7 @@ from shiftdp.last_iterate.theorems.sampled_search import (
     best_groups,
     best_scheduled_groups,
     composed_guess,
+    rough_composed_epsilon,
     rough_scheduled_epsilon,
 )
 from shiftdp.last_iterate.theorems.sampled_shifts import (
@@ -153,6 +154,19 @@ class _Composed(OnSampled):
         f = self.rebuild(run, geometry, (), ROUGH)
         return None, composed_guess(f, run, geometry, charged_steps(run, geometry), delta)
 
+    def costly(self, run: Run) -> bool:
+        """Where noise differs: there may be no quick estimate that is close."""
+        return not isinstance(cast(NoisySGD, run).noise, float)
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By cumulants, if noise differs."""
+        run = cast(NoisySGD, run)
+        if not self.costly(run) or math.isinf(rival) or not geometry.sensitivity:
+            return False
+        self.require(run, geometry)
+        charged = charged_steps(run, geometry)
+        return rough_composed_epsilon(run, geometry, charged, delta) > _HOPELESS * rival
+
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
     ) -> None:
@@ -196,6 +210,9 @@ class _RandomAllocation(_Composed):
     citation = "Random allocation"
     sampling = "random_allocation"
 
+    def costly(self, run: Run) -> bool:
+        return False
+
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         return None, self.rebuild(run, geometry, (), ROUGH).epsilon(delta)
 
@@ -212,6 +229,8 @@ def composition_below(
 ) -> TradeoffFunction | None:
     """All steps composed, unless an estimate of its epsilon at delta is above the one given."""
     theorem = _composition_of(run)
+    if theorem.hopeless(run, geometry, delta, epsilon):
+        return None
     _, guess = theorem.search(run, geometry, delta)
     if guess >= epsilon * _ESTIMATED:
         return None

@@ -77,7 +77,7 @@ class _Costs:
         return np.asarray(np.add.reduceat(each, starts, axis=0))
 
 
-def _pair(run: NoisySGD, geometry: Geometry) -> Pair:
+def pair_of(run: NoisySGD, geometry: Geometry) -> Pair:
     """Which law a step has."""
     if run.sampling == "without_replacement":
         return "symmetric"
@@ -134,8 +134,22 @@ def composed_guess(
         guess = _contour(f, delta)
         return _composed_epsilon(f, delta) if guess is None else guess
     ((s, count),) = charged
-    costs = _Costs(_pair(run, geometry), participation_up(run), s)
+    costs = _Costs(pair_of(run, geometry), participation_up(run), s)
     return _guess(costs, ((0.0, count),), delta, f)
+
+
+def rough_composed_epsilon(
+    run: NoisySGD, geometry: Geometry, charged: Sequence[tuple[float, int]], delta: float
+) -> float:
+    """The same by cumulants alone: nothing is composed."""
+    pair, p, none = pair_of(run, geometry), participation_up(run), np.zeros(1)
+    largest, epsilon = max(s for s, _ in charged), math.inf
+    theta = orders(largest)
+    for _ in range(2):
+        costs = [n * log_moments(pair, p, none, s, theta) for s, n in charged]
+        (epsilon,), (at,) = epsilon_estimates(np.sum(costs, axis=0), theta, delta)
+        theta = orders(largest, float(at))
+    return float(epsilon)
 
 
 @lru_cache(maxsize=32)
@@ -207,7 +221,7 @@ def best_groups(
     """The shifts for the best tau >= 1."""
     if steps.c >= 1.0 and not geometry.bounded:
         raise _nothing_forgotten(geometry, steps.c)
-    costs = _Costs(_pair(run, geometry), steps.p, steps.s)
+    costs = _Costs(pair_of(run, geometry), steps.p, steps.s)
 
     most = max(1, min(run.steps - 1, longest(steps)))
 
@@ -281,7 +295,7 @@ def _scheduled_cumulants(
     """K(theta) for each kind of schedule."""
     if not geometry.bounded and float(np.min(steps.weight)) >= 0.0:
         raise _nothing_forgotten(geometry, math.exp(float(np.max(steps.weight)) / run.steps))
-    pair, p = _pair(run, geometry), participation_up(run)
+    pair, p = pair_of(run, geometry), participation_up(run)
 
     def rows(schedules: Sequence[Groups], theta: Array) -> Array:
         """K(theta) of each schedule; laws with equal sensitivity are treated together."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dp_accounting import DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
 from dp_accounting.pld import pld_pmf
@@ -16,7 +17,9 @@ from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.last_iterate.certificate import Certificate
 
 _MESH, _FINEST_MESH = 1e-4, 1e-7  # of losses: what dp_accounting takes, and what memory allows
-_CUT, _CUTS = 1e-12, (1e-18, 0.1)  # mass put at infinity: unless told, and what may be asked for
+_CUTS = 1e-18, 0.1  # mass put at infinity that may be asked for
+_USUAL_CUTS = (1e-12, 1e-10, 1e-9, 1e-8, 3e-8, 1e-7)  # unless told: the first with few points
+_MANY = 1_000_000  # points of a grid from which on more is cut off, if that helps
 
 
 def dominating_event(cert: Certificate) -> DpEvent:
@@ -44,7 +47,7 @@ def dominating_event(cert: Certificate) -> DpEvent:
 def to_pld(
     source: Certificate | TradeoffFunction,
     value_discretization_interval: float = _MESH,
-    infinity_mass: float = _CUT,
+    infinity_mass: float | None = None,
 ) -> PrivacyLossDistribution:
     """A privacy loss distribution of theirs that dominates, for any bound.
 
@@ -54,7 +57,10 @@ def to_pld(
 
     Args:
         value_discretization_interval: h; the same as that of what it is composed with.
-        infinity_mass: the most that is added to delta for losses that are cut off.
+        infinity_mass: the most that is added to delta for losses that are cut off, for each
+            direction; 1e-12 unless given, or up to 1e-7 where losses so rare would take more than a
+            million points. (A law of Theorem B7 has what is rarer than a part of 1e-3 of its delta
+            at the largest value of all.)
 
     >>> from shiftdp import GaussianTradeoff
     >>> pld = to_pld(GaussianTradeoff(1.0))
@@ -67,20 +73,29 @@ def to_pld(
             "source", source, "is neither certificate nor tradeoff function", "give one"
         )
     mesh = finite("value_discretization_interval", value_discretization_interval, _FINEST_MESH)
-    cut = number_in("infinity_mass", infinity_mass, *_CUTS)
+    cuts: tuple[float, ...] = _USUAL_CUTS
+    if infinity_mass is not None:
+        cuts = (number_in("infinity_mass", infinity_mass, *_CUTS),)
     _, f = f.directions  # T(with, without) the record, where the two are told apart
     # f.delta is H(without || with), their ADD; REMOVE is the other direction
     if f.symmetric:
-        return PrivacyLossDistribution(_pmf(f, mesh, cut))
-    return PrivacyLossDistribution(_pmf(f.inverse(), mesh, cut), _pmf(f, mesh, cut))
+        return PrivacyLossDistribution(_pmf(f, mesh, cuts))
+    return PrivacyLossDistribution(_pmf(f.inverse(), mesh, cuts), _pmf(f, mesh, cuts))
 
 
-def _pmf(f: TradeoffFunction, mesh: float, cut: float) -> pld_pmf.PLDPmf:
+def _pmf(f: TradeoffFunction, mesh: float, cuts: Sequence[float]) -> pld_pmf.PLDPmf:
     floor = f.delta(math.inf)
-    if floor + cut >= 1.0:
+    if floor + cuts[0] >= 1.0:
         return pld_pmf.create_pmf({0: 0.0}, mesh, 1.0, True)
-    reach = max(2.0 * mesh, f.epsilon(floor + cut), f.inverse().epsilon(floor + cut))
-    above, _ = connect_the_dots(f, mesh, reach)
+
+    def reach(cut: float) -> float:
+        beyond = min(floor + cut, 1.0)
+        return max(2.0 * mesh, f.epsilon(beyond), f.inverse().epsilon(beyond))
+
+    far = reach(cuts[0])
+    if far > _MANY * mesh:
+        far = next((x for x in map(reach, cuts[1:]) if x <= _MANY * mesh), far)
+    above, _ = connect_the_dots(f, mesh, far)
     return pld_pmf.create_pmf(_rounded_up(above), mesh, above.infinite, True)
 
 

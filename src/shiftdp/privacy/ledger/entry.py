@@ -11,13 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from shiftdp._printed import aligned, column
 from shiftdp.fdp import TradeoffFunction
-from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.serialisation import tradeoff_from_json
 from shiftdp.privacy.ledger.release import Release
 from shiftdp.privacy.ledger.running_total import RunningTotal
 from shiftdp.privacy.ledger.store import Record
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 
 FORMAT = "shiftdp-ledger/1"
 
@@ -60,11 +59,11 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """`certified` or `pipeline` by a verified certificate, or `declared` by the user."""
+        """`certified`, `pipeline`, `selection` or `score` if verified; `declared` by the user."""
         return self.release.source
 
     @property
-    def certificate(self) -> Certificate | PipelineCertificate | None:
+    def certificate(self) -> AnyCertificate | None:
         return self.release.certificate
 
     @property
@@ -76,7 +75,7 @@ class Entry:
 class Account(Protocol):
     """What a training loop asks of a ledger, before a run and after it."""
 
-    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
+    def reserve(self, certificate: AnyCertificate, *, label: str = "") -> Entry:
         """Charge a run before it starts, or refuse it."""
 
     def complete(self, entry: Entry) -> None:

@@ -24,7 +24,6 @@ from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.tradeoff import tradeoff
-from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.charging import (
     charge,
@@ -54,7 +53,7 @@ from shiftdp.privacy.ledger.release import (
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
 from shiftdp.privacy.ledger.store import Record, Store, Transaction
 from shiftdp.privacy.ledger.verification import verify_log
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 
@@ -134,7 +133,7 @@ class Ledger:
 
     def reserve(
         self,
-        certificate: Certificate | PipelineCertificate,
+        certificate: AnyCertificate,
         *,
         label: str = "",
         times: int = 1,
@@ -147,7 +146,7 @@ class Ledger:
         is killed: whether anybody saw its result cannot be known.
 
         Args:
-            certificate: of the run, or of a whole pipeline, which is one release.
+            certificate: of the run, or of a pipeline, a search or a score, which is one release.
             label: for people.
             times: how many such runs.
             key: names this call, so that repeating it after a doubtful end charges nothing twice.
@@ -193,9 +192,7 @@ class Ledger:
             if log.completion(entry.number) is None:
                 log.add(next_body(log.head(), "completed", of=entry.number, note=note))
 
-    def check(
-        self, release: Certificate | PipelineCertificate | TradeoffFunction, times: int = 1
-    ) -> float:
+    def check(self, release: AnyCertificate | TradeoffFunction, times: int = 1) -> float:
         """The total epsilon that `times` such releases would make; `BudgetExceeded` if too much.
 
         Nothing is written, so nothing is promised either: others may spend in between.
@@ -204,7 +201,7 @@ class Ledger:
         terms, total = self._state()
         f = (
             certified(release).charged(terms.adjacency)
-            if isinstance(release, (Certificate, PipelineCertificate))
+            if isinstance(release, AnyCertificate)
             else tradeoff("release", release)
         )
         require_admitted(f, terms)

@@ -24,8 +24,9 @@ from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import WHOLE, AnyCertificate, WholeCertificate
 
-Source = Literal["certified", "pipeline", "declared"]
+Source = Literal["certified", "pipeline", "selection", "score", "declared"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Release:
     adjacency: Adjacency
     document: str
     # its arrays do not compare, and the document says the same
-    certificate: Certificate | PipelineCertificate | None = field(default=None, compare=False)
+    certificate: AnyCertificate | None = field(default=None, compare=False)
 
     def charged(self, adjacency: Adjacency, convert: bool = False) -> TradeoffFunction:
         """What it costs in a ledger with this adjacency.
@@ -63,16 +64,17 @@ class Release:
         )
 
 
-def certified(certificate: Certificate | PipelineCertificate) -> Release:
+def certified(certificate: AnyCertificate) -> Release:
     """The release of a certificate, which is verified in the form in which it will be stored."""
-    if not isinstance(certificate, (Certificate, PipelineCertificate)):
+    if not isinstance(certificate, AnyCertificate):
         raise InvalidInput(
             "certificate",
             certificate,
             "is not a Certificate",
             "give what certify returns; a release by other software is entered with declare",
         )
-    source = "certified" if isinstance(certificate, Certificate) else "pipeline"
+    sources = (name for name, kind in WHOLE.items() if isinstance(certificate, kind))
+    source = next(sources, "certified")
     document = f'{{"source": "{source}", "certificate": {certificate.to_json()}}}'
     _verify(document)
     return read_release(document)
@@ -111,9 +113,9 @@ def read_release(document: str) -> Release:
             _require_release(proof)
             title = f"{type(proof.run).__name__}{_released(proof)}, {proof.bound}"
             return Release("certified", title, proof.f, proof.geometry.adjacency, document, proof)
-        if source == "pipeline":
-            whole = PipelineCertificate.from_json(json.dumps(data["certificate"]))
-            return Release("pipeline", _title(whole), whole.f, whole.adjacency, document, whole)
+        if source in WHOLE:
+            whole = WHOLE[source].from_json(json.dumps(data["certificate"]))
+            return Release(data["source"], _title(whole), whole.f, whole.adjacency, document, whole)
         return Release(
             "declared",
             str(data["description"]),
@@ -140,7 +142,9 @@ def _require_release(certificate: Certificate) -> None:
         )
 
 
-def _title(whole: PipelineCertificate) -> str:
+def _title(whole: WholeCertificate) -> str:
+    if not isinstance(whole, PipelineCertificate):
+        return whole.title
     model = whole.model
     after = "" if model is None else f" and {type(model.run).__name__}, {model.bound}"
     return f"preparation by {len(whole.sums)} noisy sums{after}"

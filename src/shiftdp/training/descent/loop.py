@@ -59,11 +59,10 @@ def descend(
 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
-            are not copied; an `np.memmap` is read
-            block by block, and its memory given back. The loop computes in float64. Without the
-            constant: the loop adds it if
-            the plan has an intercept. Data frames whose columns are nullable, of objects or of
-            Arrow become arrays of objects, which are refused; the estimators read them.
+            are not copied; an `np.memmap` is read block by block, and its memory given back. The
+            loop computes in float64. Without the constant: the loop adds it if the plan has an
+            intercept. Data frames whose columns are nullable, of objects or of Arrow become arrays
+            of objects, which are refused; the estimators read them.
         y: n labels or numbers, as the loss wants them.
         progress: called with the steps done and the steps in all.
         checkpoints: called with each step whose iterate the run releases, the last one included,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
@@ -38,6 +38,7 @@ from shiftdp.training.estimators.inputs import (
 )
 from shiftdp.training.estimators.parameters import Penalty
 from shiftdp.training.estimators.people import for_people, used_records
+from shiftdp.training.estimators.stated import Stating
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.planning.planner import Planned, plan_for
@@ -67,7 +68,7 @@ class Records(NamedTuple):
     people: NDArray[np.intp] | None = None
 
 
-class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
+class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # not typed
     """A linear model whose weights are the last iterate of a certified run.
 
     Parameters are public: whatever is given must not be read off the data. They are described in
@@ -250,29 +251,6 @@ class PrivateLinearModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return np.concatenate([weights, np.reshape(self.intercept_, (-1, 1))], axis=1)
 
     # --- what is said of a fitted model: by what `fit` kept, as parameters may have been set ---
-
-    def statement(self) -> str:
-        """The guarantee of the released model in words, and what it does not cover."""
-        check_is_fitted(self)
-        certificate: Certificate = self.certificate_
-        plan = self.plan_.plan
-        lines = [certificate.statement(delta=self.plan_.problem.delta)]
-        if plan.oversized == "scale":
-            lines.append(
-                f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."
-            )
-        lines += self._caveats()
-        return "\n".join(lines)
-
-    def _caveats(self) -> list[str]:
-        lines = [f"Not covered: {leak}." for leak in getattr(self, "not_covered_", ())]
-        if hasattr(self, "stream_") and self.stream_.before is not None:
-            lines.append(
-                "It began from a model of other records, whose own certificate is stream_.before."
-            )
-        if not self.plan_.plan.entropy.private:
-            lines.append("NOT PRIVATE: random_state made this run reproducible.")
-        return lines
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,7 +25,8 @@ def refuse_stream(model: Any) -> None:
     """Refuse what streams are not proved for, in `partial_fit`."""
     _refuse_people(model, None, "in partial_fit", "partial_fit")
     _refuse_prox(model, "in partial_fit", "partial_fit")
-    if "further_certificate_" in vars(model):
+    _refuse_chosen(model, "partial_fit")
+    if "deletions_" in vars(model):
         raise InvalidInput(
             "partial_fit", "after forget", "is not covered by one certificate", "fit anew"
         )
@@ -41,6 +42,7 @@ def refuse_stream(model: Any) -> None:
 
 def refuse_forgetting(model: Any) -> None:
     """Refuse to forget what more than the last iterate was released of."""
+    _refuse_chosen(model, "forget")
     asked = _asks(model, "checkpoints") or _asks(model, "average")
     before = None
     if "stream_" in vars(model):
@@ -60,6 +62,16 @@ def refuse_forgetting(model: Any) -> None:
             "in a pipeline",
             "is not covered: what was learnt before the model has the records in it as well",
             "train the pipeline anew without the records",
+        )
+
+
+def _refuse_chosen(model: Any, verb: str) -> None:
+    if "selected_" in vars(model):
+        raise InvalidInput(
+            verb,
+            "after a search",
+            "is not covered: the records count in all trials of the search, not in this one alone",
+            "search anew, or fit a model with the parameters that were chosen",
         )
 
 

@@ -253,6 +253,22 @@ def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return known, places.astype(np.intp)
 
 
+def outputs_of(model: Any, y: Any, n: int) -> int:
+    """How many scores a record has, and whether the labels are as many as the records."""
+    from sklearn.base import is_classifier
+
+    labels = np.asarray(labels_of(y, numbers=not is_classifier(model)))
+    labels = labels[:, 0] if labels.shape == (n, 1) else labels
+    if labels.shape != (n,):
+        raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
+    if not is_classifier(model):
+        return 1
+    known, _ = learnt_classes(labels) if model.classes is None else given_classes(
+        model.classes, labels
+    )  # fmt: skip
+    return 1 if known.size == 2 else int(known.size)
+
+
 def _kind(entry: Any) -> str:
     if isinstance(entry, str):
         return "text"

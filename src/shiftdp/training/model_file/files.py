@@ -23,13 +23,15 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from shiftdp import __version__
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
+from shiftdp._version import VERSION
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
 from shiftdp.training.model_file.archive import LONGEST, Damaged, digest_of, pack, unpack
+from shiftdp.training.model_file.chosen import CHOSEN, read_selection, selection_of
 from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitted
 from shiftdp.training.model_file.plans import require_match
 from shiftdp.training.model_file.prepared import (
@@ -47,6 +49,7 @@ from shiftdp.training.model_file.transformers import (
 from shiftdp.training.model_file.values import ArrayReader, Reader, Writer, fields_of
 from shiftdp.training.planning.planner import Planned
 from shiftdp.training.preparation.pipeline import PrivatePipeline
+from shiftdp.training.selection.search import PrivateSearchCV
 
 import sklearn  # isort: skip  (after the estimators, which say what to install without it)
 from sklearn.pipeline import Pipeline  # isort: skip
@@ -73,6 +76,7 @@ class ModelFile:
         classes_learnt: whether the classes were read off the labels, which nothing covers.
         pipeline: the certificate of all steps together, of a PrivatePipeline and of others in which
             an encoder learnt something.
+        selection: the certificate of the search that chose the model, if there was one.
     """
 
     model: Any
@@ -82,11 +86,12 @@ class ModelFile:
     learnt: tuple[str, ...]
     classes_learnt: bool
     pipeline: PipelineCertificate | None = None
+    selection: SelectionCertificate | None = None
 
     @property
-    def whole(self) -> Certificate | PipelineCertificate:
+    def whole(self) -> Certificate | PipelineCertificate | SelectionCertificate:
         """The certificate of everything that the model released: what it is to be charged with."""
-        return self.certificate if self.pipeline is None else self.pipeline
+        return self.selection or self.pipeline or self.certificate
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -98,11 +103,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Args:
         model: one of the estimators of `shiftdp.sklearn`, a PrivatePipeline, or a scikit-learn
             Pipeline whose last step is one and whose other steps are on the list in
-            docs/training.md.
+            docs/training.md. Of a PrivateSearchCV it is the model that was chosen, with the
+            certificate of the search.
         path: the file, which is replaced as a whole or left as it is.
     """
+    if type(model) is PrivateSearchCV and hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
     _require_fitted(model)
-    versions = {"shiftdp": __version__, "scikit-learn": sklearn.__version__}
+    versions = {"shiftdp": VERSION, "scikit-learn": sklearn.__version__}
     data = _packed(model, versions)
     try:
         found = _read(data)
@@ -194,6 +202,7 @@ def _packed(model: Any, versions: dict[str, str]) -> bytes:
 
     writer = Writer(known)
     document = {"format": FORMAT, **versions, "model": writer.write(model, "model")}
+    document |= selection_of(model)
     members = {
         _MODEL: _canonical(document),
         _CERTIFICATE: f"{last.certificate_.to_json()}\n".encode(),
@@ -273,7 +282,8 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
         raise Damaged("does not end in one private model")
     certificate = _certificate(members[_CERTIFICATE])
     planned: Planned = fitted[0].plan_
-    require_match(planned.plan, certificate)
+    state = getattr(fitted[0], "stream_", None)
+    require_match(planned.plan, certificate, None if state is None else state.stream)
     fitted[0].certificate_ = certificate
     if model is not fitted[0]:
         _compare_versions(sklearn_version)
@@ -287,7 +297,8 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     else:
         whole, others = with_encoders(steps_inside(model), certificate)
     learnt = (*learnt_steps(steps), *others)
-    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole)
+    chosen = read_selection(document, model)
+    return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole, chosen)
 
 
 def _document(text: bytes) -> dict[str, Any]:
@@ -303,12 +314,12 @@ def _document(text: bytes) -> dict[str, Any]:
     found = document.get("format")
     if isinstance(found, str) and re.fullmatch(r"shiftdp-model/([2-9]|[1-9][0-9]{1,8})", found):
         raise Damaged(
-            f"has the format {found}, which is newer than this shiftdp, {__version__}",
+            f"has the format {found}, which is newer than this shiftdp, {VERSION}",
             "install a newer one: pip install --upgrade shiftdp",
         )
     if found != FORMAT:
         raise Damaged("has another format than model files have")
-    fields_of(document, _FIELDS)
+    fields_of({key: value for key, value in document.items() if key != CHOSEN}, _FIELDS)
     return document
 
 

@@ -31,6 +31,7 @@ __all__ = ["Overrides", "Planned", "Problem", "plan_for"]
 _WORTH = 0.95  # a run is preferred to the simplest one if its predicted error is this much smaller
 _THRIFT = 0.015  # the power of passes among runs of one algorithm: twice as many, 1 % better
 _PATIENCE = 0.03  # the power of time in a price: twice the time has to be 2 % better
+_LEAST_SHOWN = 5e-4  # of shares with three decimals
 _NAMES: dict[type, str] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
 _TITLES: dict[type, str] = {
     NoisyGD: "noisy gradient descent, full batches,",
@@ -99,10 +100,21 @@ class Planned:
         rows = {f"this {_NAMES[type(self.run)]}": self.prediction, **self.others}
         for name, part in rows.items():
             lines.append(
-                f"  {name:<13} {part.total:.3f} = "
-                + " + ".join(f"{key} {share:.3f}" for key, share in vars(part).items())
+                f"  {name:<13} {_share(part.total)} = "
+                + " + ".join(f"{key} {_share(share)}" for key, share in vars(part).items())
             )
         return "\n".join(lines)
+
+
+def _share(share: float) -> str:
+    """Three decimals; what they would not show by its size, and nothing as 0.
+
+    >>> _share(0.5461), _share(0.000012), _share(0.0)
+    ('0.546', '1.2e-05', '0')
+    """
+    if share == 0.0:
+        return "0"
+    return f"{share:.3f}" if share >= _LEAST_SHOWN else f"{share:.1e}"
 
 
 def plan_for(

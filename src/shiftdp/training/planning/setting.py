@@ -32,7 +32,9 @@ MOST_STEPS = 1_000_000
 QUICK = 5e9
 """Multiplications that take seconds: no shorter run is preferred to one of so many."""
 
-_REACHES = np.geomspace(0.5, 2e4, 60)  # of runs, in scores of a good model
+_REACHES = 0.5 * 4e4 ** (np.arange(-20, 60) / 59.0)
+"""Of runs, in scores of a good model; at the least nearly nothing is learnt."""
+
 _SWING = 2.0  # how far equal steps may move a score, in the same; beyond, they never settle
 _LEAP = 6.0  # how far the first of falling steps may; three classes and more share the leap
 _MOST_RATES = 20_000  # steps of a run whose rates fall: each candidate holds one rate a step
@@ -41,7 +43,7 @@ _OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.04, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
 """Clips, in what a record pulls with at the start, and what they cost for good, as a share of what
 is learnt. Set so that the smallest is taken where little is learnt, none where nearly all is."""
 
-_OF_CLASSES = {0.25: 0.07, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
+_OF_CLASSES = {0.25: 0.055, 0.5: 0.015, 1.0: 0.01, math.inf: 0.0}
 """The same for several classes: the largest score counts, by however little it is larger."""
 
 

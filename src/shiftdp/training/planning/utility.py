@@ -33,6 +33,7 @@ _FARTHEST = 1e4  # the slowest direction's reach, in scores of a good model
 _SPEEDS = 40  # directions that stand for all
 _SPREAD = 25.0  # from so many directions on, records of one length have less of the scores in each
 _MOST = 1.0  # of the squared score of a good model, however few directions there are
+_CROWD = 0.5  # of the classes count as directions that the others take away
 _EQUAL = 1e-12  # terms of a geometric sum whose ratio is nearer to 1 are counted as equal
 
 
@@ -90,7 +91,8 @@ class Reference:
         curvature: of the loss.
         reach: the scores of a good model.
         outputs: how many scores a record has.
-        clipping: what the clip costs for good, as a share of what is learnt.
+        clipping: what the clip costs for good, as a share of what is learnt; less where classes
+            are close, so that scores are small.
     """
 
     directions: int
@@ -110,11 +112,34 @@ class Reference:
         return np.asarray(self.slope * self.norm_bound**2 / reaches)
 
     @property
+    def apart(self) -> float:
+        """How far classes are from one another: less where many share few directions.
+
+        >>> Reference(directions=10, norm_bound=1, slope=1, curvature=1, reach=1, outputs=20).apart
+        0.5
+        """
+        if self.outputs == 1:
+            return 1.0
+        return self.directions / (self.directions + _CROWD * self.outputs)
+
+    @property
+    def of_a_constant(self) -> float:
+        """The error of a model that knows only what is learnt sooner than the scores of a good one
+        are reached. It has not told anything apart yet: a constant does as well.
+
+        >>> Reference(directions=9, norm_bound=1, slope=1, curvature=1, reach=1).of_a_constant
+        1.0
+        """
+        nearest = self.slope / self.curvature
+        return 1.0 - max(0.0, math.log(self.reach / nearest)) / math.log(
+            _FARTHEST * self.reach / nearest
+        )
+
+    @property
     def energy(self) -> float:
         """The squared scores of a good model: less where records of one length spread over many
-        directions, and where many classes share few, so that they are close to one another."""
-        apart = self.directions / (self.directions + self.outputs) if self.outputs > 1 else 1.0
-        return self.reach**2 * apart * min(_MOST, _SPREAD / self.directions)
+        directions, and where classes are close to one another."""
+        return self.reach**2 * self.apart * min(_MOST, _SPREAD / self.directions)
 
     def predict(self, runs: Segments) -> list[Prediction]:
         """For several runs at once.
@@ -155,7 +180,7 @@ class Reference:
                 (left**2 - held**2).mean(axis=1),
                 (held**2).mean(axis=1),
                 (drawn * together).mean(axis=1) * scores,
-                self.clipping * (1.0 - (left**2).mean(axis=1)),
+                self.clipping * self.apart * (1.0 - (left**2).mean(axis=1)),
             )
         return [
             Prediction(*(value if math.isfinite(value) else math.inf for value in row))

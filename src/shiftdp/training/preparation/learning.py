@@ -68,7 +68,7 @@ def learnt_range(
         bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
         counts += np.bincount(bins, minlength=len(edges) - 1)
         let_go(values[each])
-    noisy = _released(counts.astype(np.float64), part.noise, stream)
+    noisy = released(counts.astype(np.float64), part.noise, stream)
     shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
     if not shown.any():
         if within is not None:
@@ -112,24 +112,39 @@ def learnt_moments(
         scaled: makes numbers in [-1, 1] of them, each by itself, if they are others.
     """
     first = second = number = 0
-    for start in range(0, len(values), _CHUNK):
-        some = values[start : start + _CHUNK]
-        present = some[~np.isnan(some)]
-        if scaled is not None:
-            present = scaled(present)
-        chunk = np.rint(np.clip(present, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
-        first += int(chunk.sum())
-        second += int((chunk * chunk).sum())
-        number += len(chunk)
-        let_go(some)
-    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(number)]
-    total, squares, count = _released(np.array(exact), part.noise, stream)
+    for each in blocks(len(values), 8):
+        present = values[each][~np.isnan(values[each])]
+        sums = _whole_sums(present if scaled is None else scaled(present))
+        first, second, number = first + sums[0], second + sums[1], number + sums[2]
+        let_go(values[each])
+    total, squares, count = released(_as_floats(first, second, number), part.noise, stream)
     if count < _CLEAR * part.noise or count <= 0.0:
         return Moments(0.0, _UNIFORM)
     mean = float(np.clip(total / count, -1.0, 1.0))
     variance = float(np.clip(squares / SECOND / count, 0.0, 1.0)) - mean * mean
     unsure = part.noise / (SECOND * count)
     return Moments(mean, math.sqrt(max(variance, unsure, _NARROWEST**2)))
+
+
+def exact_moments(scaled: Floats) -> Floats:
+    """The sums of t, 1.4 t^2 and 1 over numbers t in [-1, 1], on a grid: exact in any order."""
+    return _as_floats(*_whole_sums(scaled))
+
+
+def _whole_sums(scaled: Floats) -> tuple[int, int, int]:
+    """The sums of t, t^2 and 1, in units of the grid."""
+    whole = np.rint(np.clip(scaled, -1.0, 1.0) * float(1 << _GRID)).astype(np.int64)
+    first = second = 0
+    for start in range(0, len(whole), _CHUNK):
+        chunk = whole[start : start + _CHUNK]
+        first += int(chunk.sum())
+        second += int((chunk * chunk).sum())
+    return first, second, len(whole)
+
+
+def _as_floats(first: int, second: int, number: int) -> Floats:
+    exact = [first / (1 << _GRID), SECOND * (second / (1 << 2 * _GRID)), float(number)]
+    return np.array(exact)
 
 
 def frequent_categories(words: Words, most: int, part: NoisySum, stream: Stream) -> tuple[str, ...]:
@@ -154,7 +169,7 @@ def frequent_categories(words: Words, most: int, part: NoisySum, stream: Stream)
     return tuple(sorted(name for _, name in kept))
 
 
-def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
+def released(sums: Floats, noise: float, stream: Stream) -> Floats:
     """The sums with noise, on a grid of at most 2^-8 of it."""
     drawn = np.empty(len(sums))
     stream.fill(drawn)

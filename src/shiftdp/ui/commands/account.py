@@ -16,6 +16,8 @@ from shiftdp.ui.report import (
     pipeline_document,
     print_document,
     print_pipeline_document,
+    print_release_document,
+    release_document,
     require_plot,
     save,
     warn_of_last_batch,
@@ -23,7 +25,7 @@ from shiftdp.ui.report import (
 from shiftdp.ui.settings import certificate_of
 
 if TYPE_CHECKING:
-    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import WholeCertificate
 
 
 @click.command(
@@ -79,9 +81,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _account_pipeline(
-    ctx: click.Context, certificate: PipelineCertificate, options: dict[str, Any]
+    ctx: click.Context, certificate: WholeCertificate, options: dict[str, Any]
 ) -> None:
     """The same for a file of a whole pipeline, which has no one theorem to explain or to draw."""
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
+
     for name in ("explain", "plot"):
         if options[name]:
             raise Refused(
@@ -90,5 +94,9 @@ def _account_pipeline(
                 ctx,
             )
     save(certificate, options["save"])
+    if isinstance(certificate, ReleaseCertificate):
+        whole = release_document(certificate, options["delta"])
+        print_release_document(whole, json=options["json"])
+        return
     document = pipeline_document(certificate, options["delta"])
     print_pipeline_document(document, json=options["json"])

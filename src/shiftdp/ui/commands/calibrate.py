@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,10 @@ from shiftdp.ui.report import (
 from shiftdp.ui.settings import overridden, require_parameter, setting_of
 from shiftdp.ui.types import Word
 
+if TYPE_CHECKING:
+    from shiftdp.last_iterate import Geometry
+    from shiftdp.last_iterate.runs import Run
+
 TARGETS: dict[str, Mapping[str, Any]] = {
     "noise": {"noise": 1.0},
     "epochs": {"epochs": 1, "steps": 1},
@@ -35,6 +39,7 @@ TARGETS: dict[str, Mapping[str, Any]] = {
 }
 """What can be calibrated, and where the search begins if nothing is given."""
 
+_UP = 1.0 + 2.0**-50  # three roundings of a product
 _FEW_LEVELS = 4  # of a schedule that is printed as it is
 
 _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
@@ -98,6 +103,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     document = {"parameter": name, "value": value, "budget": budget, **document}
     terms = ", ".join(f"{name}={plain(limit)}" for name, limit in budget.items())
     first = [("budget", terms), (name, _precise(value))]
+    multiplier = _multiplier(run, geometry) if name == "noise" else None
+    if multiplier is not None:
+        document["noise_multiplier"] = multiplier
+        first.append(("multiplier", f"{_precise(multiplier)}  (of the clip, as in Opacus)"))
     print_document(document, json=options["json"], first=first)
 
 
@@ -108,6 +117,15 @@ def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
     in_epochs = options["kind"] == "cgd" or options["sampling"] == "random_allocation"
     beginning.pop("steps" if in_epochs else "epochs", None)
     return beginning
+
+
+def _multiplier(run: Run, geometry: Geometry) -> float | None:
+    """The noise multiplier of Opacus, rounded up, where the clip is known and all steps alike."""
+    noise, clip = getattr(run, "noise", None), geometry.record_bound
+    size = getattr(run, "batch_size", None) or getattr(run, "n", None)
+    if not isinstance(noise, float) or not clip or not isinstance(size, int):
+        return None
+    return noise * size / clip * _UP
 
 
 def _check_placed(ctx: click.Context, parameter: str, options: Mapping[str, Any]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
-from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.output import print_json, print_text, up
 from shiftdp.ui.progress import waiting
-from shiftdp.ui.report import document_of, print_comparison, require_plot
+from shiftdp.ui.report import document_of, print_comparison
 from shiftdp.ui.types import NUMBER, OutFolder
+
+if TYPE_CHECKING:
+    from shiftdp.ui.demo import Demonstration
 
 
 @click.command(
@@ -41,16 +45,18 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     The data are scikit-learn's digits. Two models are made: the planner's, and one of an ordinary
     shuffled loader, whose certificate stands beside what composition, the prior Renyi bound and a
-    Poisson accountant say of the same run. Needs the extras `sklearn` and `plot`.
+    Poisson accountant say of the same run. Needs the extra `sklearn`, and `plot` for the figure.
     """
-    require_plot(str(Path(options["output"]) / "demo.png"))
     _require_sklearn()
     from shiftdp.ui.demo import demonstrate, figure
 
     epsilon, delta = options["epsilon"], options["delta"]
+    files: list[str] = []
     with waiting("training"):
         found = demonstrate(epsilon, delta)
-        files = [str(file) for file in figure(found.loader.plan, delta, Path(options["output"]))]
+        if find_spec("matplotlib") is not None:
+            folder = Path(options["output"])
+            files = [str(file) for file in figure(found.loader.plan, delta, folder)]
     if options["json"]:
         print_json(
             {
@@ -66,26 +72,42 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             }
         )
         return
-    print_text(
-        f"Handwritten digits, 1440 records to learn from, 357 to test on, epsilon = {epsilon:g}"
-    )
-    print_text()
+    _print_run(found, delta, files)
+    print_text(f"\nModels of 1440 handwritten digits at epsilon = {epsilon:g}, on 357 others:\n")
     print_text(f"  {found.open_accuracy:6.1%}  right without privacy")
-    print_text(f"  {found.best.accuracy:6.1%}  the planner's model")
-    print_text(f"  {found.loader.accuracy:6.1%}  an ordinary shuffled loader, 100 epochs")
-    print_text("\nThe planner's choice, made by public numbers alone:\n")
+    print_text(f"  {found.loader.accuracy:6.1%}  by the run above")
+    print_text(
+        f"  {found.best.accuracy:6.1%}  by the planner's choice, made by public numbers alone"
+    )
+    print_text("\nWhat the planner chose:\n")
     print_text(str(found.best.planned))
-    print_text("\nThe shuffled loader, by every accountant:\n")
-    print_comparison(found.rows, delta)
-    print_text("\nIts certificate, checked step by step:\n")
+    print_text("\nThe certificate of the run above, checked step by step:\n")
     found.loader.certificate.verify()
     print_text(found.loader.certificate.statement(delta=delta))
-    print_text(f"\nThe figure is in {' and '.join(files)}.")
+
+
+def _print_run(found: Demonstration, delta: float, files: list[str]) -> None:
+    """One run, the two numbers, and the figure."""
+    rows = {row["name"]: row["epsilon"] for row in found.rows}
+    run: Any = found.loader.plan.run
+    print_text(
+        f"One run: {run.n} records in {run.batches} batches, shuffled once, {run.epochs:g} epochs; "
+        "only the last iterate is released."
+    )
+    print_text()
+    print_text(f"  what others charge   epsilon = {up(rows['composition'], 4)}  (composition)")
+    print_text(f"  what is true at most epsilon = {up(rows['best'], 4)}  (a proved upper bound)")
+    print_text(f"\nboth at delta = {delta:g}. By every accountant:\n")
+    print_comparison(found.rows, delta)
+    if files:
+        print_text(f"\nThe figure, epsilon against epochs, is in {' and '.join(files)}.")
+    else:
+        print_text(
+            "\nThere is no figure, as matplotlib is not installed; pip install 'shiftdp[plot]'"
+        )
 
 
 def _require_sklearn() -> None:
-    from importlib.util import find_spec
-
     if find_spec("sklearn") is None:
         raise click.ClickException(
             "shiftdp demo: needs scikit-learn, which is not installed; "

@@ -11,7 +11,7 @@ from shiftdp.ui.options import RUN, answer_options, certificate_option, option_g
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import warn_of_last_batch
+from shiftdp.ui.report import draw, require_plot, warn_of_last_batch
 from shiftdp.ui.settings import certificate_of, refuse_described
 from shiftdp.ui.types import NUMBER, NUMBERS, InFile
 
@@ -25,6 +25,7 @@ from shiftdp.ui.types import NUMBER, NUMBERS, InFile
         "shiftdp risk --certificate run.json --prior 0.1 --fpr 0.001 --candidates 1000",
         "shiftdp risk --ledger study.db --json",
         "shiftdp risk --mu 1 --adjacency zero_out",
+        "shiftdp risk --mu 1 --plot risk.svg",
     ),
 )
 @run_options
@@ -55,14 +56,16 @@ from shiftdp.ui.types import NUMBER, NUMBERS, InFile
         "help": "Instead: how likely the best guess without the model is a hit.",
     },
 )
-@answer_options("delta", "bounds")
+@answer_options("delta", "bounds", "plot")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """What a guarantee means for one person, in words.
 
     The guarantee is that of a run (KIND and its options, as for `shiftdp account`), of a
     certificate, of a ledger, or G(mu). Every probability that is a bound is proved and rounded up.
+    --plot draws what any attacker must miss, and the privacy profile.
     """
+    require_plot(options["plot"])
     sources = [name for name in ("certificate", "ledger", "mu") if options[name] is not None]
     if len(sources) > 1:
         flags = ", ".join(f"--{name}" for name in sources)
@@ -82,12 +85,27 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             blind=options["blind"],
             adjacency=adjacency,
         )
+    _draw(guarantee, options)
     if options["json"]:
         accusations = [vars(row) for row in found.accusations]
         document = {**vars(found), "accusations": accusations, "kind": "certified"}
         print_json({**document, "statement": found.statement()})
     else:
         print_text(found.statement())
+
+
+def _draw(guarantee: Any, options: dict[str, Any]) -> None:
+    if options["plot"] is None:
+        return
+    from shiftdp.fdp import TradeoffFunction
+    from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy import Ledger
+
+    if isinstance(guarantee, Ledger):
+        guarantee = guarantee.guarantee()
+    elif not isinstance(guarantee, (Certificate, TradeoffFunction)):
+        guarantee = guarantee.f  # of a pipeline
+    draw(guarantee, options["delta"], options["plot"])
 
 
 def _guarantee(ctx: click.Context, options: dict[str, Any]) -> tuple[Any, Any]:

@@ -44,10 +44,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     DATA is a CSV file with a line of names, a Parquet file, an npz file with one matrix and the
     target, or an svmlight file; several of them are parts of one table, and so are the files of a
-    folder, in the order of their names. With --schema, a CSV or Parquet file may have categories, true and
-    false, and missing entries; the certificate is of preparation and model. The planner chooses the
-    run by the shape of the table and the budget alone; every choice can be overridden. Nothing but
-    the model leaves the run.
+    folder, in the order of their names. With --schema, CSV and Parquet files may have categories,
+    true and false, and missing entries; the certificate is of preparation and model. The planner
+    chooses the run by the shape of the table and the budget alone; every choice can be overridden.
+    Nothing but the model leaves the run.
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
@@ -70,10 +70,11 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     else:
         names: list[Any] = []
 
-        def table() -> tuple[Any, Any]:
+        def table() -> tuple[Any, ...]:
             found = read_numbers(options)
             names.append(found.names)
-            return found.X, found.y
+            known = () if found.people is None else (found.people,)
+            return (found.X, found.y, *known)
 
         account = fit(ctx, estimator, table, options)
         if names[0] is not None:
@@ -98,6 +99,12 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["feature_bound"] is not None:
         raise Refused(
             "--feature-bound: is not for --schema, which bounds the rows itself; leave it out", ctx
+        )
+    if options["groups"] is not None:
+        raise Refused(
+            "--groups: is not for --schema, whose encoder protects one record a person; leave it "
+            "out",
+            ctx,
         )
     schema = read_schema(options["schema"])
     options = {**options, "target": options["target"] or schema.target}

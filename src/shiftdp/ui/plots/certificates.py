@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shiftdp._printed import up
 from shiftdp.ui.plots.style import LINES, loaded, new_figure, power, tidy
 
 if TYPE_CHECKING:
+    from shiftdp.fdp import TradeoffFunction
     from shiftdp.last_iterate import Certificate
     from shiftdp.ui.plots.curves import Named
 
+    Guarantee = Certificate | TradeoffFunction
 
-def certificate_figure(certificate: Certificate, *, delta: float) -> Any:
-    """Both: f(alpha) on the left, delta(epsilon) on the right, with one legend."""
+_DELTA = 1e-5  # unless another is given
+
+
+def certificate_figure(certificate: Guarantee, *, delta: float = _DELTA) -> Any:
+    """Both: f(alpha) on the left, delta(epsilon) on the right, with one legend.
+
+    Args:
+        certificate: of a run, which is drawn beside what others prove of it; or a tradeoff
+            function, which is drawn by itself.
+        delta: where epsilon is read.
+    """
     named = _named(certificate, delta)
     with loaded():
         figure, (left, right) = new_figure(2)
@@ -25,8 +37,8 @@ def certificate_figure(certificate: Certificate, *, delta: float) -> Any:
     return figure
 
 
-def tradeoff_figure(certificate: Certificate, *, delta: float) -> Any:
-    """f(alpha), the least false negative rate of any attacker."""
+def tradeoff_figure(certificate: Guarantee, *, delta: float = _DELTA) -> Any:
+    """f(alpha), the least false negative rate of any attacker; arguments as above."""
     named = _named(certificate, delta)
     with loaded():
         figure, (axes,) = new_figure()
@@ -36,8 +48,8 @@ def tradeoff_figure(certificate: Certificate, *, delta: float) -> Any:
     return figure
 
 
-def profile_figure(certificate: Certificate, *, delta: float) -> Any:
-    """delta(epsilon), with the delta at hand marked."""
+def profile_figure(certificate: Guarantee, *, delta: float = _DELTA) -> Any:
+    """delta(epsilon), with the delta at hand and the epsilon of each curve there marked."""
     named = _named(certificate, delta)
     with loaded():
         figure, (axes,) = new_figure()
@@ -47,9 +59,12 @@ def profile_figure(certificate: Certificate, *, delta: float) -> Any:
     return figure
 
 
-def _named(certificate: Certificate, delta: float) -> list[Named]:
-    from shiftdp.ui.plots.curves import beside
+def _named(certificate: Guarantee, delta: float) -> list[Named]:
+    from shiftdp.fdp import TradeoffFunction
+    from shiftdp.ui.plots.curves import alone, beside
 
+    if isinstance(certificate, TradeoffFunction):
+        return [alone(certificate)]
     return beside(certificate, delta)
 
 
@@ -81,22 +96,41 @@ def _draw_profile(axes: Any, named: list[Named], delta: float) -> None:
     for one in named:
         eps, deltas = profile_points(one.f, least)
         _line(axes, one.style, eps, deltas, one.label)
-        widest = max(widest, one.f.epsilon(delta))
+    for one in named:
+        met = one.f.epsilon(delta)
+        if 0.0 < met < float("inf"):
+            _mark(axes, one.style, met, delta)
+            widest = max(widest, met)
     axes.axhline(delta, color="#777777", linewidth=0.8, dashes=(2, 2), zorder=1)
     axes.annotate(
         rf"$\delta = {power(delta)}$",
         (1.0, delta),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, 3),
+        xytext=(3, 0),  # beside the axes, where no curve is
         textcoords="offset points",
-        ha="right",
+        va="center",
         fontsize=8,
         color="#555555",
+        annotation_clip=False,
     )
     axes.set_yscale("log")
     axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta(\varepsilon)$", ylim=(least, 1.0))
     if 0.0 < widest < float("inf"):
         axes.set_xlim(0.0, 1.25 * widest)
+
+
+def _mark(axes: Any, style: str, epsilon: float, delta: float) -> None:
+    """Where a curve meets the delta at hand, and the epsilon there, rounded up."""
+    line = LINES[style]
+    axes.plot([epsilon], [delta], "o", color=line.colour, markersize=4, zorder=4)
+    axes.annotate(
+        up(epsilon, 3),
+        (epsilon, delta),
+        xytext=(4, 4),
+        textcoords="offset points",
+        fontsize=7.5,
+        color=line.colour,
+    )
 
 
 def _line(axes: Any, style: str, x: Any, y: Any, label: str) -> None:

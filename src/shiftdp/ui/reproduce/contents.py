@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shiftdp.ui.plots.style import loaded
@@ -77,12 +77,13 @@ _OWN_BATCHES = 1.7
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Everything that was made."""
+    """Everything that was made; `missing` says what is still to come."""
 
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...]
     data: str
     runs: int
+    missing: str = ""
 
     @property
     def entries(self) -> tuple[tuple[str, Entry], ...]:
@@ -111,30 +112,53 @@ def work(images: Images | None, runs: int) -> float:
     return total
 
 
-def reproduce(images: Images | None, runs: int, seed: int, shown: Bar) -> Reproduction:
-    """The tables and figures, in the order of the paper; without data, those that need none."""
-    shown.stage("privacy tables")
+def reproduce(
+    images: Images | None,
+    runs: int,
+    seed: int,
+    shown: Bar,
+    keep: Callable[[Reproduction, Sequence[Table | Picture]], None] = lambda made, new: None,
+) -> Reproduction:
+    """The tables and figures, in the order of the paper; without data, those that need none.
+
+    Args:
+        images: to train on.
+        runs: for each setting.
+        seed: of noise and batches.
+        shown: told how far it is.
+        keep: given all that there is, and what is new of it, whenever something is.
+    """
+    name = "nothing" if images is None else images.name
     tables: list[Table] = []
+    pictures: list[Picture] = []
+
+    def made(missing: str) -> Reproduction:
+        ordered = sorted(tables, key=lambda table: (table.number is None, table.number or 0))
+        return Reproduction(tuple(ordered), tuple(pictures), name, runs, missing)
+
+    shown.stage("privacy tables")
     for make in _PRIVACY:
         tables.append(make())
         shown.advance(_TABLE)
     tables += cgd_constrained_tables()
     shown.advance(_TABLE)
-    pictures = []
+    trained = "" if images is None else " and what is trained"
+    keep(made(f"the figures{trained}"), tables)
     shown.stage("figures")
     for draw in FIGURES:
         with loaded():
             pictures.append(draw())
         shown.advance(_FIGURE)
+        keep(made(f"some figures{trained}"), pictures[-1:])
     if images is not None:
-        tables += accuracy_tables(images, runs, seed, shown)
-    tables.sort(key=lambda table: (table.number is None, table.number or 0))
-    name = "nothing" if images is None else images.name
-    return Reproduction(tuple(tables), tuple(pictures), name, runs)
+        for new in accuracy_tables(images, runs, seed, shown):
+            tables += new
+            keep(made("some of what is trained"), new)
+    return made("")
 
 
-def accuracy_tables(images: Images, runs: int, seed: int, shown: Bar) -> list[Table]:
-    """Tables 2, 5 and 6, and the experiment made rigorous."""
+def accuracy_tables(images: Images, runs: int, seed: int, shown: Bar) -> Iterator[list[Table]]:
+    """Tables 2, 5 and 6 as soon as they can be made, then the experiment made rigorous."""
     found: dict[str, Results] = {}
     for variant in (*PUBLISHED, *RIGOROUS):
         number = _runs(variant.clipping, runs)
@@ -146,15 +170,17 @@ def accuracy_tables(images: Images, runs: int, seed: int, shown: Bar) -> list[Ta
             shown.advance(cost * steps)
 
         found[variant.name] = experiment(images, variant, number, seed, tick)
-    return tables_of(images, found)
+        if variant == PUBLISHED[-1]:
+            yield published_tables(images, found)
+    yield [rigorous_table(images, found)]
 
 
-def tables_of(images: Images, found: Mapping[str, Results]) -> list[Table]:
+def published_tables(images: Images, found: Mapping[str, Results]) -> list[Table]:
+    """Tables 2, 5 and 6, from the runs of the paper."""
     return [
         accuracy_table(images, found),
         detailed_accuracy_table(images, found, "train"),
         detailed_accuracy_table(images, found, "test"),
-        rigorous_table(images, found),
     ]
 
 

@@ -53,9 +53,21 @@ table.comparison td.number { text-align: right; white-space: nowrap; }
 td .v { font-weight: 600; }
 details { margin-top: 14px; } summary { cursor: pointer; color: #1a5fa8; }
 img { max-width: 100%; height: auto; display: block; margin: 6px auto; }
+.missing { border-left: 4px solid #a35200; }
 nav { font-size: 13px; columns: 2; margin: 10px 0 0; } nav a { display: block; }
 a { color: #1a5fa8; text-decoration: none; } a:hover { text-decoration: underline; }
-@media (max-width: 700px) { nav { columns: 1; } }
+@media (max-width: 700px) {
+  nav { columns: 1; } main { padding: 18px 10px 40px; } section.card { padding: 14px 12px; }
+  img { max-width: max(100%, 680px); }
+  table.comparison, table.comparison tbody, table.comparison tr { display: block; }
+  table.comparison thead { display: none; }
+  table.comparison tr { border-bottom: 1px solid var(--line); padding: 6px 0; }
+  table.comparison td, table.comparison td.number { display: block; text-align: left;
+    padding: 1px 0; border: 0; white-space: normal; }
+  table.comparison tbody tr:last-child td { border: 0; }
+  table.comparison td:empty { display: none; }
+  table.comparison td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
+}
 """
 
 
@@ -80,6 +92,7 @@ def page(made: Reproduction) -> str:
         f"what was published beside it. Trained on: {escape(made.data)}"
         + ("" if made.data == "nothing" else f", {made.runs} runs")
         + ".</p>",
+        _missing(made),
         _chips(made),
         _corrections(made),
         _contents(made),
@@ -90,6 +103,15 @@ def page(made: Reproduction) -> str:
         "</main></body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _missing(made: Reproduction) -> str:
+    if not made.missing:
+        return ""
+    return (
+        f'<section class="card missing"><b>Not finished.</b> Still to come: '
+        f"{escape(made.missing)}.</section>"
+    )
 
 
 def _chips(made: Reproduction) -> str:
@@ -206,11 +228,14 @@ def _comparison(entries: Sequence[Entry]) -> str:
     body = []
     for entry in entries:
         numbers = (entry.published, entry.here, entry.difference)
-        cells = "".join(f'<td class="number">{escape(text)}</td>' for text in numbers)
+        cells = "".join(
+            f'<td class="number" data-label="{name}">{escape(text)}</td>'
+            for name, text in zip(heads[2:5], numbers, strict=True)
+        )
         body.append(
             f"<tr><td>{escape(entry.setting)}</td><td>{escape(entry.quantity)}</td>{cells}"
-            f'<td class="{_class(entry.verdict)}"><span class="v">{entry.verdict}</span>'
-            "</td></tr>"
+            f'<td class="{_class(entry.verdict)}" data-label="verdict"><span class="v">'
+            f"{entry.verdict}</span></td></tr>"
         )
     head = "".join(f"<th>{name}</th>" for name in heads)
     return (
@@ -244,29 +269,40 @@ def prepare_folder(path: str | Path) -> Path:
     return folder
 
 
-def write_folder(made: Reproduction, folder: Path) -> Path:
-    """Write everything; returns the page to open."""
-    for table in made.tables:
-        base = folder / "tables" / table.label
-        write_file(base.with_suffix(".csv"), grid_csv(table.grid))
-        write_file(base.with_suffix(".tex"), grid_latex(table.grid, table.label, table.title))
-        if table.entries:
-            write_file(
-                folder / "tables" / f"{table.label}-comparison.csv", entries_csv(table.entries)
-            )
-        for i, grid in enumerate(table.beside, 1):
-            name = f"{table.label}-beside" + (f"-{i}" if len(table.beside) > 1 else "")
-            write_file(folder / "tables" / f"{name}.csv", grid_csv(grid))
-            write_file(folder / "tables" / f"{name}.tex", grid_latex(grid, name, grid.caption))
-    for picture in made.pictures:
-        base = folder / "figures" / picture.label
-        write(picture.figure, base.with_suffix(".png"))
-        write(picture.figure, base.with_suffix(".svg"), outlines=True)
-        write_file(folder / "figures" / f"{picture.label}.csv", picture.csv())
+def write_parts(parts: Sequence[Table | Picture], folder: Path) -> None:
+    """The files of some tables and figures."""
+    for part in parts:
+        if isinstance(part, Picture):
+            _write_picture(part, folder)
+        else:
+            _write_table(part, folder)
+
+
+def write_index(made: Reproduction, folder: Path) -> Path:
+    """The page, and its numbers as JSON, of what there is; returns the page to open."""
     write_file(folder / "results.json", json.dumps(summary(made), indent=1, ensure_ascii=False))
     index = folder / "index.html"
     write_file(index, page(made))
     return index
+
+
+def _write_picture(picture: Picture, folder: Path) -> None:
+    base = folder / "figures" / picture.label
+    write(picture.figure, base.with_suffix(".png"))
+    write(picture.figure, base.with_suffix(".svg"), outlines=True)
+    write_file(folder / "figures" / f"{picture.label}.csv", picture.csv())
+
+
+def _write_table(table: Table, folder: Path) -> None:
+    base = folder / "tables" / table.label
+    write_file(base.with_suffix(".csv"), grid_csv(table.grid))
+    write_file(base.with_suffix(".tex"), grid_latex(table.grid, table.label, table.title))
+    if table.entries:
+        write_file(folder / "tables" / f"{table.label}-comparison.csv", entries_csv(table.entries))
+    for i, grid in enumerate(table.beside, 1):
+        name = f"{table.label}-beside" + (f"-{i}" if len(table.beside) > 1 else "")
+        write_file(folder / "tables" / f"{name}.csv", grid_csv(grid))
+        write_file(folder / "tables" / f"{name}.tex", grid_latex(grid, name, grid.caption))
 
 
 def summary(made: Reproduction) -> dict[str, object]:
@@ -280,5 +316,6 @@ def summary(made: Reproduction) -> dict[str, object]:
         "tables": len(made.tables),
         "figures": len(made.pictures),
         "verdicts": counted,
+        "missing": made.missing,
         "entries": [{"where": label, **vars(entry)} for label, entry in made.entries],
     }

@@ -119,6 +119,8 @@ def measured(
 ) -> Entry:
     """A mean over runs: within three standard errors of ours, and 0.05 points.
 
+    One run has no standard error: it is held against the deviation that was published.
+
     Args:
         published: mean and standard deviation, in per cent.
         samples: one accuracy a run.
@@ -128,9 +130,11 @@ def measured(
     'agrees'
     >>> measured("50 epochs", "train", (89.36, 0.03), (88.9, 88.9, 88.9)).verdict
     'differs'
+    >>> measured("50 epochs", "train", (89.36, 0.03), (89.45,)).note
+    'one run: by the published deviation'
     """
-    mean = fmean(samples)
-    error = stdev(samples) / math.sqrt(len(samples)) if len(samples) > 1 else 0.0
+    mean, alone = fmean(samples), len(samples) == 1
+    error = published[1] if alone else stdev(samples) / math.sqrt(len(samples))
     near = abs(mean - published[0]) <= 3.0 * error + SLACK
     verdict: Verdict = "not compared" if not comparable else "agrees" if near else "differs"
     return Entry(
@@ -140,18 +144,18 @@ def measured(
         spread(samples),
         _signed(mean - published[0], 3) if comparable else "",
         verdict,
-        "" if comparable else "other data",
+        "other data" if not comparable else "one run: by the published deviation" if alone else "",
     )
 
 
 def spread(samples: Sequence[float], digits: int = 2) -> str:
-    """Mean ± standard deviation.
+    """Mean ± standard deviation, which one run does not have.
 
-    >>> spread((90.0, 90.2))
-    '90.10 ± 0.14'
+    >>> spread((90.0, 90.2)), spread((90.0,))
+    ('90.10 ± 0.14', '90.00')
     """
-    deviation = stdev(samples) if len(samples) > 1 else 0.0
-    return f"{fmean(samples):.{digits}f} ± {deviation:.{digits}f}"
+    mean = f"{fmean(samples):.{digits}f}"
+    return mean if len(samples) == 1 else f"{mean} ± {stdev(samples):.{digits}f}"
 
 
 def _signed(value: float, digits: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
+from shiftdp.ui.parts import shown
 from shiftdp.ui.training.models import classes_of
 
 if TYPE_CHECKING:
@@ -39,19 +40,52 @@ def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
     from shiftdp.ui.data_files import shape_of
 
     shape = shape_of(options["data"], rules_of(options))
+    features = shape.features - (0 if options.get("groups") is None else 1)
     classes = getattr(estimator, "classes", None)
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
-    planned: Planned = estimator.plan(shape.n, shape.features, outputs)
+    planned: Planned = estimator.plan(shape.n, features, outputs)
     return planned
 
 
 def read_numbers(options: dict[str, Any]) -> Table:
-    """Features, target and names, once it is clear that the bound leaves something of the rows."""
+    """Features, target and names, once it is clear that the bound leaves something of the rows.
+
+    Beside them whose record each is, if a column says so.
+    """
     from shiftdp.ui.data_files import read
 
-    found = read(options["data"], rules_of(options), options["memory"])
+    table = read(options["data"], rules_of(options), options["memory"])
+    found = _without_people(table, options)
     _require_bound(found.X, options)
     return found
+
+
+def _without_people(found: Table, options: dict[str, Any]) -> Table:
+    """The table with the column apart that says whose record each is, which is no feature."""
+    from shiftdp.training.descent.disk import is_mapped
+
+    column = options.get("groups")
+    if column is None:
+        return found
+    if is_mapped(found.X):
+        raise InvalidInput(
+            "memory",
+            options["memory"],
+            "is less than the table takes, and with groups it is not read in blocks",
+            "give more, or one record of each person",
+        )
+    names = [] if found.names is None else list(found.names)
+    if column not in names:
+        raise InvalidInput(
+            "groups",
+            column,
+            f"is no column of {shown(options['data'])} beside the target",
+            "name a column of numbers in a CSV or Parquet file",
+        )
+    place = names.index(column)
+    X = found.X[:, [j for j in range(len(names)) if j != place]]
+    del names[place]
+    return found._replace(X=X, names=tuple(names), people=found.X[:, place])
 
 
 def _require_bound(X: Any, options: dict[str, Any]) -> None:

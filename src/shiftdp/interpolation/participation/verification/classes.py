@@ -22,7 +22,8 @@ _DOWN = 1.0 - 1e-9  # clocks
 _ULP = 2.0**-52  # the error of a sum or of a logarithm, as a part
 _FINE = 32  # points of the finer lattice for one of the lattice, where jumps differ
 _ALIKE = 0.01  # weights that differ by such a part count as the largest of them ...
-_NEAR = 0.125  # ... or by such a part of the lattice
+_NEAR = (1 / 64, 1 / 8)  # ... or by such a part of the lattice, and at most by a factor of 2:
+_TOGETHER = 0.2  # this over the number of participations of the class, between the two
 _LEAST = 1e-18  # probabilities below it are left out
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _SINGLY = 4096  # ages of equal steps that are kept one by one
@@ -146,13 +147,15 @@ def _sum_of(
     count: Array, participation: Array, jump: Array, unit: float, values: int
 ) -> tuple[JumpTable, float]:
     """The sum of the jumps of a class, run by run of nearly equal jumps; and what is left out."""
-    ends, alike = list[int](), unit * _NEAR
+    participants = math.fsum((count * participation).tolist())
+    alike = unit * min(max(_TOGETHER / max(participants, _TOGETHER), _NEAR[0]), _NEAR[1])
+    ends = list[int]()
     a = 0
     for b in range(1, len(count) + 1):
         if (
             b == len(count)
             or participation[b] != participation[a]
-            or abs(jump[b] - jump[a]) > max(_ALIKE * min(jump[b], jump[a]), alike)
+            or not _close(jump[a], jump[b], alike)
         ):
             ends.append(b)
             a = b
@@ -180,6 +183,12 @@ def _sum_of(
     likely = likely if likely.size and likely[0] == 0 else np.append(0, likely)
     lost += float(np.sum(blocks[(blocks <= _LEAST) & (np.arange(len(blocks)) > 0)]))
     return thinned(likely, np.asarray(blocks[likely], dtype=np.float64), values), lost
+
+
+def _close(one: float, other: float, near: float) -> bool:
+    """Whether two jumps are in one run."""
+    least = min(one, other)
+    return abs(one - other) <= max(_ALIKE * least, min(near, least))
 
 
 def _convolved(law: Array, more: Array) -> Array:

@@ -5,21 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.report import (
-    CLASSES_LEARNT,
     document_of,
+    not_covered,
     pipeline_document,
     print_document,
     print_pipeline_document,
+    print_release_document,
+    release_document,
 )
-from shiftdp.ui.settings import is_archive, read_certificate, read_model_file
+from shiftdp.ui.settings import (
+    is_archive,
+    is_statement_file,
+    read_certificate,
+    read_model_file,
+    read_statement_file,
+)
 from shiftdp.ui.types import InFile
 
 if TYPE_CHECKING:
-    pass
+    from shiftdp.privacy.selection.kinds import AnyCertificate
 
 
 @click.command(
@@ -28,13 +37,15 @@ if TYPE_CHECKING:
     examples=(
         "shiftdp verify run.json",
         "shiftdp verify model.shiftdp",
+        "shiftdp verify statement.html",
         "shiftdp verify run.json --delta 1e-6 --json",
     ),
 )
 @click.argument("certificate", type=InFile(), metavar="FILE")
 @answer_options("delta")
-def command(certificate: str, delta: float, json: bool) -> None:
-    """Check the proof in a saved certificate, or in a model file, without trusting it.
+@click.pass_context
+def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -> None:
+    """Check a certificate, a model file or a statement, without trusting it.
 
     The shifts in the file are checked step by step against the run that it describes, without the
     solver that found them. What the file assumes of the losses is not known to be true: read it.
@@ -42,28 +53,47 @@ def command(certificate: str, delta: float, json: bool) -> None:
     Of a model file the digest is checked too, which binds weights, plan and certificate, and that
     the certificate is the plan's. The digest names the model: compare it with the one that you were
     told, as whoever can write files can also write another model.
+
+    Of a statement every number and word is compared with what its certificate says. What it
+    declares (of data and use, and of other releases) is the word of whoever made it.
     """
     from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
 
+    given = ctx.get_parameter_source("delta") is not ParameterSource.DEFAULT
     said = "yes: the proof in the file holds"
     more: dict[str, Any] = {}
+    checked: AnyCertificate
     if is_archive(certificate):
         found = read_model_file(certificate)
         checked = found.whole
         checked.verify()
         said += ", and it is that of the model's plan"
-        classes = [CLASSES_LEARNT] if found.classes_learnt else []
-        around = [
-            leak
-            for leak in getattr(found.model, "not_covered_", ())
-            if not any(step in leak for step in found.learnt)
-        ]
-        more = {"digest": found.digest, "not_covered": [*found.learnt, *classes, *around]}
+        more = {"digest": found.digest, "not_covered": not_covered(found, names=json)}
+    elif is_statement_file(certificate):
+        from shiftdp.privacy.statement.blocks import clean
+
+        stated = read_statement_file(certificate)
+        checked = stated.certificate
+        said += ", and the page says what it proves"
+        delta = stated.delta if not given else delta
+        digest = "" if stated.model is None else stated.model.digest
+        more = {
+            "digest": clean(digest) or stated.certificate_digest,
+            "not_covered": [] if stated.model is None else [*map(clean, stated.model.not_covered)],
+            "declared": [
+                *(["other releases"] if stated.ledger is not None else []),
+                *(name for name, _ in stated.about),
+            ],
+        }
     else:
         checked = read_certificate(certificate)
     if isinstance(checked, Certificate):
         model: Certificate | None = checked
         document, show = document_of(checked, delta), print_document
+    elif isinstance(checked, ReleaseCertificate):
+        model = None
+        document, show = release_document(checked, delta), print_release_document
     else:
         model = checked.model
         document, show = pipeline_document(checked, delta), print_pipeline_document
@@ -76,8 +106,9 @@ def command(certificate: str, delta: float, json: bool) -> None:
         first.append(("digest", more["digest"]))
     show(document, json=False, first=first)
     for step in more.get("not_covered", ()):
-        learnt = step if step not in found.learnt else f"what the step {step} learnt from its data"
-        click.echo(f"not covered: {learnt}")
+        click.echo(f"not covered: {step}")
+    if more.get("declared"):
+        click.echo(f"declared, not checked: {', '.join(more['declared'])}")
     if assumed:
         click.echo("provided that")
     for item in assumed:

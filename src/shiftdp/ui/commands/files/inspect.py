@@ -37,6 +37,7 @@ def command(model: str, json: bool) -> None:
     intercepts = np.atleast_1d(last.intercept_)
     outputs = _outputs(last, len(weights))
     noise = noise_of(found.planned.plan)
+    averaged = _averaged(last, found.planned.plan.run)
     if json:
         print_json(
             {
@@ -49,6 +50,7 @@ def command(model: str, json: bool) -> None:
                 },
                 "intercepts": dict(zip(outputs, intercepts.tolist(), strict=True)),
                 "noise": noise,
+                "average": averaged,
                 "plan": found.planned.choices(),
                 "reasons": found.planned.reasons,
                 "epsilon": found.whole.epsilon(found.planned.problem.delta),
@@ -71,11 +73,33 @@ def command(model: str, json: bool) -> None:
     ]
     rows.append(("(intercept)", *(f"{value:.4g}" for value in intercepts)))
     print_table(("coefficient", *outputs), rows, right=tuple(range(1, len(outputs) + 1)))
-    print_text(f"noise in each of them: a deviation of about {noise:.3g}, less where it is damped")
+    if averaged is None:
+        text = f"noise in each of them: a deviation of about {noise:.3g}, less where it is damped"
+        print_text(text)
+    else:
+        print_text(
+            f"each is the mean of the models at the ends of the last {averaged} epochs "
+            f"(average={averaged}), all of which count as released"
+        )
+        print_text(f"noise in the last of them: a deviation of about {noise:.3g} at most")
     print_text()
     print_text(str(found.planned))
     print_text()
     print_text(statement)
+
+
+def _averaged(last: Any, run: Any) -> int | None:
+    """Over how many epochs the coefficients are a mean; None for the last iterate alone.
+
+    A parameter may have been set after the fit: only a run that released these iterates has a mean.
+    """
+    from shiftdp.last_iterate.schedules.releases import release_steps
+    from shiftdp.training.planning.checkpoints import averaged_steps
+
+    number: int | None = getattr(last, "average", None)
+    if number is None or number < 2 or getattr(run, "releases", None) is None:
+        return None
+    return number if {*averaged_steps(run, number)} <= {*release_steps(run)} else None
 
 
 def _names(model: Any, last: Any) -> list[str]:
@@ -107,8 +131,28 @@ def _columns(model: Any) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, PrivateTableEncoder):
             pairs = zip(step.layout_.names, step.codes_, strict=True)
-            return {name: {"kind": code.kind, **vars(code)} for name, code in pairs}
+            return {name: {"kind": code.kind, **_in_units(vars(code))} for name, code in pairs}
     return {}
+
+
+def _in_units(code: dict[str, Any]) -> dict[str, Any]:
+    """Mean and deviation of a number in the units of its column, and on the axis from -1 to 1.
+
+    >>> _in_units({"low": 0.0, "high": 10.0, "mean": 0.2, "deviation": 0.5})["mean"]
+    6.0
+    """
+    if "mean" not in code:
+        return code
+    low, high, mean, deviation = (code[name] for name in ("low", "high", "mean", "deviation"))
+    half = (high - low) / 2.0
+    return {
+        "low": low,
+        "high": high,
+        "mean": low + half * (1.0 + mean),
+        "deviation": half * deviation,
+        "scaled_mean": mean,
+        "scaled_deviation": deviation,
+    }
 
 
 def noise_of(plan: Any) -> float:

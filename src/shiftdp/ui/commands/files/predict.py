@@ -23,7 +23,10 @@ from shiftdp.ui.types import InData, InFile, OutFile
 @click.command(
     "predict",
     cls=Command,
-    examples=("shiftdp predict people.shiftdp people.csv -o predicted.csv",),
+    examples=(
+        "shiftdp predict people.shiftdp people.csv -o predicted.csv",
+        "shiftdp predict people.shiftdp people.csv",
+    ),
 )
 @click.argument("model", type=InFile(), metavar="MODEL")
 @click.argument("data", type=InData(), metavar="DATA", nargs=-1, required=True)
@@ -32,16 +35,16 @@ from shiftdp.ui.types import InData, InFile, OutFile
     output={
         "short": "-o",
         "type": OutFile(("csv",)),
-        "required": True,
-        "help": "Write a line for each record to this file (.csv).",
+        "help": "Write a line for each record to this file (.csv); without it they go to standard "
+        "output.",
     },
 )
 @answer_options()
-def command(model: str, data: tuple[str, ...], output: str, json: bool) -> None:
+def command(model: str, data: tuple[str, ...], output: str | None, json: bool) -> None:
     """Predict with a model that `shiftdp train` or `save_model` wrote.
 
-    DATA is a CSV or Parquet file, or all parts of one, with the columns that the model was trained on, by name; others
-    are not looked at. The answer has the prediction for each record, in their order, and for
+    DATA is a CSV or Parquet file, or several or a folder of them, with the columns that the model
+    was trained on, by name; others are not looked at. The answer has the prediction for each record, in their order, and for
     logistic regression the probability of each class.
     """
     found = read_model_file(model, "model").model
@@ -53,10 +56,16 @@ def command(model: str, data: tuple[str, ...], output: str, json: bool) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    write_file(output, text.getvalue())
     n = len(columns["prediction"])
+    shown: dict[str, Any] = {"records": n, "columns": list(columns), "output": output}
+    if output is None:
+        shown["predictions"] = {name: values.tolist() for name, values in columns.items()}
+    else:
+        write_file(output, text.getvalue())
     if json:
-        print_json({"records": n, "columns": list(columns), "output": output})
+        print_json(shown)
+    elif output is None:
+        click.echo(text.getvalue(), nl=False)
     else:
         print_text(f"Predictions for {n} records are in {output}.")
 

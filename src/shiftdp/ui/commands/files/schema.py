@@ -61,9 +61,9 @@ def command(
 ) -> None:
     """Write a template of what is public about a table, to be filled in.
 
-    Of DATA, CSV or Parquet files or a folder of them, only names and types are looked at, and no record. A CSV file
-    has no types: all columns are numbers there, but for those that are named here. What you fill in
-    must not be read off the data.
+    Of DATA, CSV or Parquet files or a folder of them, only names and types are looked at, and no
+    record. A CSV file has no types: all columns are numbers there, but for those that are named
+    here. What you fill in must not be read off the data.
     """
     from shiftdp._errors import InvalidInput
     from shiftdp.training.preparation.schema import KINDS, Schema, to_toml

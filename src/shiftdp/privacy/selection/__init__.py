@@ -1,0 +1,1 @@
+"""Certificates of models that were chosen privately, and of private scores."""

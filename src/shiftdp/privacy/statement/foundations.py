@@ -1,0 +1,252 @@
+"""The middle of the pyramid: what the guarantee rests on, and what would undermine it."""
+
+from __future__ import annotations
+
+from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.runs import NoisyStream, Run, Unlearning, has_releases, people
+from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.statement.blocks import (
+    Block,
+    Bound,
+    Grid,
+    Level,
+    Line,
+    Note,
+    Section,
+    clean,
+    line,
+    pairs,
+    sentences,
+)
+from shiftdp.privacy.statement.evidence import MEANINGS, standing
+from shiftdp.privacy.statement.subject import LedgerFacts, Statement
+from shiftdp.privacy.statement.words import sampling, secret_order
+
+
+def foundations_level(statement: Statement) -> Level:
+    """The proof, its hypotheses and their evidence, trust, noise, selection, other releases."""
+    return Level(
+        "What it rests on, and what would void it",
+        "The proof with its hypotheses, the trust that is asked for, the noise, and what else was "
+        "released.",
+        (
+            _hidden(statement),
+            _trust(statement),
+            _theorem(statement),
+            *_sums(statement),
+            _selection(statement),
+            _noise(statement),
+            _others(statement.ledger),
+        ),
+    )
+
+
+def _hidden(statement: Statement) -> Section:
+    core = statement.core
+    run = None if core is None else core.run
+    hidden = ["the raw records", "the noise, and what it was drawn from"]
+    if run is not None:
+        shown = "all iterates but those that are released" if _several(run) else (
+            "all iterates but the last"
+        )  # fmt: skip
+        hidden += [shown, "gradients, losses and scores on the training data"]
+        if secret_order(run):
+            hidden.append("which records were in which batch")
+    return Section(
+        "What is hidden and what would void it",
+        (
+            pairs([("Hidden", f"{', '.join(hidden[:-1])} and {hidden[-1]}.")]),
+            Note(line("The guarantee is void, for those concerned, if any of this happens:")),
+            sentences(*_voiding(statement, run)),
+        ),
+    )
+
+
+def _voiding(statement: Statement, run: Run | None) -> list[str]:
+    found = ["Something of what is hidden is published, logged, or seen by somebody outside."]
+    if run is not None:
+        found.append(
+            "A parameter of the run (noise, rates, length, bounds of features, clip) was chosen by "
+            "looking at these data, without that being paid for."
+        )
+        if secret_order(run):
+            found.append("The order or the sampling was chosen, predicted or published.")
+        if people(run) > 1:
+            found.append(f"A person has more than {people(run)} records.")
+        elif not isinstance(run, Unlearning):
+            found.append("A person has more than one record: then it holds for each record alone.")
+        if isinstance(run, NoisyStream):
+            found.append("A record is used again later in the stream.")
+        if isinstance(run, Unlearning):
+            found.append(
+                "An earlier model, a checkpoint or a backup with the deleted records is still in "
+                "use: of those it says nothing."
+            )
+    found += [
+        "The noise can be drawn again: a seed, a broken generator, a cloned machine.",
+        "Something else is released about the same records and is not added up (see below).",
+        "The losses are not of the class that is assumed, or a hypothesis below fails otherwise.",
+    ]
+    if statement.model is not None:
+        found += [f"Not covered here: {clean(leak)}." for leak in statement.model.not_covered]
+    return found
+
+
+def _several(run: Run) -> bool:
+    return isinstance(run, NoisyStream) or has_releases(run)
+
+
+def _trust(statement: Statement) -> Section:
+    core = statement.core
+    rows = [
+        ("Model", "central: one holder has the raw records, and runs the method"),
+        (
+            "Trusted",
+            "the holder of the data, the machine, and the software that ran; they see everything",
+        ),
+        (
+            "Not trusted",
+            "everybody who sees what is released, together, for ever, with any other knowledge",
+        ),
+        (
+            "Side channels",
+            "running times, memory, logs and error messages are not covered; do not publish them",
+        ),
+    ]
+    if core is not None:
+        rows.insert(0, ("Sampling as run", f"{sampling(core.run)}."))
+        if LOOP_ASSUMPTIONS["records"] in core.assumptions:
+            rows.append(("Training loop", "a loop of the user's own, watched by the plug-in"))
+    return Section("Sampling and trust", (pairs(rows),))
+
+
+def _theorem(statement: Statement) -> Section:
+    core = statement.core
+    if core is None:
+        text = "Theorems S1 and S2 on noisy sums; what each costs follows from its kind and noise."
+        return Section("Theorem and hypotheses", (Note(line(text)),))
+    rows = tuple(
+        (line(clean(item.name)), line(clean(item.statement)), line(MEANINGS[standing(item, core)]))
+        for item in core.assumptions
+    )
+    return Section(
+        "Theorem and hypotheses",
+        (
+            pairs([("Theorem", _cited(core)), ("Losses", _losses(core))]),
+            Grid(("Hypothesis", "What is assumed", "How it is known"), rows),
+        ),
+    )
+
+
+def _cited(core: Certificate) -> str:
+    for theorem in THEOREMS:
+        if theorem.name == core.bound:
+            return core.bound if theorem.citation == core.bound else (
+                f"{core.bound}; {theorem.citation}"
+            )  # fmt: skip
+    return f"{clean(core.bound)}, a theorem of the user's own, which shiftdp has not checked"
+
+
+def _losses(core: Certificate) -> str:
+    shown = (
+        f"{name.replace('_', ' ')} {value if isinstance(value, str) else f'{value:.6g}'}"
+        for name, value in core.geometry.stated().items()
+        if value is not None
+    )
+    return ", ".join(shown)
+
+
+def _sums(statement: Statement) -> tuple[Section, ...]:
+    whole = statement.certificate
+    if not isinstance(whole, PipelineCertificate) or not whole.sums:
+        return ()
+    rows = tuple(
+        (
+            line(one.kind),
+            line(clean(str(one.column))),
+            line(f"{one.noise:g}"),
+            line("-" if one.threshold is None else f"{one.threshold:g}"),
+        )
+        for one in whole.sums
+    )
+    columns = ("Sum", "Column", "Noise", "Released from")
+    return (Section("What the preparation learnt, with noise", (Grid(columns, rows),)),)
+
+
+def _selection(statement: Statement) -> Section:
+    text = (
+        "The certificate is about one run whose parameters were fixed before it saw the data. Each "
+        "further run on the same data, of a search for the best parameters too, is a release of "
+        "its own and has to be added up."
+    )
+    blocks: list[Block] = [Note(line(text))]
+    if statement.model is not None and statement.model.reasons:
+        blocks.append(
+            Note(line("The plan was made from public numbers, before any record was read:"))
+        )
+        blocks.append(sentences(*(clean(reason) for reason in statement.model.reasons)))
+    elif statement.core is None or statement.core.training is None:
+        blocks.append(Note(line("How the parameters were chosen is not part of the certificate.")))
+    return Section("How hyper-parameters were chosen", tuple(blocks))
+
+
+def _noise(statement: Statement) -> Section:
+    core = statement.core
+    record = None if core is None else core.training
+    if record is None:
+        text = (
+            "The certificate is of a run as it is described: it does not know which generator gave "
+            "the noise, nor in which arithmetic it ran. The theorem is about real numbers and "
+            "Gaussian noise that nobody can predict."
+        )
+        return Section("Noise and arithmetic", (Note(line(text)),))
+    rows: list[tuple[str, str | Line]] = [
+        (title[0].upper() + title[1:], clean(text)) for title, text in record.lines()
+    ]
+    return Section("Noise and arithmetic", (pairs(rows),))
+
+
+def _others(ledger: LedgerFacts | None) -> Section:
+    heading = "Other releases on the same data"
+    if ledger is None:
+        text = (
+            "No ledger was given: this statement says nothing of other releases about the same "
+            "people. If there are any, what they cost together is more than what is stated here."
+        )
+        return Section(heading, (Note(line(text)),))
+    blocks: list[Block] = [
+        pairs(
+            [
+                (
+                    "Spent in all",
+                    line("epsilon ", Bound(ledger.spent), f" at delta = {ledger.delta:g}"),
+                ),
+                ("Budget", f"epsilon {ledger.epsilon:g} at delta = {ledger.delta:g}"),
+                ("Releases", f"{ledger.count}"),
+                ("Head of the log", f"SHA-256 {clean(ledger.head)}"),
+            ]
+        )
+    ]
+    if not any(row.this for row in ledger.rows):
+        text = "This release is not among the entries below: it has to be charged as well."
+        blocks.append(Note(line(text), loud=True))
+    rows = tuple(
+        (
+            line(f"{row.number}{' (this one)' if row.this else ''}"),
+            line(clean(row.time)[:10]),
+            line(clean(row.label) or "-"),
+            line(clean(row.release) + (" (declared)" if row.source == "declared" else "")),
+            line(f"{row.times}"),
+            line(Bound(row.epsilon, "short")),
+        )
+        for row in ledger.rows
+    )
+    blocks.append(Grid(("Entry", "Day", "Label", "Release", "Times", "Epsilon alone"), rows))
+    if ledger.count > len(ledger.rows):
+        blocks.append(Note(line(f"Only the last {len(ledger.rows)} entries are listed.")))
+    if ledger.adaptive:
+        text = "Releases may have been chosen by earlier results: then the budget is the guarantee."
+        blocks.append(Note(line(text)))
+    return Section(heading, tuple(blocks))

@@ -1,0 +1,145 @@
+"""The statement as an entry for a registry of deployments.
+
+The fields are those of the public registry of deployments of differential privacy [Nanayakkara,
+Ghazi & Vadhan 2025; Dwork, Kohli & Mulligan 2019], with the same names and nesting. What the
+publisher has not said is an empty text there: an entry is complete when none is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.statement.blocks import Bound, clean
+from shiftdp.privacy.statement.contents import title
+from shiftdp.privacy.statement.subject import ModelFacts, Statement
+from shiftdp.privacy.statement.words import (
+    neighbours,
+    sampling,
+    unit,
+    what_is_released,
+    what_was_run,
+)
+
+
+def registry_entry(statement: Statement) -> dict[str, Any]:
+    """The deployment in the fields of the public registry."""
+    core, whole, say = statement.core, statement.certificate, statement.said
+    run = None if core is None else core.run
+    short, long = unit(run)
+    epsilon = float(Bound(whole.epsilon(statement.delta)).text)
+    many = isinstance(run, NoisyStream) or has_releases(run)
+    described = "" if run is None else what_was_run(run)
+    mu = whole.mu
+    gdp = "" if mu is None else f"mu = {Bound(mu).text} (Gaussian differential privacy). "
+    return {
+        "url_slug": _slug(title(statement)),
+        "deployment": {
+            "basic": {
+                "name": title(statement),
+                "data_curators": [
+                    {
+                        "data_curator_name": say("curator"),
+                        "data_curator_type": say("curator_type"),
+                    }
+                ],
+                "description": say("description"),
+                "intended_use": say("intended_use"),
+                "data_product_type": "Machine learning model",
+                "data_product_region": say("region"),
+                "data_product_sector": say("sector"),
+                "publication_date": say("publication_date") or statement.day,
+            },
+            "dp_variant": {
+                "variant_name": "Approximate DP",
+                "data_domain": neighbours(statement.adjacency, run),
+                "unprotected_quantities": "; ".join(
+                    [
+                        "how many records arrive, and when"
+                        if isinstance(run, NoisyStream)
+                        else "the number of records",
+                        "all parameters of the run",
+                        *(clean(leak) for leak in (statement.model or _NOTHING).not_covered),
+                    ]
+                ),
+            },
+            "privacy_loss": {
+                "privacy_unit": short,
+                "privacy_unit_details": long,
+                "number_of_privacy_units": 1,
+                "privacy_parameters": {"epsilon": epsilon, "delta": statement.delta},
+                "privacy_parameters_details": f"{gdp}Certified upper bound by {_theorem(core)}; "
+                f"the whole curve is in the certificate, SHA-256 {statement.certificate_digest}.",
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "model_name_details": "One holder has the raw records and runs the method.",
+                "trust_assumptions": "The holder, the machine and the software are trusted; "
+                "whoever sees what is released is not.",
+                "actors": say("curator"),
+                "release_type": "Many releases" if many else "One release",
+                "release_type_details": "" if run is None else what_is_released(run),
+                "data_source_type": "Dynamic" if isinstance(run, NoisyStream) else "Static",
+                "data_source_type_details": _changes(run),
+                "access_type": "Non-interactive",
+                "access_type_details": "",
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": " ".join(
+                    part for part in (say("preparation"), _prepared(whole)) if part
+                ),
+                "mechanisms": " ".join(part for part in (described, _sampled(run)) if part),
+                "composition": _composed(statement),
+                "post_processing": "",
+                "justification": say("justification"),
+                "utility": say("utility"),
+                "additional_information": f"shiftdp {clean(statement.version)}",
+            },
+            "administrative": {
+                "evidence_sources": {},
+                "status": "Draft",
+                "registry_authors": [],
+                "tier": 3,
+            },
+        },
+    }
+
+
+_NOTHING = ModelFacts("")
+
+
+def _theorem(core: Certificate | None) -> str:
+    return "Theorems S1 and S2" if core is None else clean(core.bound)
+
+
+def _changes(run: Any) -> str:
+    if isinstance(run, NoisyStream):
+        return "New records arrive for ever; each is used once."
+    return "Records were deleted after training." if isinstance(run, Unlearning) else ""
+
+
+def _sampled(run: Any) -> str:
+    return "" if run is None else f"Sampling: {sampling(run)}."
+
+
+def _prepared(whole: Certificate | PipelineCertificate) -> str:
+    if not isinstance(whole, PipelineCertificate) or not whole.sums:
+        return ""
+    return f"{len(whole.sums)} noisy sums over columns are part of the guarantee."
+
+
+def _composed(statement: Statement) -> str:
+    if statement.ledger is None:
+        return "This release alone; other releases on the same data are not stated."
+    spent = Bound(statement.ledger.spent).text
+    return (
+        f"{statement.ledger.count} releases on the same data cost epsilon {spent} at delta = "
+        f"{statement.ledger.delta:g} together."
+    )
+
+
+def _slug(text: str) -> str:
+    words = "".join(char if char.isalnum() else " " for char in text.lower()).split()
+    return "-".join(words)

@@ -1,0 +1,1 @@
+"""Choosing among models, and measuring them, with what it costs."""

@@ -1,0 +1,99 @@
+"""What a search may try: settings of parameters, each with the certificate of one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.estimators.inputs import outputs_of
+from shiftdp.training.preparation.pipeline import PrivatePipeline
+
+from sklearn.base import clone  # isort: skip
+from sklearn.model_selection import ParameterGrid, ParameterSampler  # isort: skip
+
+MOST = 200
+"""Candidates: a plan is made for each of them before anything is fitted."""
+_SET_BY_THE_SEARCH = ("epsilon", "delta", "ledger", "random_state", "adjacency", "classes")
+
+
+class Candidate(NamedTuple):
+    """One setting, the estimator with its budget, and the certificate of its fit."""
+
+    parameters: dict[str, Any]
+    estimator: Any
+    certificate: Certificate | PipelineCertificate
+
+
+def candidates_of(space: Any, number: int, base: Any, stream: Stream) -> list[dict[str, Any]]:
+    """All combinations of lists; of distributions so many draws, which do not see the records.
+
+    Args:
+        space: as `param_distributions` of scikit-learn.
+        number: of draws, if there are distributions.
+        base: the estimator, which has to know the parameters.
+        stream: of randomness for the draws.
+    """
+    spaces = [space] if isinstance(space, Mapping) else space
+    if not isinstance(spaces, (list, tuple)) or not all(isinstance(s, Mapping) for s in spaces):
+        raise InvalidInput(
+            "param_distributions", f"<{type(space).__name__}>", "is no dict of lists", "give one"
+        )
+    known = base.get_params(deep=True)
+    for name in (name for one in spaces for name in one):
+        if name not in known:
+            raise InvalidInput(
+                "param_distributions", name, "is no parameter of the estimator", "leave it out"
+            )
+        if name.rpartition("__")[2] in _SET_BY_THE_SEARCH:
+            raise InvalidInput(
+                "param_distributions", name, "is no candidate: budgets are set by the search",
+                "leave it out, or give it to the estimator or the search",
+            )  # fmt: skip
+    try:
+        if any(hasattr(values, "rvs") for one in spaces for values in one.values()):
+            seed = int.from_bytes(stream.draw(4), "little") >> 1
+            found = list(ParameterSampler(spaces, number, random_state=np.random.RandomState(seed)))
+        else:
+            found = list(ParameterGrid(spaces))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            "param_distributions", "<dict>", "is no dict of lists or distributions", "give one"
+        ) from error
+    if not 1 <= len(found) <= MOST:
+        raise InvalidInput(
+            "param_distributions", len(found), f"candidates are not between 1 and {MOST}",
+            "give shorter lists, or distributions with n_candidates",
+        )  # fmt: skip
+    return found
+
+
+def certified(
+    base: Any,
+    parameters: dict[str, Any],
+    epsilon: float,
+    delta: float,
+    records: tuple[Any, Any],
+) -> Candidate:
+    """The candidate with this budget, and what one fit of it costs: public numbers only.
+
+    Args:
+        base: the estimator.
+        parameters: the setting.
+        epsilon: what one fit may cost, at `delta`.
+        delta: likewise.
+        records: of which the number, the columns and the classes are used.
+    """
+    X, y = records
+    estimator = clone(base).set_params(**clone(parameters, safe=False))
+    estimator.set_params(epsilon=epsilon, delta=delta)
+    if isinstance(estimator, PrivatePipeline):
+        return Candidate(parameters, estimator, estimator.certificate_for(X, y))
+    n, features = X.shape if getattr(X, "shape", None) else np.shape(X)
+    plan = estimator.plan(n, features, outputs_of(estimator, y, n)).plan
+    return Candidate(parameters, estimator, plan.certificate)

@@ -1,0 +1,501 @@
+"""Choosing parameters of a private model by private trials, under one budget."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._checks import choice, count, delta_in, finite, number_in
+from shiftdp._errors import InvalidInput
+from shiftdp.fdp.selection.trials import Trials
+from shiftdp.last_iterate.certificate import Certificate
+from shiftdp.privacy.ledger.entry import Account, Entry
+from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.noisy_sums import NoisySum, noise_for
+from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
+from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
+from shiftdp.training.estimators.base import PrivateLinearModel, entropy_of, learnt_classes
+from shiftdp.training.estimators.inputs import labels_of
+from shiftdp.training.estimators.parameters import DELTA
+from shiftdp.training.estimators.scored import PrivatelyScored
+from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
+from shiftdp.training.losses.base import described
+from shiftdp.training.preparation.pipeline import PrivatePipeline
+from shiftdp.training.selection.candidates import Candidate, candidates_of, certified
+from shiftdp.training.selection.shares import aims
+from shiftdp.training.selection.trial_score import Scoring, TrialScore
+
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier  # isort: skip
+from sklearn.utils import _safe_indexing  # isort: skip
+from sklearn.utils.metaestimators import available_if  # isort: skip
+from sklearn.utils.validation import check_is_fitted  # isort: skip
+
+SearchLaw = Literal["logarithmic", "geometric", "negative_binomial", "poisson"]
+_SHAPES: dict[str, float | None] = {
+    "logarithmic": 0.0, "geometric": 1.0, "negative_binomial": 3.0, "poisson": None,
+}  # fmt: skip
+SCORE_SHARE = 0.1
+"""The part of mu^2 of a trial that its score may cost where it is on the records of the fit."""
+
+
+class _Parts(NamedTuple):
+    """The records that are trained on, and those that are scored."""
+
+    train: tuple[Any, Any]
+    scored: tuple[Any, Any]
+    held_out: int
+    n: int
+
+
+def _fitted_has(name: str) -> Any:
+    def has(self: Any) -> bool:
+        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
+
+    return available_if(has)
+
+
+class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # not typed
+    """The best of a random number of private fits, released within one budget. Theorem S3.
+
+    Each trial draws one of the candidates, fits it and scores it with noise; the trial with the
+    largest score is released. How many trials there are is random and stays secret, which is what
+    makes the cost small: it hardly grows with the number of trials. There are no folds, and nothing
+    is fitted again.
+
+    Parameters
+    ----------
+    estimator : a private estimator, or a PrivatePipeline
+        Its own epsilon and delta are set by the search.
+    param_distributions : dict, or list of dicts
+        What to try, as in scikit-learn: lists, or distributions with a method `rvs`. They must be
+        public. Budgets and neighbours are no candidates.
+    epsilon, delta : float
+        What the search may cost, the released model and its score included.
+    n_iter : float, default=10
+        How many trials there are on average.
+    law : {"geometric", "logarithmic", "negative_binomial", "poisson"}, default="geometric"
+        Of their number. Of these, `logarithmic` is the cheapest, and often makes one trial only;
+        `negative_binomial` (of shape 3) and `poisson` rarely make few.
+    n_candidates : int, default=20
+        How many are drawn from distributions beforehand; lists alone are tried in all combinations.
+    scoring : str, default=None
+        `accuracy`, `brier`, `log_loss` or `auc` of classifiers (`accuracy` unless told);
+        `absolute_error` or `squared_error` of regressors, on a scale of 0 (the whole range off) to
+        1.
+    targets : (low, high), default=None
+        Of a regressor, the range that y is clipped to in scores, which is public.
+    holdout : float, default=0.0
+        The part of the records that is scored and not trained on. A record is then in one of the
+        two, and pays for one of the two. With 0, trials are scored on the records that they are
+        fitted to, and pay for both.
+    score_share : float, default=0.1
+        Without a holdout, the part of mu^2 of a trial that its score may cost.
+    ledger : Ledger or path, default=None
+        Charged once, before anything is fitted.
+    random_state : int, RandomState or None, default=None
+        None draws from the operating system. Anything else makes the search reproducible and NOT
+        private.
+
+    Attributes
+    ----------
+    best_estimator_, best_params_ : what was chosen. How often it was tried is not released.
+    best_score_ : its noisy score, which is paid for. As the largest of several it is too good.
+    certificate_ : the proved guarantee of the whole search.
+    candidates_ : the candidates, which are public.
+    not_covered_ : what was learnt without noise, if anything.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3_000, 3))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> from shiftdp.sklearn import PrivateLogisticRegression
+    >>> search = PrivateSearchCV(
+    ...     PrivateLogisticRegression(classes=[0, 1]),
+    ...     {"feature_bound": [1.0, 2.0, 4.0]},
+    ...     epsilon=1.0,
+    ... ).fit(X, y)
+    >>> search.certificate_.epsilon(1e-5) <= 1.0, search.score(X, y) > 0.9
+    (True, True)
+    """
+
+    _pays_for_its_steps = True
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Mapping[str, Any] | list[Mapping[str, Any]],
+        epsilon: float = 1.0,
+        delta: float = DELTA,
+        *,
+        n_iter: float = 10.0,
+        law: SearchLaw = "geometric",
+        n_candidates: int = 20,
+        scoring: Scoring | None = None,
+        targets: tuple[float, float] | None = None,
+        holdout: float = 0.0,
+        score_share: float = SCORE_SHARE,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_iter = n_iter
+        self.law = law
+        self.n_candidates = n_candidates
+        self.scoring = scoring
+        self.targets = targets
+        self.holdout = holdout
+        self.score_share = score_share
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release the best of several fits; if it is refused, the search stays as it was.
+
+        Public numbers come first: candidates, plans, noise and certificate. Then the records are
+        checked, the ledger is charged, and only then anything is fitted.
+
+        Args:
+            X: records, as the estimator wants them.
+            y: labels or numbers.
+        """
+        model = self._model()
+        trials = self._checked_parameters()
+        entropy = entropy_of(self.random_state)
+        stream = entropy.open("batches")
+        leaks = uncovered(self.ledger is not None, beyond=self)
+        warn_of(leaks)
+        base, learnt = self._with_classes(model, y)
+        if learnt:
+            leaks = (*leaks, "the classes were read off the labels")
+        parts = self._parts(X, y, stream)
+        score = TrialScore.of(base, self.scoring, self.targets)
+        chosen = candidates_of(self.param_distributions, int(self.n_candidates), base, stream)
+        aimed, certificate = self._certified(chosen, base, parts, score, trials, entropy.private)
+        with _quiet():
+            _rehearse(aimed[0].estimator, parts.train)
+        account = self._account(certificate)
+        entry = None if account is None else account.reserve(certificate, label=type(self).__name__)
+        with _quiet():  # how often something is said would tell the number of trials
+            best, value = self._best(aimed, parts, score, certificate, stream, entropy)
+        if account is not None and entry is not None:
+            account.complete(entry)
+        self._keep(best, value, certificate, aimed, leaks)
+        return self
+
+    def _best(
+        self,
+        aimed: list[Candidate],
+        parts: _Parts,
+        score: TrialScore,
+        certificate: SelectionCertificate,
+        stream: Stream,
+        entropy: Entropy,
+    ) -> tuple[Candidate, float]:
+        """The trials. Of equal scores the first counts, and all trials have the same law."""
+        noise = entropy.open("noise")
+        number = certificate.trials.number(int.from_bytes(stream.draw(8), "little") >> 2)
+        best, value = aimed[0], -np.inf
+        for _ in range(number):  # at least one
+            drawn = aimed[_uniform(stream, len(aimed))]
+            fitted = clone(drawn.estimator)
+            if isinstance(entropy, Seeded):
+                seed = int.from_bytes(stream.draw(4), "little") >> 1
+                fitted.set_params(**dict.fromkeys(_seeds(fitted), seed))
+            fitted.fit(*parts.train)
+            _require_certified(fitted, drawn.certificate, seeded=isinstance(entropy, Seeded))
+            found = score.measure(fitted, *parts.scored, certificate.score.noise, noise)
+            if found > value:
+                best, value = drawn._replace(estimator=fitted), found
+        return best, value
+
+    # --- public numbers ---
+
+    def _model(self) -> Any:
+        """The private model inside, of a kind that can be searched."""
+        estimator = self.estimator
+        if not isinstance(estimator, (PrivateLinearModel, PrivatePipeline)):
+            raise InvalidInput(
+                "estimator", f"<{type(estimator).__name__}>", "is no private estimator",
+                "give PrivateLogisticRegression, PrivateLinearSVC, PrivateHuberRegressor, or a "
+                "PrivatePipeline",
+            )  # fmt: skip
+        model = estimator
+        if isinstance(estimator, PrivatePipeline):
+            model = estimator._model()
+            if len(estimator.steps) - 1 != (estimator._encoder() is not None):
+                raise InvalidInput(
+                    "estimator", [name for name, _ in estimator.steps],
+                    "has steps that learn without noise in each trial",
+                    "give a pipeline of an encoder and a model",
+                )  # fmt: skip
+        if estimator.ledger is not None:
+            raise InvalidInput(
+                "estimator", f"<{type(estimator).__name__}>", "has a ledger of its own",
+                "give the ledger to the search",
+            )  # fmt: skip
+        if model.records_per_person != 1 or model.checkpoints or model.average:
+            raise InvalidInput(
+                "estimator", f"<{type(model).__name__}>",
+                "releases more than one model, or protects people with several records",
+                "leave out records_per_person, checkpoints and average",
+            )  # fmt: skip
+        return model
+
+    def _checked_parameters(self) -> Trials:
+        finite("epsilon", self.epsilon, 0.0, open_low=True)
+        delta_in(self.delta)
+        number_in("holdout", self.holdout, 0.0, 1.0, open_high=True)
+        number_in("score_share", self.score_share, 0.0, 1.0, open_low=True, open_high=True)
+        count("n_candidates", self.n_candidates, 1)
+        law = choice("law", self.law, get_args(SearchLaw))
+        family: Any = "poisson" if law == "poisson" else "negative_binomial"
+        try:
+            return Trials.with_mean(family, self.n_iter, _SHAPES[law])
+        except InvalidInput as error:
+            raise InvalidInput("n_iter", self.n_iter, error.problem, error.remedy) from error
+
+    def _with_classes(self, model: Any, y: Any) -> tuple[Any, bool]:
+        """The estimator with all classes; read off the labels, with a warning, if not given."""
+        base = clone(self.estimator)
+        if not is_classifier(model) or model.classes is not None:
+            return base, False
+        labels = np.asarray(labels_of(y))
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        known, _ = learnt_classes(labels)
+        warnings.warn(
+            "classes are read off the labels and released without noise: a class that one person "
+            "alone has gives that person away. Give classes=...",
+            PrivacyLeakWarning,
+            stacklevel=3,
+        )
+        prefix = f"{base.steps[-1][0]}__" if isinstance(base, PrivatePipeline) else ""
+        return base.set_params(**{f"{prefix}classes": known}), True
+
+    def _parts(self, X: Any, y: Any, stream: Stream) -> _Parts:
+        n = X.shape[0] if getattr(X, "shape", None) else len(X)
+        labels = y if hasattr(y, "__len__") else np.asarray(y)
+        if len(labels) != n:
+            raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
+        held_out = round(self.holdout * n)
+        if self.holdout > 0.0 and not 0 < held_out < n:
+            raise InvalidInput(
+                "holdout", self.holdout, f"leaves a part of {n} records empty", "give another"
+            )
+        if held_out == 0:
+            return _Parts((X, y), (X, y), 0, n)
+        # any split will do that does not depend on the records
+        order = np.random.default_rng(list(stream.draw(16))).permutation(n)
+        kept, rest = np.sort(order[held_out:]), np.sort(order[:held_out])
+        return _Parts(
+            (_safe_indexing(X, kept), _safe_indexing(y, kept)),
+            (_safe_indexing(X, rest), _safe_indexing(y, rest)),
+            held_out,
+            n,
+        )
+
+    def _certified(
+        self,
+        chosen: list[dict[str, Any]],
+        base: Any,
+        parts: _Parts,
+        score: TrialScore,
+        trials: Trials,
+        private: bool,
+    ) -> tuple[list[Candidate], SelectionCertificate]:
+        """The candidates with budgets at which the whole search meets its own."""
+        share = None if parts.held_out else self.score_share
+        spent = self.epsilon
+        for aim in aims(trials, self.epsilon, self.delta, share):
+            trial = aim(spent)
+            aimed = [
+                certified(base, parameters, trial.epsilon, trial.delta, parts.train)
+                for parameters in chosen
+            ]
+            adjacency = _adjacency(aimed)
+            noise = noise_for(score.kind, parts.n, adjacency, trial.score_mu)
+            different = {one.certificate.to_json(): one.certificate for one in aimed}
+            certificate = SelectionCertificate(
+                n=parts.n,
+                held_out=parts.held_out,
+                adjacency=adjacency,
+                trials=trials,
+                score=NoisySum(kind=score.kind, column=score.name, noise=noise),
+                candidates=tuple(different.values()),
+                private=private,
+            )
+            spent = certificate.epsilon(self.delta)
+            if spent <= self.epsilon:
+                return aimed, certificate
+        raise InvalidInput(
+            "epsilon", self.epsilon, "is not met by any noise that was tried", "give more"
+        )
+
+    def _account(self, certificate: SelectionCertificate) -> Account | None:
+        if self.ledger is None:
+            return None
+        if not certificate.private or not all(map(_private, certificate.candidates)):
+            raise InvalidInput(
+                "random_state", "<seed>", "makes noise that is not private and cannot be charged",
+                "give random_state=None to search and estimator, or no ledger",
+            )  # fmt: skip
+        return self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
+
+    # --- what was fitted ---
+
+    def _keep(
+        self,
+        best: Candidate,
+        value: float,
+        certificate: SelectionCertificate,
+        aimed: list[Candidate],
+        leaks: tuple[str, ...],
+    ) -> None:
+        self.best_estimator_ = best.estimator
+        self.best_params_ = best.parameters
+        self.best_score_ = value
+        self.certificate_ = certificate
+        self.candidates_ = tuple(one.parameters for one in aimed)
+        self.not_covered_ = leaks
+        self.best_estimator_.selected_ = certificate
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+
+    @property
+    def plan_(self) -> Any:
+        """The plan of the model that was chosen."""
+        return self.best_estimator_.plan_
+
+    def statement(self) -> str:
+        """The guarantee of the whole search in words, and what it does not cover."""
+        check_is_fitted(self)
+        certificate: SelectionCertificate = self.certificate_
+        lines = [certificate.statement(delta=self.delta)]
+        return "\n".join([*lines, *(f"Not covered: {leak}." for leak in self.not_covered_)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def score(self, X: Any, y: Any) -> float:
+        """The score of the chosen model, without noise: for records that need no protection."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    @_fitted_has("predict")  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> NDArray[Any]:
+        """What the chosen model predicts."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @_fitted_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes, by the chosen model."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    @_fitted_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores of the chosen model."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+class _Reached(Exception):
+    """A fit came as far as its charge."""
+
+
+class _Rehearsal:
+    """An account that ends a fit where it would be charged."""
+
+    def reserve(self, certificate: AnyCertificate, *, label: str = "") -> Entry:
+        raise _Reached
+
+    def complete(self, entry: Entry) -> None:
+        """Never reached."""
+
+
+def _rehearse(estimator: Any, records: tuple[Any, Any]) -> None:
+    """Refuse what a fit would refuse, before anything is charged: it is run up to its charge."""
+    with suppress(_Reached):
+        clone(estimator).set_params(ledger=_Rehearsal(), **dict.fromkeys(_seeds(estimator))).fit(
+            *records
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _seeds(estimator: Any) -> list[str]:
+    """The parameters that hold seeds."""
+    names = estimator.get_params(deep=True)
+    return [name for name in names if name.rpartition("__")[2] == "random_state"]
+
+
+def _uniform(stream: Stream, below: int) -> int:
+    """A uniform whole number below this: those of 62 bits that would be too many are drawn anew."""
+    limit = (1 << 62) - (1 << 62) % below
+    while True:
+        drawn = int.from_bytes(stream.draw(8), "little") >> 2
+        if drawn < limit:
+            return drawn % below
+
+
+def _adjacency(aimed: list[Candidate]) -> Any:
+    kinds = {
+        one.certificate.adjacency
+        if isinstance(one.certificate, PipelineCertificate)
+        else one.certificate.geometry.adjacency
+        for one in aimed
+    }
+    if len(kinds) > 1:
+        raise InvalidInput(
+            "param_distributions", "adjacency", "is no parameter to search over",
+            "give it to the estimator",
+        )  # fmt: skip
+    return kinds.pop()
+
+
+def _require_certified(
+    fitted: Any, charged: Certificate | PipelineCertificate, *, seeded: bool
+) -> None:
+    """The plan is a function of public numbers: what ran is what was certified."""
+    made = fitted.certificate_
+    same = isinstance(made, PipelineCertificate) == isinstance(charged, PipelineCertificate)
+    if same and isinstance(charged, PipelineCertificate):
+        same = made.sums == charged.sums
+        made, charged = made.model, charged.model  # type: ignore[assignment]
+    if not seeded and not (same and made.same_guarantee(charged)):
+        raise InvalidInput(
+            "plan", "<plan>", "is another than the one that was certified", "report this"
+        )
+
+
+def _private(certificate: Certificate | PipelineCertificate) -> bool:
+    if isinstance(certificate, PipelineCertificate):
+        return certificate.private and (certificate.model is None or _private(certificate.model))
+    return certificate.training is None or certificate.training.private

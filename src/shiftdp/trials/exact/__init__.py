@@ -1,0 +1,1 @@
+"""Instances whose law is known: what some losses of the class really leak, for every theorem."""

@@ -1,0 +1,127 @@
+"""A statement is read back, and one that was edited is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shiftdp
+from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
+from shiftdp.last_iterate import Certificate, NoisyGD, certify
+from shiftdp.privacy.statement import read_statement, statement_of
+from shiftdp.privacy.statement.page import inert
+from shiftdp.privacy.statement.reading import is_statement
+from tests.privacy.statement.examples import DAY, GD, KINDS, STRONG, certificates, html, stated
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_read_back_and_verified(kind: str) -> None:
+    found = read_statement(html(kind))
+    assert found.certificate.to_json() == certificates()[kind].to_json()
+    assert (found.delta, found.day) == (1e-5, DAY)
+
+
+def test_a_page_that_came_with_other_line_ends_is_the_same() -> None:
+    assert read_statement(html().replace("\n", "\r\n")).day == DAY
+
+
+def numbers(text: str) -> list[tuple[int, int]]:
+    return [found.span(1) for found in re.finditer(r"<data [^>]*>([^<]*)</data>", text)]
+
+
+def test_every_printed_number_that_is_changed_is_refused() -> None:
+    text = html()
+    for start, end in numbers(text):
+        edited = text[:start] + "0.0001" + text[end:]
+        with pytest.raises(VerificationFailed, match=r"number of the page was changed: '0\.0001'"):
+            read_statement(edited)
+
+
+def test_a_number_with_its_value_changed_too_is_refused() -> None:
+    text = html()
+    epsilon = certificates()["gd"].epsilon(1e-5)
+    edited = re.sub(rf'value="{epsilon!r}">[^<]*<', 'value="0.5">0.5<', text)
+    assert edited != text
+    with pytest.raises(VerificationFailed, match=r"the certificate gives"):
+        read_statement(edited)
+
+
+def test_a_number_may_differ_by_the_rounding_of_another_processor() -> None:
+    text = html()
+    epsilon = certificates()["gd"].epsilon(1e-5)
+    edited = text.replace(f'"{epsilon!r}"', f'"{epsilon * (1 + 1e-13)!r}"')
+    assert edited != text
+    assert read_statement(edited).day == DAY
+
+
+@given(st.data())
+def test_no_change_of_a_character_that_is_seen_is_accepted(data: st.DataObject) -> None:
+    text = html()
+    end = text.index("<script")
+    place = data.draw(st.integers(0, end - 1))
+    char = data.draw(st.sampled_from("0123456789ax<> "))
+    if text[place] == char:
+        return
+    edited = text[:place] + char + text[place + 1 :]
+    start, stop = text.index("<svg"), text.index("</svg>")
+    try:
+        read_statement(edited)
+    except ShiftdpError:
+        return
+    # what is left: less than a pixel of the drawing, or a last digit behind a number
+    inside = start <= place < stop
+    assert inside or 'value="' in text[max(0, place - 30) : place]
+
+
+def test_a_certificate_that_is_exchanged_is_refused() -> None:
+    other = certify(NoisyGD(**{**GD, "noise": 1.4}), STRONG).to_json()
+    own = inert(certificates()["gd"].to_json())
+    edited = html().replace(own, inert(other))
+    assert edited != html()
+    with pytest.raises(VerificationFailed, match="not the one it was made from"):
+        read_statement(edited)
+
+
+def test_a_certificate_that_proves_nothing_is_refused() -> None:
+    certificate = certificates()["gd"]
+    assert isinstance(certificate, Certificate)
+    forged = replace(certificate, f=shiftdp.GaussianTradeoff(0.01))
+    with pytest.raises(VerificationFailed, match="mu is not what is proved"):
+        read_statement(statement_of(forged, date=DAY).html())
+
+
+def test_a_page_of_another_version_is_not_compared_and_not_accepted() -> None:
+    old = replace(stated(), version="0.0.1").html()
+    with pytest.raises(VerificationFailed, match=r"written by shiftdp 0\.0\.1.*statement OLD"):
+        read_statement(old)
+    assert read_statement(old, compare=False).version == "0.0.1"
+
+
+def test_what_is_no_statement_is_refused() -> None:
+    assert not is_statement("{}")
+    for text in ("", "{}", "<!doctype html>", html().replace('id="certificate"', 'id="other"')):
+        with pytest.raises(InvalidInput, match="statement"):
+            read_statement(text)
+
+
+def test_what_a_page_was_made_from_may_be_anything_and_is_refused() -> None:
+    text = html()
+    inner = inert(stated().to_json())
+    document = json.loads(stated().to_json())
+    for change in ({"date": 7}, {"delta": "x"}, {"ledger": {"rows": 3}}, {"about": {"x": "y"}}):
+        edited = text.replace(inner, inert(json.dumps({**document, **change})))
+        with pytest.raises(ShiftdpError):
+            read_statement(edited)
+
+
+def test_a_long_certificate_is_packed_and_read_back() -> None:
+    run = NoisyGD(n=50, steps=4000, learning_rate=0.4, noise=[0.7 + k % 7 for k in range(4000)])
+    certificate = certify(run, STRONG, bounds="composition")
+    text = statement_of(certificate, date=DAY).html()
+    assert len(certificate.to_json()) > 20_000
+    assert read_statement(text).certificate.to_json() == certificate.to_json()

@@ -1,0 +1,45 @@
+"""AUC, calibration and means from noisy sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from shiftdp.training.selection.curves import auc, calibration, mean_interval
+
+
+def test_without_noise_the_auc_is_that_of_the_cells() -> None:
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 6, size=400)
+    labels = (rng.random(400) < (cells + 1) / 8).astype(int)
+    counts = np.zeros((2, 6))
+    np.add.at(counts, (labels, cells), 1)
+    found, tied = auc(counts, 0.0, 1.96)
+    assert found.value == pytest.approx(roc_auc_score(labels, cells))
+    assert found.low < found.value < found.high
+    assert 0.0 < tied < 0.15
+
+
+def test_too_few_records_say_nothing() -> None:
+    found, tied = auc(np.full((2, 5), 2.0), 10.0, 1.96)
+    assert (found.low, found.high, tied) == (0.0, 1.0, 0.5)
+    (cell,) = calibration(np.array([[3.0], [2.0]]), np.array([0.0, 1.0]), 10.0, 1.96)
+    assert cell.share is None
+
+
+def test_shares_lie_in_their_intervals() -> None:
+    counts = np.array([[90.0, 40.0], [10.0, 60.0]])
+    one, two = calibration(counts, np.array([0.0, 0.5, 1.0]), 3.0, 1.96)
+    assert one.share is not None
+    assert two.share is not None
+    assert one.share.value == pytest.approx(0.1)
+    assert one.share.low < 0.1 < one.share.high < two.share.low < 0.6 < two.share.high
+    assert (two.low, two.high, two.records) == (0.5, 1.0, 100.0)
+
+
+def test_noise_widens_an_interval() -> None:
+    sharp, noisy = mean_interval(0.8, 1000, 0.0, 1.96), mean_interval(0.8, 1000, 50.0, 1.96)
+    assert noisy.low < sharp.low < 0.8 < sharp.high < noisy.high
+    assert mean_interval(1.3, 10, 1.0, 1.96).value == 1.0
+    assert str(sharp) == "0.8000 [0.7741, 0.8236]"

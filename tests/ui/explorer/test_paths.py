@@ -1,0 +1,72 @@
+"""What is drawn of a proof adds up to the mu that it proves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftdp import NoisySGD, certify
+from shiftdp.ui.explorer.answers import certified
+from shiftdp.ui.explorer.paths import MOST_DRAWN, LawOfMu, NoPath, ShiftsOverTime, path_of
+from tests.ui.explorer.examples import RUNS, SMALL, settings
+
+WITHOUT = ("exponential", "sampled", "composition")
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in WITHOUT])
+def test_shifts_are_shown_and_end_without_a_distance(name: str) -> None:
+    path = path_of(certified(RUNS[name].asked()).certificate)
+    assert isinstance(path, ShiftsOverTime)
+    assert path.distance is not None
+    assert path.at.size == path.shift.size == path.distance.size
+    assert np.all(path.shift >= 0.0)
+    assert path.distance[-1] == 0.0
+    assert path.about.startswith("For a record ")
+
+
+@pytest.mark.parametrize("name", ["fixed", "full batches", "a stream", "langevin"])
+def test_shifts_in_units_of_the_noise_prove_mu(name: str) -> None:
+    certificate = certified(RUNS[name].asked()).certificate
+    path = path_of(certificate)
+    assert isinstance(path, ShiftsOverTime)
+    run: Any = getattr(certificate.run, "window", certificate.run)
+    noise = run.learning_rate * run.noise
+    assert np.sqrt(np.sum((path.shift / noise) ** 2)) == pytest.approx(certificate.mu, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["releases", "released epochs", "all released"])
+def test_releases_set_the_distance_to_zero(name: str) -> None:
+    path = path_of(certified(RUNS[name].asked()).certificate)
+    assert isinstance(path, ShiftsOverTime)
+    assert path.distance is not None
+    ends = {"releases": [5, 11, 19], "released epochs": [3], "all released": [0, 1, 2, 3]}
+    assert np.all(path.distance[ends[name]] == 0.0)
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_where_there_is_no_path_the_reason_is_said(name: str) -> None:
+    path = path_of(certified(RUNS[name].asked()).certificate)
+    assert isinstance(path, NoPath)
+    assert path.about.endswith(".")
+
+
+def test_of_a_long_run_the_end_is_shown() -> None:
+    path = path_of(certified(settings(kind="gd", n="1000", steps="2500").asked()).certificate)
+    assert isinstance(path, ShiftsOverTime)
+    assert path.at.tolist() == list(range(501, 2501))
+    assert path.at.size == MOST_DRAWN
+    assert "the last 2000 of 2500" in path.about
+
+
+def test_hidden_participation_has_a_law() -> None:
+    asked = settings(**{**SMALL, "kind": "sgd", "steps": "60", "sampling": "random_allocation"},
+                     adjacency="zero_out").asked()  # fmt: skip
+    assert isinstance(asked.run, NoisySGD)
+    certificate = certify(asked.run, asked.geometry)
+    path = path_of(certificate)
+    if certificate.bound != "Theorem B7":
+        pytest.skip(f"{certificate.bound} is tighter here")
+    assert isinstance(path, LawOfMu)
+    assert path.weight.sum() == pytest.approx(1.0, abs=1e-6)
