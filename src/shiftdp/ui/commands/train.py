@@ -18,8 +18,8 @@ from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, write
-from shiftdp.ui.training.tables import plan_by_shape, read_numbers, rules_of
+from shiftdp.ui.training.runs import fit, require_outlook, write
+from shiftdp.ui.training.tables import plan_by_shape, read_numbers, rules_of, scores_of
 from shiftdp.ui.types import InData
 
 
@@ -72,6 +72,8 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
 
         def table() -> tuple[Any, ...]:
             found = read_numbers(options)
+            outputs = scores_of(estimator)
+            require_outlook(estimator.plan(*found.X.shape, outputs), estimator, options)
             names.append(found.names)
             known = () if found.people is None else (found.people,)
             return (found.X, found.y, *known)
@@ -117,7 +119,10 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     else:
 
         def table() -> tuple[Any, Any]:
-            return read_table(options["data"], schema, rules, options["memory"])
+            X, y = read_table(options["data"], schema, rules, options["memory"])
+            planned, _ = pipeline.plan(X.names, X.n, scores_of(estimator))
+            require_outlook(planned, estimator, options)
+            return X, y
 
         account = fit(ctx, pipeline, table, options)
         write(pipeline, options["output"], account)

@@ -149,6 +149,11 @@ RESULT: dict[str, dict[str, Any]] = {
         "type": OutFile(_ENDINGS),
         "help": "Write the model to this file (.shiftdp).",
     },
+    "anyway": {
+        "is_flag": True,
+        "help": "Train where the forecast, by public numbers alone, says that the model will be no "
+        "better than a constant; it is refused otherwise.",
+    },
     "dry_run": {
         "is_flag": True,
         "help": "Show the plan and its certificate; of the data only the shape is read.",

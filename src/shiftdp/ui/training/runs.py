@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.training.planning.planner import Planned
 
 
 class CompletedLater:
@@ -43,6 +44,7 @@ def fit(
     """Fit a model to a table; what is wrong is said without a word about a record."""
     from shiftdp.privacy import Ledger
     from shiftdp.sklearn import PrivacyLeakWarning
+    from shiftdp.training.planning.outlook import WeakSignalWarning
 
     problem = None
     account = None
@@ -51,6 +53,7 @@ def fit(
         model.set_params(ledger=account)
     with waiting("training"), warnings.catch_warnings(record=True) as leaks:
         warnings.simplefilter("always", PrivacyLeakWarning)
+        warnings.simplefilter("always", WeakSignalWarning)
         X, y, *groups = table()
         try:
             model.fit(X, y, *groups)
@@ -63,10 +66,27 @@ def fit(
             "data", shown(options["data"]), f"cannot be used: {problem}", "mend the table"
         )
     for leak in leaks:
-        if issubclass(leak.category, PrivacyLeakWarning):
+        if issubclass(leak.category, (PrivacyLeakWarning, WeakSignalWarning)):
             print_warning(ctx, str(leak.message))
     model.set_params(ledger=options["ledger"])
     return account
+
+
+def require_outlook(planned: Planned, estimator: Any, options: dict[str, Any]) -> None:
+    """Refuse a plan that is forecast to be no better than a constant, unless it is wanted anyway.
+
+    Public numbers decide: shape, classes, budget and options.
+    """
+    from shiftdp.training.planning.outlook import require_worthwhile
+
+    if options["anyway"]:
+        return
+    try:
+        require_worthwhile(planned, estimator._overrides())
+    except InvalidInput as error:
+        raise InvalidInput(
+            error.name, options["epsilon"], error.problem, f"{error.remedy}, or --anyway"
+        ) from None
 
 
 def write(estimator: Any, path: str, account: CompletedLater | None) -> None:

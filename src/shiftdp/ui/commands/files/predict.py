@@ -14,7 +14,8 @@ from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
-from shiftdp.ui.parts import Paths, parts_of, shown
+from shiftdp.ui.parts import Paths, parts_of
+from shiftdp.ui.parts import shown as named
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.settings import read_model_file
 from shiftdp.ui.types import InData, InFile, OutFile
@@ -44,14 +45,14 @@ def command(model: str, data: tuple[str, ...], output: str | None, json: bool) -
     """Predict with a model that `shiftdp train` or `save_model` wrote.
 
     DATA is a CSV or Parquet file, or several or a folder of them, with the columns that the model
-    was trained on, by name; others are not looked at. The answer has the prediction for each record, in their order, and for
-    logistic regression the probability of each class.
+    was trained on, by name; others are not looked at. The answer has the prediction for each
+    record, in their order, and for logistic regression the probability of each class.
     """
     found = read_model_file(model, "model").model
     parts = parts_of(data)
     with waiting("predicting"):
         X = _features(found, parts)
-        columns = _answers(found, X, shown(parts))
+        columns = _answers(found, X, named(parts))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -105,7 +106,7 @@ def _features(model: Any, paths: Paths) -> Any:
         )  # fmt: skip
     raw = read_raw(paths, list(names))
     if raw.n == 0:
-        raise InvalidInput("data", shown(paths), "has no records", "give a line for each")
+        raise InvalidInput("data", named(paths), "has no records", "give a line for each")
     if isinstance(first, PrivateTableEncoder):
         return raw.table(list(names))
     number = Numeric(missing="refuse")
