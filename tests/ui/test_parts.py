@@ -43,7 +43,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parquet(path: str, columns: dict[str, Any]) -> None:
-    pa.parquet.write_table(pa.table(columns), path)
+    pa.parquet.write_table(pa.table(columns), path, row_group_size=20_000)
 
 
 def weights(*words: str) -> Any:
