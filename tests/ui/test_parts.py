@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -171,42 +169,3 @@ def test_a_hopeless_plan_is_refused_unless_it_is_wanted_anyway() -> None:
     result = shiftdp("train", *words, "-o", "m.shiftdp", "--anyway")
     assert result.exit_code == 0
     assert "no better than a constant" in result.stderr
-
-
-TRAIN = """
-import sys
-from click.testing import CliRunner
-from shiftdp.ui.main import program
-def peak():
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
-def train(data):
-    words = "--target y --classes 0,1 --epsilon 1 --feature-bound 1 --epochs 1 --memory 64MB"
-    result = CliRunner().invoke(program, ["train", data, *words.split(), "-o", "m.shiftdp"])
-    assert result.exit_code == 0, result.output
-train("small")
-before = peak()
-train("large")
-print((peak() - before) * 1024)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_a_folder_four_times_as_large_as_the_memory_is_trained_within_it() -> None:
-    rng = np.random.default_rng(0)
-    for folder, parts in (("small", 1), ("large", 8)):
-        os.mkdir(folder)
-        for i in range(parts):
-            columns = {
-                f"x{j}": rng.uniform(-0.2, 0.2, 400_000).astype(np.float32) for j in range(20)
-            }
-            parquet(f"{folder}/{i}.parquet", {**columns, "y": (columns["x0"] > 0).astype(int)})
-            if folder == "small":
-                parquet(
-                    "small/0.parquet",
-                    {k: v[:2000] for k, v in {**columns, "y": columns["x0"] > 0}.items()},
-                )
-    found = subprocess.run(
-        [sys.executable, "-c", TRAIN], capture_output=True, text=True, check=True
-    )
-    assert int(found.stdout) < 64 * 10**6
