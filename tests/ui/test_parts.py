@@ -169,3 +169,38 @@ def test_a_hopeless_plan_is_refused_unless_it_is_wanted_anyway() -> None:
     result = shiftdp("train", *words, "-o", "m.shiftdp", "--anyway")
     assert result.exit_code == 0
     assert "no better than a constant" in result.stderr
+
+
+def test_a_file_that_is_given_twice_is_refused_by_any_of_its_names() -> None:
+    os.mkdir("folder")
+    os.link("data0.csv", "folder/other.csv")
+    for again in ("data0.csv", "./data0.csv", "folder"):
+        words = refused("train", "data0.csv", again, *NUMBERS, "-o", "m.shiftdp")
+        assert "is given twice" in words
+
+
+def test_what_may_be_an_entry_is_not_shown_as_the_name_of_a_column() -> None:
+    Path("headless.csv").write_text("Xanthippe,7391,y\n")
+    Path("named.csv").write_text("who,age,y\nA,1,0\n")
+    for files in (("headless.csv", "named.csv"), ("named.csv", "headless.csv")):
+        for ask in (lambda files=files: read(files, RULES), lambda files=files: columns_of(files)):
+            with pytest.raises(InvalidInput) as refusal:
+                ask()
+            assert "Xanthippe" not in str(refusal.value)
+            assert "7391" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("change", [-1, 1, 40])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    monkeypatch: pytest.MonkeyPatch, change: int
+) -> None:
+    counted = data_files.count_lines
+    monkeypatch.setattr(data_files, "count_lines", lambda path: counted(path) - change)
+    with pytest.raises(InvalidInput):
+        read("data.csv", RULES)
+
+
+def test_a_target_beyond_all_floats_is_refused_as_such() -> None:
+    Path("far.csv").write_text(f"x,y\n1,1{'0' * 400}\n2,1\n")
+    with pytest.raises(InvalidInput, match="not finite numbers"):
+        read("far.csv", Rules("y", numbers=True))

@@ -138,6 +138,12 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
 
         done, good = quietly_read(fill, path)
         finite = finite and good
+    if done != n:
+        raise refused(
+            shown(paths),
+            "was changed while it was read",
+            "leave its files as they are until the end",
+        )
     if not finite:
         raise _not_finite(shown(paths))
     return Table(X, _result(shown(paths), every), heads[0].names)

@@ -94,7 +94,7 @@ class Labels:
         few = np.int16 if self._classes is not None and len(places) < 2**15 else np.int64
         self._found: NDArray[Any] = np.zeros(n, dtype=np.float64 if numbers else few)
         self._done = 0
-        self._missing = self._unknown = self._words = False
+        self._missing = self._unknown = self._words = False  # words, or numbers that are too large
 
     def add(self, entries: Sequence[Any] | NDArray[Any]) -> None:
         """The labels of the next records, as the file holds them."""
@@ -117,8 +117,9 @@ class Labels:
             self._missing = True
             return 0
         if self._numbers:
-            self._words = self._words or isinstance(found, str)
-            return 0.0 if isinstance(found, str) else _nearest(found)
+            number = math.inf if isinstance(found, str) else _nearest(found)
+            self._words = self._words or math.isinf(number)
+            return number
         if self._classes is None:
             return self._places.setdefault(found, len(self._places))
         self._unknown = self._unknown or found not in self._places
@@ -162,4 +163,4 @@ def _nearest(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise BadLabels("has targets that are not finite numbers") from None
+        return math.inf

@@ -57,7 +57,18 @@ def parts_of(given: Sequence[str]) -> tuple[str, ...]:
             "data", found[-1], f"is of another format: there are {' and '.join(sorted(formats))}",
             "give files of one format",
         )  # fmt: skip
+    _require_once(found)
     return tuple(found)
+
+
+def _require_once(files: Sequence[str]) -> None:
+    """Refuse a file that is given twice, by any name: its records would count twice."""
+    seen: set[tuple[int, int]] = set()
+    for path in files:
+        state = os.stat(path)
+        if (state.st_dev, state.st_ino) in seen:
+            raise refused(path, "is given twice, so that its records would be", "give it once")
+        seen.add((state.st_dev, state.st_ino))
 
 
 def files_of(paths: Paths) -> tuple[str, ...]:
@@ -71,7 +82,15 @@ def shown(paths: Paths) -> str:
 
 
 def require_alike(path: str, names: Sequence[str], first: Sequence[str], other: str) -> None:
-    """Refuse a part that has other columns than the first, by the name of a column."""
+    """Refuse a part that has other columns than the first.
+
+    A column is named where names cannot be entries: a CSV file may have no line of names.
+    """
+    if format_of(path) == "csv" and set(names) != set(first):
+        raise refused(
+            path, f"has other names in its first line than {other}",
+            "give parts with the same columns, each with a line of names",
+        )  # fmt: skip
     for absent in (name for name in first if name not in names):
         raise InvalidInput(
             "data", path, f"has no column {absent!r}, which {other} has",

@@ -14,11 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftdp import InvalidInput
+from shiftdp import InvalidInput, NoisyGD
 from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression
 from shiftdp.training.descent import batches, disk
 from shiftdp.training.descent.disk import DiskFull, blocks, is_mapped, let_go, on_disk, taken
 from shiftdp.training.descent.entropy import Seeded
+from shiftdp.training.descent.records import prepare
+from shiftdp.training.losses.scalar import Logistic
+from shiftdp.training.plan import Plan
 
 RUNS: list[dict[str, Any]] = [
     {"algorithm": "gd", "epochs": 3},
@@ -69,6 +72,27 @@ def test_entries_that_are_not_finite_are_refused_in_a_mapped_file(tmp_path: Path
     X[20, 1] = np.nan
     with pytest.raises(InvalidInput, match="not finite"):
         PrivateHuberRegressor(epochs=1).fit(stored(tmp_path, X), X[:, 0])
+
+
+@pytest.mark.parametrize("clip", [None, 0.2])
+@pytest.mark.parametrize("entry", [1e6, np.inf, np.nan])
+def test_a_mapped_file_whose_rows_become_longer_is_refused(
+    tmp_path: Path, clip: float | None, entry: float
+) -> None:
+    X = np.full((300, 3), 0.25)
+    given = stored(tmp_path, X)
+    writer = np.load(tmp_path / "X.npy", mmap_mode="r+")
+    run = NoisyGD(n=300, steps=2, learning_rate=0.1, noise=1.0)
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, clip=clip)
+    records = prepare(plan, given, np.ones(300))
+    everything = slice(0, 300)
+    np.testing.assert_array_equal(records.rows.take(everything), X)
+    writer[200, 1] = 0.125  # shorter: still within what was found
+    assert records.rows.take(everything)[200, 1] == 0.125
+    writer[200, 1] = entry
+    records.rows.take(slice(0, 200))
+    with pytest.raises(InvalidInput, match="changed while it was read"):
+        records.rows.take(everything)
 
 
 @settings(max_examples=25, deadline=None)

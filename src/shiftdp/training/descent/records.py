@@ -84,7 +84,26 @@ class BoundedRows:
         for factors in (self.shrink, self.scales):
             if factors is not None:
                 block *= numbers_at(factors, rows)[:, None]
+        if self.mapped:
+            self._require_unchanged(rows, block)
         return block
+
+    def _require_unchanged(self, rows: Indices, block: Floats) -> None:
+        """Refuse rows of a file that became longer than they were when their norms were taken.
+
+        A file can be written to while it is trained on. Two computed norms of one row are apart by
+        rounding; a norm that is not a number is refused, too.
+        """
+        allowed = numbers_at(self.norms, rows) * (1.0 + 2 * (self.shape[1] + 8) * UNIT) + _LOST
+        with np.errstate(all="ignore"):
+            unchanged = bool((np.sqrt(np.einsum("ij,ij->i", block, block)) <= allowed).all())
+        if not unchanged:
+            raise InvalidInput(
+                "X",
+                described(self.features),
+                "is a file that was changed while it was read",
+                "leave it as it is until the end",
+            )
 
     def _sparse_block(self, rows: Indices) -> Any:
         block = rows_of_csr(self.features, rows)

@@ -95,7 +95,7 @@ def readable(X: Any) -> Any:
 
     Whole numbers in a mapped file become floats in another one, and not in memory.
     """
-    if is_mapped(X) and X.ndim == 2 and X.dtype not in (np.float32, np.float64):
+    if is_mapped(X) and X.ndim == 2 and X.dtype.kind in "iub":
         made = on_disk(X.shape)
         for part in blocks(len(X), X.shape[1] * 8):
             made[part] = X[part]
