@@ -63,6 +63,7 @@ def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     attributes.pop("_prepared", None)  # which a pipeline that is read sets again
     attributes.pop("_cap", None)  # which `forget` asks for, and refuses a model without it
     attributes.pop("selected_", None)  # which is written beside the model
+    attributes.pop("fit_certificate_", None)  # likewise, as that of the run
     attributes.pop("releases_", None)  # other models than the one that is written
     plan = attributes.pop("plan_")
     attributes.pop("certificate_")
