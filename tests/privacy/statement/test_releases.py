@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from shiftdp import VerificationFailed
+from shiftdp.privacy.selection.score_certificate import ScoreCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement import read_statement
 from shiftdp.privacy.statement.blocks import Bound
 from shiftdp.privacy.statement.releases import runs_in, sums_in, theorems_of
@@ -51,8 +53,9 @@ def test_a_page_is_verified_and_an_edited_one_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["search", "score"])
 def test_a_seed_is_said_loudly(kind: str) -> None:
-    made = stated(kind)
-    seeded = replace(made, certificate=replace(certificates()[kind], private=False))
+    made, whole = stated(kind), certificates()[kind]
+    assert isinstance(whole, (SelectionCertificate, ScoreCertificate))
+    seeded = replace(made, certificate=replace(whole, private=False))
     assert made.private
     assert not seeded.private
     assert "NOT PRIVATE" in seeded.html()

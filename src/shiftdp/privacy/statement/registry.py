@@ -75,8 +75,9 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "privacy_unit_details": long,
                 "number_of_privacy_units": 1,
                 "privacy_parameters": {"epsilon": epsilon, "delta": statement.delta},
-                "privacy_parameters_details": f"{gdp}Certified upper bound by {theorems_of(whole)}; "
-                f"the whole curve is in the certificate, SHA-256 {statement.certificate_digest}.",
+                "privacy_parameters_details": f"{gdp}Certified upper bound by "
+                f"{theorems_of(whole)}; the whole curve is in the certificate, SHA-256 "
+                f"{statement.certificate_digest}.",
             },
             "deployment_model": {
                 "model_name": "Central",

@@ -63,10 +63,9 @@ class PrivatelyScored:
         Args:
             delta: of the plan of the fit.
         """
-        found = [
-            self.certificate_.statement(delta=stated_delta(getattr(self, "selected_", None), delta))
-        ]
-        if hasattr(self, "selected_"):
+        chosen = getattr(self, "selected_", None)
+        found = [self.certificate_.statement(delta=stated_delta(chosen, delta))]
+        if chosen is not None:
             found += [
                 "What was chosen is one fit, which by itself would cost less. Not the guarantee:",
                 fit_certificate(self).statement(delta=delta),
