@@ -22,7 +22,17 @@ OPTIONS: dict[str, Any] = {
 CONTEXT = click.Context(click.Command("train"))
 NUMBERS = ("data.csv", "--target", "y", "--classes", "0,1", "--feature-bound", "1")
 RAW = ("people.csv", "--schema", "people.toml", "--classes", "no,yes")
-COST = ("--epsilon", "1", "--epochs", "5", "--private-score", "0.5", "--anyway")
+COST = (
+    "--epsilon",
+    "1",
+    "--epochs",
+    "5",
+    "--algorithm",
+    "gd",
+    "--private-score",
+    "0.5",
+    "--anyway",
+)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from shiftdp.sklearn import load_model
 from shiftdp.training.model_file import read_model
 from tests.ui.shell import PEOPLE, people, prose, refused, said, shiftdp, table
 
-COMMON = ("--epsilon", "2", "--epochs", "5")
+COMMON = ("--epsilon", "2", "--epochs", "5", "--algorithm", "gd")
 NUMBERS = ("data.csv", *COMMON, "--target", "y", "--classes", "0,1", "--feature-bound", "10")
 RAW = ("people.csv", *COMMON, "--schema", "people.toml", "--classes", "no,yes")
 

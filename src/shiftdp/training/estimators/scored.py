@@ -28,7 +28,7 @@ def adopt(model: Any, chosen: SelectionCertificate) -> None:
     """
     steps = getattr(model, "steps", None)
     for one in (model,) if steps is None else (model, steps[-1][1]):
-        one.fit_certificate_ = one.certificate_
+        one.fit_certificate_ = fit_certificate(one)
         one.certificate_ = one.selected_ = chosen
 
 

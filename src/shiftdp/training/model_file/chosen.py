@@ -9,7 +9,7 @@ from shiftdp._errors import ShiftdpError
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
-from shiftdp.training.estimators.scored import adopt
+from shiftdp.training.estimators.scored import adopt, fit_certificate
 from shiftdp.training.model_file.archive import Damaged
 
 CHOSEN = "selection"
@@ -39,7 +39,7 @@ def read_selection(document: dict[str, Any], model: Any) -> SelectionCertificate
         raise Damaged("has a certificate of its search that cannot be read") from error
     if chosen.to_document() != document[CHOSEN]:
         raise Damaged("has a certificate of its search that is not as it was written")
-    if not any(_same(one, model.certificate_) for one in chosen.candidates):
+    if not any(_same(one, fit_certificate(model)) for one in chosen.candidates):
         raise Damaged("has a certificate of a search that did not try this model")
     adopt(model, chosen)
     return chosen

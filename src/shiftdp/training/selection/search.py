@@ -169,6 +169,9 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             X: records, as the estimator wants them.
             y: labels or numbers.
         """
+        if y is None:
+            problem = "is missing: a search requires y to be passed, but the target y is None"
+            raise InvalidInput("y", None, problem, "give labels or numbers")
         model = self._model()
         trials = self._checked_parameters()
         entropy = entropy_of(self.random_state)
