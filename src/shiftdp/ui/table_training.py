@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.planning.planner import Planned
     from shiftdp.training.preparation.schema import Schema
+    from shiftdp.ui.training.scoring import HeldOut
 
 
 _ABSENT = "give a table with that name, or mend the schema"
@@ -84,7 +85,11 @@ def _target(path: str, schema: Schema, target: str | None) -> str:
 
 
 def print_pipeline(
-    whole: PlannedPipeline, options: dict[str, Any], not_covered: list[str], ending: str
+    whole: PlannedPipeline,
+    options: dict[str, Any],
+    not_covered: list[str],
+    ending: str,
+    score: HeldOut | None = None,
 ) -> None:
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
@@ -99,6 +104,7 @@ def print_pipeline(
                 "plan": planned.choices(),
                 "reasons": planned.reasons,
                 "output": options["output"],
+                **({} if score is None else score.document()),
             }
         )
         return
@@ -111,6 +117,8 @@ def print_pipeline(
         print_text(f"not covered: {leak}")
     if not private:
         print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    if score is not None:
+        print_text(score.text())
     print_text(ending)
 
 

@@ -24,11 +24,13 @@ from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.estimators.base import PrivateLinearModel, entropy_of, learnt_classes
 from shiftdp.training.estimators.inputs import labels_of
 from shiftdp.training.estimators.parameters import DELTA
-from shiftdp.training.estimators.scored import PrivatelyScored
+from shiftdp.training.estimators.scored import PrivatelyScored, adopt
+from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.selection.candidates import Candidate, candidates_of, certified
+from shiftdp.training.selection.gains import model_of
 from shiftdp.training.selection.shares import aims
 from shiftdp.training.selection.trial_score import Scoring, TrialScore
 
@@ -167,6 +169,9 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             X: records, as the estimator wants them.
             y: labels or numbers.
         """
+        if y is None:
+            problem = "is missing: a search requires y to be passed, but the target y is None"
+            raise InvalidInput("y", None, problem, "give labels or numbers")
         model = self._model()
         trials = self._checked_parameters()
         entropy = entropy_of(self.random_state)
@@ -366,7 +371,10 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         self.certificate_ = certificate
         self.candidates_ = tuple(one.parameters for one in aimed)
         self.not_covered_ = leaks
-        self.best_estimator_.selected_ = certificate
+        adopt(self.best_estimator_, certificate)
+        known = getattr(self.best_estimator_, "not_covered_", ())
+        if leaks or known:
+            self.best_estimator_.not_covered_ = tuple(dict.fromkeys((*leaks, *known)))
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.best_estimator_, name):
@@ -383,6 +391,18 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         certificate: SelectionCertificate = self.certificate_
         lines = [certificate.statement(delta=self.delta)]
         return "\n".join([*lines, *(f"Not covered: {leak}." for leak in self.not_covered_)])
+
+    def statement_html(
+        self,
+        *,
+        date: str | None = None,
+        ledger: Any = None,
+        about: Mapping[str, str] | None = None,
+    ) -> str:
+        """The guarantee of the whole search as one page; arguments as for its models."""
+        check_is_fitted(self)
+        model = model_of(self)
+        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -137,11 +137,37 @@ PLAN: dict[str, dict[str, Any]] = {
         "help": "How many multiplications the run may take.",
     },
 }
+SCORE: dict[str, dict[str, Any]] = {
+    "tune": {
+        "is_flag": True,
+        "help": "Choose by private trials, within --epsilon: the bound on rows, from "
+        "--feature-bound down to a thirtieth of it; with --schema the clip.",
+    },
+    "private_score": {
+        "type": NUMBER,
+        "metavar": "EPSILON",
+        "help": "Measure the model with noise on records that it is not trained on. These pay this "
+        "epsilon, and nothing for the model.",
+    },
+    "holdout": {
+        "type": NUMBER,
+        "help": "The part of the records that is held out for it, drawn at random; 0.2 by default.",
+    },
+    "score_range": {
+        "type": NUMBERS,
+        "help": "Of huber: LOW,HIGH that the target is clipped to in scores. It must not be read "
+        "off the data.",
+    },
+}
 RESULT: dict[str, dict[str, Any]] = {
     "output": {
         "short": "-o",
         "type": OutFile(_ENDINGS),
         "help": "Write the model to this file (.shiftdp).",
+    },
+    "anyway": {
+        "is_flag": True,
+        "help": "Train also where the noise is predicted to be above the signal.",
     },
     "dry_run": {
         "is_flag": True,
@@ -156,6 +182,7 @@ def training_options(command: AnyCallable) -> AnyCallable:
         option_group("The data", **DATA),
         option_group("What it may cost", **COST),
         option_group("Instead of what the planner chooses", **PLAN),
+        option_group("Choosing and measuring", **SCORE),
         option_group(ANSWER, **RESULT),
         answer_options("delta", "save"),
     )
