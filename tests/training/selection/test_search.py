@@ -150,6 +150,22 @@ def test_a_ledger_is_charged_once_and_before_anything_is_fitted(tmp_path: Path) 
     assert len(ledger.entries()) == 1
 
 
+def test_a_ledger_does_not_tell_how_long_the_trials_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.0, delta=1e-5)
+    completed = []
+
+    def no_trials(*_: Any) -> Any:
+        completed.extend(entry.completed for entry in ledger.entries())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrivateSearchCV, "_best", no_trials)
+    with pytest.raises(KeyboardInterrupt):
+        search(epsilon=0.5, ledger=ledger).fit(X, Y)
+    assert completed == [True]  # nothing is written to it when they end
+
+
 def test_a_seed_makes_it_reproducible_and_not_private() -> None:
     one, two = (search(random_state=7).fit(X, Y) for _ in range(2))
     assert one.best_score_ == two.best_score_

@@ -186,10 +186,10 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
                 _rehearse(one.estimator, parts.train)
         account = self._account(certificate)
         entry = None if account is None else account.reserve(certificate, label=type(self).__name__)
+        if account is not None and entry is not None:
+            account.complete(entry)  # a ledger notes times: after the trials it would tell how many
         with _quiet():  # how often something is said would tell the number of trials
             best, value = self._best(aimed, parts, score, certificate, stream, entropy)
-        if account is not None and entry is not None:
-            account.complete(entry)
         self._keep(best, value, certificate, aimed, leaks)
         return self
 
