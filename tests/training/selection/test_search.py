@@ -154,7 +154,7 @@ def test_a_ledger_does_not_tell_how_long_the_trials_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.create(tmp_path / "ledger", epsilon=1.0, delta=1e-5)
-    completed = []
+    completed: list[bool] = []
 
     def no_trials(*_: Any) -> Any:
         completed.extend(entry.completed for entry in ledger.entries())
