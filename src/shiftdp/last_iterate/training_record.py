@@ -106,6 +106,8 @@ _LOSSES: dict[str, _Constants] = {
         Fraction(1),
     ),
 }
+_NAMES = ("classes", "width", "residual_bound")  # of their parameters, weights of classes apart
+_OF_CLASSES = ("Logistic", "Softmax", "SmoothedHinge")
 _PROJECTIONS = ("Ball", "Box", "Simplex")
 _PROXES = ("L1", "ElasticNet")
 _SOURCES = {"System": True, "Aes": True, "Seeded": False}
@@ -204,9 +206,14 @@ def _require_parameters(record: TrainingRecord) -> None:
         _require(numbers.get("classes") == record.outputs >= 2, "number of scores")
     elif record.loss in _LOSSES:
         _require(record.outputs == 1, "number of scores")
-    weights = [value for name, value in numbers.items() if name.startswith("weight_")]
     ours = record.loss in _LOSSES
-    _require(not ours or all(weight <= 1 for weight in weights), "weight of a class")
+    if ours:
+        _require(len(numbers) == len(record.loss_parameters), "parameter of the loss")
+        weights = {name: value for name, value in numbers.items() if name not in _NAMES}
+        known = {f"weight_{place}" for place in range(max(2, record.outputs))}
+        one_each = set(weights) == known and record.loss in _OF_CLASSES
+        _require(not weights or one_each, "weight of a class")
+        _require(all(weight <= 1 for weight in weights.values()), "weight of a class")
     positive = [*numbers.values()] if ours else []
     if record.projection in ("Ball", "Simplex"):
         positive += [value for _, value in record.projection_parameters]

@@ -172,6 +172,7 @@ def read_certificate(path: str) -> AnyCertificate:
     its preparation learnt.
     """
     from shiftdp._errors import InvalidInput
+    from shiftdp.privacy.selection.kinds import certificate_in
 
     if is_archive(path):
         found = read_model_file(path)
@@ -210,24 +211,6 @@ def read_statement_file(path: str, *, compare: bool = True) -> Statement:
         raise InvalidInput("certificate", path, error.problem, error.remedy) from error
     except UnicodeDecodeError as error:
         raise InvalidInput("certificate", path, "is not text", "give a statement") from error
-
-
-def certificate_in(text: str) -> AnyCertificate:
-    """The certificate in a text, of the kind that its format names."""
-    from shiftdp._strict_json import parse
-    from shiftdp.last_iterate import Certificate
-    from shiftdp.privacy.pipeline_certificate import FORMAT, PipelineCertificate
-    from shiftdp.privacy.selection.kinds import FORMATS
-
-    try:
-        document = parse(text)
-    except ValueError:  # the reader of certificates says what is wrong with it
-        document = None
-    if isinstance(document, Mapping) and document.get("format") == FORMAT:
-        return PipelineCertificate.from_json(text)
-    if isinstance(document, Mapping) and document.get("format") in FORMATS:
-        return FORMATS[document["format"]].from_json(text)
-    return Certificate.from_json(text)
 
 
 def is_archive(path: str) -> bool:

@@ -10,13 +10,14 @@ from shiftdp._errors import InvalidInput
 from shiftdp.ui.labels import BadLabels, Labels
 from shiftdp.ui.output import plain, print_json, print_text, up
 from shiftdp.ui.parts import Paths, require_records, shown
-from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, records_in
+from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, read_raw, records_in
 from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.planning.planner import Planned
     from shiftdp.training.preparation.schema import Schema
+    from shiftdp.ui.training.scoring import HeldOut
 
 
 _ABSENT = "give a table with that name, or mend the schema"
@@ -69,16 +70,33 @@ def read_table(
 
     read_blocks(paths, [*schema.columns, target], keep, _ABSENT)
     table.require_full()
-    problem = None
+    return table, _result(every, paths)
+
+
+def read_in_memory(paths: Paths, schema: Schema, rules: Any, memory: float) -> tuple[Any, Any]:
+    """The same as one array, of which records can be taken; refused if it is above `memory`."""
+    from shiftdp.training.preparation.stored import bytes_of
+
+    target = _target(shown(paths), schema, rules.target)
+    columns_of(paths)  # refuses parts of different tables
+    if bytes_of(schema, records_in(paths)) > memory:
+        raise InvalidInput(
+            "memory", memory,
+            "is less than the table takes, and with --tune and --private-score it is not read in "
+            "blocks", "give more",
+        )  # fmt: skip
+    raw = read_raw(paths, [*schema.columns, target], _ABSENT)
+    every = Labels(raw.n, rules.classes, numbers=rules.numbers)
+    every.add(raw.columns[target])
+    return raw.table(list(schema.columns)), _result(every, paths)
+
+
+def _result(every: Labels, paths: Paths) -> Any:
     try:
-        y = every.result()
+        return every.result()
     except BadLabels as error:
         problem = str(error)
-    if problem is not None:
-        raise InvalidInput(
-            "data", shown(paths), problem, "give all labels in classes, or mend them"
-        )
-    return table, y
+    raise InvalidInput("data", shown(paths), problem, "give all labels in classes, or mend them")
 
 
 def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipeline:
@@ -110,7 +128,11 @@ def _target(path: str, schema: Schema, target: str | None) -> str:
 
 
 def print_pipeline(
-    whole: PlannedPipeline, options: dict[str, Any], not_covered: list[str], ending: str
+    whole: PlannedPipeline,
+    options: dict[str, Any],
+    not_covered: list[str],
+    ending: str,
+    score: HeldOut | None = None,
 ) -> None:
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
@@ -125,6 +147,7 @@ def print_pipeline(
                 "plan": planned.choices(),
                 "reasons": planned.reasons,
                 "output": options["output"],
+                **({} if score is None else score.document()),
             }
         )
         return
@@ -137,6 +160,8 @@ def print_pipeline(
         print_text(f"not covered: {leak}")
     if not private:
         print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    if score is not None:
+        print_text(score.text())
     print_text(ending)
 
 

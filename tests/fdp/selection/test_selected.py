@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,3 +202,19 @@ def test_it_is_a_tradeoff_function() -> None:
 def test_one_direction_is_not_enough() -> None:
     with pytest.raises(InvalidInput, match="one direction"):
         best_of(PiecewiseLinear([0.0, 0.1, 1.0], [1.0, 0.2, 0.0]), LAWS[0])
+
+
+def test_memory_is_bounded_where_profiles_are_asked_in_bulk() -> None:
+    """Of a selection of a selection it would be gigabytes."""
+    inner = Selected(GaussianTradeoff(0.3), "negative_binomial", 0.1, 1.0)
+    asked: list[int] = []
+
+    class Counted(GaussianTradeoff):
+        def _delta(self, epsilon: Any) -> Any:
+            asked.append(epsilon.size)
+            return super()._delta(epsilon)
+
+    outer = Selected(Counted(0.3), "negative_binomial", 0.1, 1.0)
+    points = np.linspace(0.0, 5.0, 3_000)
+    np.testing.assert_array_equal(outer.delta(points), inner.delta(points))
+    assert max(asked) <= 20_000 < sum(asked)

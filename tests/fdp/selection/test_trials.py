@@ -56,6 +56,17 @@ def test_what_is_drawn_is_the_law_that_is_certified(shape: float | None) -> None
 
 @settings(max_examples=20)
 @given(mean=st.floats(1.05, 9.0), shape=SHAPES)
+def test_every_uniform_number_has_its_place_and_no_number_of_trials_is_cut_off(
+    mean: float, shape: float | None
+) -> None:
+    trials = made(mean, shape)
+    assert trials.number((1 << 62) - 1) > 1  # the rarest, and not what was left over
+    with pytest.raises(InvalidInput, match="62 bits"):
+        trials.number(1 << 62)
+
+
+@settings(max_examples=20)
+@given(mean=st.floats(1.05, 9.0), shape=SHAPES)
 def test_a_law_is_found_by_its_mean(mean: float, shape: float | None) -> None:
     trials = made(mean, shape)
     assert trials.mean == pytest.approx(mean, rel=1e-6)

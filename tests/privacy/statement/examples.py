@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from shiftdp.last_iterate import (
-    Certificate,
     ExponentialMechanism,
     Geometry,
     LangevinMC,
@@ -22,7 +21,9 @@ from shiftdp.last_iterate import (
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
 from shiftdp.privacy.noisy_sums import NoisySum
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.statement import Statement, statement_of
+from tests.privacy.selection import examples as selection
 
 DAY = "2026-01-31"
 STRONG = Geometry(strong_convexity=0.3, smoothness=2.0, sensitivity=2.0)
@@ -33,7 +34,7 @@ SGD: dict[str, Any] = {"n": 40, "batch_size": 4, "learning_rate": 0.4, "noise": 
 
 
 @cache
-def certificates() -> dict[str, Certificate | PipelineCertificate]:
+def certificates() -> dict[str, AnyCertificate]:
     """One of every kind that a statement may be about."""
     plain = certify(NoisyGD(**GD), STRONG)
     sums = (NoisySum(kind="moments", column="age", noise=200.0),)
@@ -79,6 +80,15 @@ def certificates() -> dict[str, Certificate | PipelineCertificate]:
         ),
         "pipeline": PipelineCertificate(n=12, adjacency="replace_one", sums=sums, model=plain),
         "preparation": PipelineCertificate(n=12, adjacency="replace_one", sums=sums),
+        "search": selection.search(),
+        "search with a holdout": selection.search(n=125, held_out=25),
+        "search of pipelines": selection.search(
+            n=12,
+            candidates=(
+                PipelineCertificate(n=12, adjacency="replace_one", sums=sums, model=plain),
+            ),
+        ),
+        "score": selection.score(),
     }
 
 

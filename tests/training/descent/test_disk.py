@@ -83,7 +83,8 @@ def test_a_mapped_file_whose_rows_become_longer_is_refused(
     given = stored(tmp_path, X)
     writer = np.load(tmp_path / "X.npy", mmap_mode="r+")
     run = NoisyGD(n=300, steps=2, learning_rate=0.1, noise=1.0)
-    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, clip=clip)
+    chosen: dict[str, Any] = {} if clip is None else {"clipping": "plain", "clip": clip}
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, **chosen)
     records = prepare(plan, given, np.ones(300))
     everything = slice(0, 300)
     np.testing.assert_array_equal(records.rows.take(everything), X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyGD
+from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.training_record import verify_training
 from shiftdp.training import Huber, Logistic, Loss, Plan, SmoothedHinge, Softmax, Weighted, descend
 from shiftdp.training.descent.entropy import Seeded
@@ -64,18 +66,43 @@ def test_a_plan_states_the_weights_and_is_certified_like_the_plain_one() -> None
     assert weighted.certificate != plain.certificate
 
 
-def test_a_stated_weight_above_one_is_refused() -> None:
-    from dataclasses import replace
-
-    from shiftdp._errors import VerificationFailed
-
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"weight_0": 0.2, "weight_1": 3.0},  # above 1
+        {"weight_0": 0.2},  # one class has none
+        {"weight_0": 0.2, "weight_1": 1.0, "weight_2": 1.0},
+        {"weight_0": 0.2, "weight_1": 1.0, "scale": 7.0},
+    ],
+)
+def test_stated_weights_that_cannot_be_are_refused(stated: dict[str, float]) -> None:
     run = NoisyGD(n=40, steps=30, learning_rate=0.5, noise=0.1)
     plan = Plan(run=run, loss=Weighted(Logistic(), (0.2, 1.0)), feature_bound=1.0)
     record = plan.certificate.training
     assert record is not None
-    forged = replace(record, loss_parameters=(("weight_0", 0.2), ("weight_1", 3.0)))
+    forged = replace(record, loss_parameters=tuple(stated.items()))
     with pytest.raises(VerificationFailed, match="weight of a class"):
         verify_training(forged, run, plan.geometry, contracts=True)
+
+
+def test_a_parameter_that_is_stated_twice_is_refused() -> None:
+    run = NoisyGD(n=40, steps=30, learning_rate=0.5, noise=0.1)
+    plan = Plan(run=run, loss=Weighted(Logistic(), (0.2, 1.0)), feature_bound=1.0)
+    record = plan.certificate.training
+    assert record is not None
+    twice = (("weight_1", 3.0), *record.loss_parameters)
+    with pytest.raises(VerificationFailed, match="parameter of the loss"):
+        verify_training(replace(record, loss_parameters=twice), run, plan.geometry, contracts=True)
+
+
+def test_numbers_have_no_classes_to_weigh() -> None:
+    run = NoisyGD(n=40, steps=30, learning_rate=0.5, noise=0.1)
+    plan = Plan(run=run, loss=Huber(), feature_bound=1.0)
+    record = plan.certificate.training
+    assert record is not None
+    stated = (*record.loss_parameters, ("weight_0", 1.0), ("weight_1", 1.0))
+    with pytest.raises(VerificationFailed, match="weight of a class"):
+        verify_training(replace(record, loss_parameters=stated), run, plan.geometry, contracts=True)
 
 
 def test_a_weighted_run_is_that_on_records_that_are_there_several_times() -> None:

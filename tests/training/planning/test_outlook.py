@@ -86,6 +86,14 @@ def test_a_refusal_names_the_budget_and_the_cure() -> None:
     assert found.cure in str(found)
 
 
+def test_no_epsilon_without_protection_is_advised_and_no_fewer_than_one_feature() -> None:
+    public: dict[str, Any] = {"loss": Logistic(), "feature_bound": 1.0, "delta": 1e-5}
+    found = outlook_of(plan_for(Problem(n=1, features=1, epsilon=1.0, **public)))
+    assert found.epsilon is not None
+    assert found.epsilon > 10.0
+    assert found.cure == f"give {found.records} records"
+
+
 def test_what_is_worthwhile_needs_no_cure() -> None:
     found = outlook_of(plan_for(GERMAN))
     assert (found.epsilon, found.records) == (1.0, 800)

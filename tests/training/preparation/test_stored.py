@@ -17,9 +17,9 @@ from shiftdp.training.preparation.stored import StoredTable
 
 N = 400
 COLUMNS: dict[str, Any] = {
-    "city": Categorical(max_categories=3),
-    "age": Numeric(0, 100),
-    "pay": Numeric(within=(0, 1000), standardise=True),
+    "city": Categorical(most=3),
+    "age": Numeric(low=0, high=100),
+    "pay": Numeric(within=(0, 1000), scale="moments"),
     "member": Boolean(),
 }
 

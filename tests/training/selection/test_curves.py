@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from shiftdp.training.selection.curves import auc, calibration, mean_interval
+from shiftdp.privacy.noisy_sums import SECOND
+from shiftdp.training.selection.curves import auc, calibration, mean_interval, variance_interval
 
 
 def test_without_noise_the_auc_is_that_of_the_cells() -> None:
@@ -43,3 +44,19 @@ def test_noise_widens_an_interval() -> None:
     assert noisy.low < sharp.low < 0.8 < sharp.high < noisy.high
     assert mean_interval(1.3, 10, 1.0, 1.96).value == 1.0
     assert str(sharp) == "0.8000 [0.7741, 0.8236]"
+
+
+@pytest.mark.parametrize("n", [1, 20, 100, 1000])
+@pytest.mark.parametrize("rare", [0.01, 0.5])
+@pytest.mark.parametrize("noise", [1e-3, 3.0])
+def test_intervals_of_a_variance_cover_where_rare_numbers_were_missed(
+    n: int, rare: float, noise: float
+) -> None:
+    rng = np.random.default_rng(8)
+    exact, covered = 4.0 * rare * (1.0 - rare), 0
+    for _ in range(200):
+        t = np.where(rng.random(n) < rare, 1.0, -1.0)
+        total, squares = np.array([t.sum(), SECOND * n]) + noise * rng.normal(size=2)
+        found = variance_interval(total / n, squares / SECOND / n, n, noise, 1.96)
+        covered += found.low <= exact <= found.high
+    assert covered >= 0.92 * 200

@@ -56,3 +56,10 @@ def test_errors_are_parts_of_the_range() -> None:
     errors, scaled = relative_errors(line, 1e9 * X, 1e9 * X[:, 0], Targets(-2.0, 2.0))
     assert ((errors >= 0.0) & (errors <= 1.0)).all()
     assert (np.abs(scaled) <= 1.0).all()
+
+
+@pytest.mark.parametrize("canary", [np.nan, np.inf, -np.inf, 1e300])
+def test_a_gain_that_is_no_number_moves_a_sum_by_no_more_than_others(canary: float) -> None:
+    gains = np.array([0.25, 0.5, canary, 1.0])
+    others = np.array([0.25, 0.5, 1.0])
+    assert abs(exact_sum(gains) - exact_sum(others)) <= 0.5

@@ -150,12 +150,42 @@ def test_a_ledger_is_charged_once_and_before_anything_is_fitted(tmp_path: Path) 
     assert len(ledger.entries()) == 1
 
 
+def test_a_ledger_does_not_tell_how_long_the_trials_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.0, delta=1e-5)
+    completed: list[bool] = []
+
+    def no_trials(*_: Any) -> Any:
+        completed.extend(entry.completed for entry in ledger.entries())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrivateSearchCV, "_best", no_trials)
+    with pytest.raises(KeyboardInterrupt):
+        search(epsilon=0.5, ledger=ledger).fit(X, Y)
+    assert completed == [True]  # nothing is written to it when they end
+
+
 def test_a_seed_makes_it_reproducible_and_not_private() -> None:
     one, two = (search(random_state=7).fit(X, Y) for _ in range(2))
     assert one.best_score_ == two.best_score_
     assert (one.best_estimator_.coef_ == two.best_estimator_.coef_).all()
     assert not one.certificate_.private
     assert "NOT PRIVATE" in one.statement()
+
+
+def test_a_seed_of_the_estimator_is_said_to_be_not_private() -> None:
+    made = search(estimator=model(random_state=3)).fit(X, Y)
+    assert not made.certificate_.private
+    assert "NOT PRIVATE" in made.statement()
+
+
+def test_a_candidate_that_refuses_the_records_is_found_before_the_charge(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "ledger", epsilon=9.0, delta=1e-5)
+    some = search(param_distributions={"oversized": ["scale", "refuse"]}, ledger=ledger)
+    with pytest.raises(InvalidInput, match="above feature_bound"):
+        some.fit(X, Y)
+    assert not ledger.entries()
 
 
 def test_the_best_of_many_trials_is_chosen() -> None:
@@ -204,6 +234,9 @@ def test_classes_that_are_read_off_are_said_not_to_be_covered() -> None:
     assert "Not covered: the classes" in made.statement()
 
 
+STEPS = PrivatePipeline([("m", model())])
+
+
 @pytest.mark.parametrize(
     ("parameters", "name"),
     [
@@ -228,6 +261,14 @@ def test_classes_that_are_read_off_are_said_not_to_be_covered() -> None:
         ({"estimator": model(records_per_person=2)}, "estimator"),
         ({"estimator": model(ledger="study")}, "estimator"),
         ({"estimator": PrivatePipeline([StandardScaler(), model()])}, "estimator"),
+        ({"param_distributions": {"checkpoints": [None, 3]}}, "estimator"),
+        ({"param_distributions": {"average": [5]}}, "estimator"),
+        ({"estimator": STEPS, "param_distributions": {"m": [model(classes=None)]}},
+         "param_distributions"),
+        ({"estimator": STEPS, "param_distributions": {
+            "steps": [[("s", StandardScaler()), ("m", model())]]}}, "estimator"),
+        ({"estimator": STEPS, "param_distributions": {"m": [model(), PrivateHuberRegressor()]}},
+         "targets"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_searched_is_refused(parameters: dict[str, Any], name: str) -> None:

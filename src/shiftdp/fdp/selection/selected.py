@@ -58,6 +58,7 @@ _LEAST_RATIO = 0.1  # Psi is taken for its chord between 0 and this part of its 
 _LARGE = 0.01  # a delta from which on the lines of `_few_lines` are asked too
 _LINES, _RAREST, _FARTHEST = 600, 1e-13, 200.0
 """In products: so many lines, up to an eps beyond which nothing happens, or this one."""
+_POINTS = 20_000  # of the profile of f that are asked at a time
 _CAPS = (1.0, 0.999, 0.99, 0.95, 0.85, 0.6)
 """r_c of the part of phi' that is taken out: 1 is nothing."""
 
@@ -161,6 +162,12 @@ class Selected(TradeoffFunction):
         return best
 
     def _sum(self, part: _Hinges, epsilon: Array) -> Array:
+        """The sum of one set of hinges, for a few points at a time so that memory is bounded."""
+        rows = max(_POINTS // part.log_s.size, 1)
+        starts = range(0, epsilon.size, rows)
+        return np.concatenate([self._sum_of(part, epsilon[i : i + rows]) for i in starts])
+
+    def _sum_of(self, part: _Hinges, epsilon: Array) -> Array:
         points = epsilon[:, np.newaxis] - part.log_s
         # a smaller point has a larger profile
         points = points - AMPLE * (1.0 + np.abs(np.where(np.isfinite(points), points, 0.0)))

@@ -113,7 +113,7 @@ class Trials:
 
         The drawn probability of k > 1 is p_k, off by a part c = 1e-14 (100 + N log(N + 2)) of it,
         as its logarithm has no larger terms, rounded down to a multiple of 2^-62, and 0 beyond the
-        end N of the table; what is missing goes to k = 1. So phi' is off by at most
+        end N of the table; what is left for k = 1 makes the sum 1. So phi' is off by at most
         sum k |error_k|, twice for k = 1, and less than 2 (2 c E[K] + N^2 2^-62 + the moment beyond
         N) in all; and phi' is at least p_1.
         """
@@ -133,7 +133,7 @@ class Trials:
             left -= weight
             if left < 0:
                 return k
-        return 1
+        raise InvalidInput("uniform", uniform, f"has more than {_BITS} bits", "draw fewer")
 
     def __str__(self) -> str:
         if self.shape is None:
@@ -174,12 +174,17 @@ _LONGEST = 1 << 17  # entries of a table: gamma = 1e-3 needs 60,000
 
 @lru_cache(maxsize=64)
 def _table(trials: Trials) -> tuple[int, ...]:
-    """P(K = k) in units of 2^-62, rounded down, until it is 0 for good."""
+    """P(K = k) in units of 2^-62, rounded down, until it is 0 for good; that of 1 is the rest.
+
+    So they sum to 1. Logarithms are rounded up as well as down: without the rest, the largest
+    numbers of trials could be cut off.
+    """
     k = np.arange(1.0, _LONGEST)
     log_p = _log_probabilities(trials, k)
     # the law has one hump: from the last entry of at least a unit on there are none
     last = int(np.flatnonzero(log_p >= -_BITS * math.log(2.0))[-1])
-    return tuple(int(math.ldexp(math.exp(x), _BITS)) for x in log_p[: last + 1].tolist())
+    others = [int(math.ldexp(math.exp(x), _BITS)) for x in log_p[1 : last + 1].tolist()]
+    return ((1 << _BITS) - sum(others), *others)
 
 
 def _beyond(trials: Trials) -> float:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from shiftdp._checks import choice, count
 from shiftdp._errors import InvalidInput, VerificationFailed
+from shiftdp._printed import trimmed, up
 from shiftdp.fdp import GaussianTradeoff, Minimum, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 from shiftdp.fdp.selection.selected import Selected
@@ -133,7 +134,7 @@ class SelectionCertificate(ReleaseCertificate):
             f"  search       {self.trials}; the best is released (Theorem S3)",
             f"  score        {one.kind} of {one.column!r} with Gaussian noise of {one.noise:.4g}, "
             f"on {where} (Theorem S5)",
-            f"  one trial    epsilon {self.trial.epsilon(delta):.4g} at most",
+            f"  one trial    epsilon {trimmed(up(self.trial.epsilon(delta)))} at most",
         ]
         if not self.private:
             found.append("NOT PRIVATE: random_state made the search reproducible")

@@ -68,6 +68,9 @@ def _data_level(statement: Statement) -> Level:
     if number is not None:
         rows.append(("Records", f"{number:,} (public)"))
     record = None if core is None else core.training
+    held_out = getattr(statement.certificate, "held_out", 0)
+    if held_out:
+        rows.append(("Of these held out", f"{held_out:,}, which are scored and not trained on"))
     if record is not None:
         features = "not stated" if record.features is None else f"{record.features:,}"
         rows += [

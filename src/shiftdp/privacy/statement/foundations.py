@@ -7,6 +7,9 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.runs import NoisyStream, Run, Unlearning, has_releases, people
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
+from shiftdp.privacy.selection.score_certificate import ScoreCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement.blocks import (
     Block,
     Bound,
@@ -21,6 +24,7 @@ from shiftdp.privacy.statement.blocks import (
     sentences,
 )
 from shiftdp.privacy.statement.evidence import MEANINGS, standing
+from shiftdp.privacy.statement.releases import runs_in, secrets_of, sums_in, theorems_of
 from shiftdp.privacy.statement.subject import LedgerFacts, Statement
 from shiftdp.privacy.statement.words import sampling, secret_order
 
@@ -47,12 +51,17 @@ def _hidden(statement: Statement) -> Section:
     core = statement.core
     run = None if core is None else core.run
     hidden = ["the raw records", "the noise, and what it was drawn from"]
+    hidden += secrets_of(statement.certificate)
     if run is not None:
         shown = "all iterates but those that are released" if _several(run) else (
             "all iterates but the last"
         )  # fmt: skip
         hidden += [shown, "gradients, losses and scores on the training data"]
         if secret_order(run):
+            hidden.append("which records were in which batch")
+    elif (runs := runs_in(statement.certificate)) != ():
+        hidden += ["all iterates but what is released", "gradients, losses and scores"]
+        if any(secret_order(one.run) for one in runs):
             hidden.append("which records were in which batch")
     return Section(
         "What is hidden and what would void it",
@@ -84,6 +93,7 @@ def _voiding(statement: Statement, run: Run | None) -> list[str]:
                 "An earlier model, a checkpoint or a backup with the deleted records is still in "
                 "use: of those it says nothing."
             )
+    found += _of_releases(statement.certificate)
     found += [
         "The noise can be drawn again: a seed, a broken generator, a cloned machine.",
         "Something else is released about the same records and is not added up (see below).",
@@ -92,6 +102,23 @@ def _voiding(statement: Statement, run: Run | None) -> list[str]:
     if statement.model is not None:
         found += [f"Not covered here: {clean(leak)}." for leak in statement.model.not_covered]
     return found
+
+
+def _of_releases(whole: AnyCertificate) -> list[str]:
+    """What voids the guarantee of a search or of a score."""
+    if isinstance(whole, SelectionCertificate):
+        return [
+            "Somebody learns how many trials there were, from a log, a duration or a bill.",
+            "A candidate, or the law of the number of trials, was chosen by looking at these data.",
+            "Any other trial is released, or the search is repeated and the better one kept.",
+            "A person has more than one record: then it holds for each record alone.",
+        ]
+    if isinstance(whole, ScoreCertificate):
+        return [
+            "A person has more than one record: then it holds for each record alone.",
+            "The model was trained on a scored record: that person pays for both.",
+        ]
+    return []
 
 
 def _several(run: Run) -> bool:
@@ -124,20 +151,39 @@ def _trust(statement: Statement) -> Section:
 
 def _theorem(statement: Statement) -> Section:
     core = statement.core
+    whole = statement.certificate
     if core is None:
-        text = "Theorems S1 and S2 on noisy sums; what each costs follows from its kind and noise."
-        return Section("Theorem and hypotheses", (Note(line(text)),))
-    rows = tuple(
-        (line(clean(item.name)), line(clean(item.statement)), line(MEANINGS[standing(item, core)]))
-        for item in core.assumptions
-    )
+        blocks: list[Block] = [Note(line(f"{theorems_of(whole)}: {_CORELESS[type(whole)]}"))]
+        if isinstance(whole, SelectionCertificate):
+            blocks.append(_hypotheses(runs_in(whole)))
+        return Section("Theorem and hypotheses", tuple(blocks))
     return Section(
         "Theorem and hypotheses",
         (
             pairs([("Theorem", _cited(core)), ("Losses", _losses(core))]),
-            Grid(("Hypothesis", "What is assumed", "How it is known"), rows),
+            _hypotheses((core,)),
         ),
     )
+
+
+_CORELESS: dict[type, str] = {
+    PipelineCertificate: "noisy sums; what each costs follows from its kind and noise.",
+    ScoreCertificate: "noisy sums of scores; what each costs follows from its kind and noise.",
+    SelectionCertificate: "the best of a random number of trials is released; what that costs "
+    "follows from the law of their number, the worst candidate and the noise of the score. Each "
+    "fit rests on the hypotheses below.",
+}
+"""How the theorems bear on what has no run of its own."""
+
+
+def _hypotheses(runs: tuple[Certificate, ...]) -> Grid:
+    """Those of all runs, each once, with how it is known."""
+    rows = dict.fromkeys(
+        (line(clean(item.name)), line(clean(item.statement)), line(MEANINGS[standing(item, run)]))
+        for run in runs
+        for item in run.assumptions
+    )
+    return Grid(("Hypothesis", "What is assumed", "How it is known"), tuple(rows))
 
 
 def _cited(core: Certificate) -> str:
@@ -160,7 +206,8 @@ def _losses(core: Certificate) -> str:
 
 def _sums(statement: Statement) -> tuple[Section, ...]:
     whole = statement.certificate
-    if not isinstance(whole, PipelineCertificate) or not whole.sums:
+    sums = sums_in(whole)
+    if not sums:
         return ()
     rows = tuple(
         (
@@ -169,13 +216,25 @@ def _sums(statement: Statement) -> tuple[Section, ...]:
             line(f"{one.noise:g}"),
             line("-" if one.threshold is None else f"{one.threshold:g}"),
         )
-        for one in whole.sums
+        for one in sums
     )
     columns = ("Sum", "Column", "Noise", "Released from")
-    return (Section("What the preparation learnt, with noise", (Grid(columns, rows),)),)
+    prepared = isinstance(whole, PipelineCertificate)
+    heading = "What the preparation learnt, with noise" if prepared else "Scores, with noise"
+    return (Section(heading, (Grid(columns, rows),)),)
 
 
 def _selection(statement: Statement) -> Section:
+    heading = "How hyper-parameters were chosen"
+    if isinstance(statement.certificate, SelectionCertificate):
+        text = (
+            "By the private search above, which is paid for: the guarantee is of all its trials "
+            "together. The candidates were fixed before it saw the data."
+        )
+        return Section(heading, (Note(line(text)),))
+    if isinstance(statement.certificate, ScoreCertificate):
+        text = "Nothing was chosen: a model that was released before is measured."
+        return Section(heading, (Note(line(text)),))
     text = (
         "The certificate is about one run whose parameters were fixed before it saw the data. Each "
         "further run on the same data, of a search for the best parameters too, is a release of "
@@ -189,13 +248,12 @@ def _selection(statement: Statement) -> Section:
         blocks.append(sentences(*(clean(reason) for reason in statement.model.reasons)))
     elif statement.core is None or statement.core.training is None:
         blocks.append(Note(line("How the parameters were chosen is not part of the certificate.")))
-    return Section("How hyper-parameters were chosen", tuple(blocks))
+    return Section(heading, tuple(blocks))
 
 
 def _noise(statement: Statement) -> Section:
-    core = statement.core
-    record = None if core is None else core.training
-    if record is None:
+    records = [run.training for run in runs_in(statement.certificate)]
+    if not records or None in records:
         text = (
             "The certificate is of a run as it is described: it does not know which generator gave "
             "the noise, nor in which arithmetic it ran. The theorem is about real numbers and "
@@ -203,7 +261,10 @@ def _noise(statement: Statement) -> Section:
         )
         return Section("Noise and arithmetic", (Note(line(text)),))
     rows: list[tuple[str, str | Line]] = [
-        (title[0].upper() + title[1:], clean(text)) for title, text in record.lines()
+        (title[0].upper() + title[1:], clean(text))
+        for title, text in dict.fromkeys(
+            one for record in records if record is not None for one in record.lines()
+        )
     ]
     return Section("Noise and arithmetic", (pairs(rows),))
 

@@ -7,6 +7,8 @@ import math
 from shiftdp.last_iterate.runs import Unlearning
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.score_certificate import ScoreCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement.blocks import (
     Block,
     Bound,
@@ -15,13 +17,13 @@ from shiftdp.privacy.statement.blocks import (
     Level,
     Line,
     Note,
-    Pairs,
     Picture,
     Section,
     line,
     pairs,
 )
 from shiftdp.privacy.statement.curve import drawing
+from shiftdp.privacy.statement.releases import candidates, rows_of, runs_in
 from shiftdp.privacy.statement.subject import Statement
 from shiftdp.privacy.statement.words import (
     neighbours,
@@ -70,10 +72,12 @@ def _numbers(statement: Statement) -> Section:
 
 
 def _kind(statement: Statement) -> str:
-    kind = "certified" if statement.core is None else statement.core.kind
-    if kind == "certified":
+    kinds = {run.kind for run in runs_in(statement.certificate)} - {"certified"}
+    if not kinds:
         return "certified: a proved upper bound, rounded up; no estimate"
-    return f"{kind}: a bound that rests on a theorem which shiftdp has not checked"
+    return (
+        f"{', '.join(sorted(kinds))}: a bound that rests on a theorem which shiftdp has not checked"
+    )
 
 
 def _promise(statement: Statement) -> Section:
@@ -165,13 +169,17 @@ def _run(statement: Statement) -> Section:
     rows: list[tuple[str, str | Line]] = []
     if core is not None:
         rows += [("What was run", what_was_run(core.run)), ("Released", what_is_released(core.run))]
+    if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
+        rows += rows_of(whole, statement.delta)
     if isinstance(whole, PipelineCertificate):
         rows.append(("Preparation", _prepared(whole)))
         if core is not None:
             rows.append(
                 ("The model by itself", line("epsilon ", Bound(core.epsilon(statement.delta))))
             )
-    blocks: list[Pairs | Items] = [pairs(rows)] if rows else []
+    blocks: list[Block] = [pairs(rows)] if rows else []
+    if isinstance(whole, SelectionCertificate):
+        blocks.append(candidates(whole, statement.delta))
     if core is not None:
         blocks.append(pairs(parameters(core.run)))
     return Section("What was run and what is released", tuple(blocks))

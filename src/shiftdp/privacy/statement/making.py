@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.ledger.ledger import Ledger
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.statement.subject import (
     ModelFacts,
     Statement,
@@ -20,7 +19,7 @@ _DELTA = 1e-5  # of a statement unless another is given, as for certificates
 
 
 def statement_of(
-    certificate: Certificate | PipelineCertificate,
+    certificate: AnyCertificate,
     *,
     delta: float = _DELTA,
     date: str | None = None,
@@ -28,7 +27,7 @@ def statement_of(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Statement:
-    """The statement of a certificate, of a run or of a whole pipeline.
+    """The statement of a certificate, of a run or of a pipeline, a search or a score.
 
     Args:
         certificate: what is stated.

@@ -17,9 +17,7 @@ from itertools import zip_longest
 
 from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
 from shiftdp._strict_json import parse
-from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.privacy.pipeline_certificate import FORMAT as PIPELINE_FORMAT
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import certificate_in
 from shiftdp.privacy.statement.blocks import Shape, clean, printed
 from shiftdp.privacy.statement.page import LARGEST
 from shiftdp.privacy.statement.subject import FORMAT, Statement, own_version, statement_from
@@ -79,14 +77,7 @@ def _inside(text: str) -> Statement:
             raise _no_statement("has another format than statements have")
         kind, content = _block(text, "certificate")
         inner = content if kind == "application/json" else _unpacked(content)
-        found = parse(inner)
-        of_pipeline = isinstance(found, dict) and found.get("format") == PIPELINE_FORMAT
-        certificate: Certificate | PipelineCertificate
-        if of_pipeline:
-            certificate = PipelineCertificate.from_json(inner)
-        else:
-            certificate = Certificate.from_json(inner)
-        statement = statement_from(document, certificate)
+        statement = statement_from(document, certificate_in(inner))
         if document["certificate"] != statement.certificate_digest:
             raise VerificationFailed("the certificate in the page is not the one it was made from")
         return statement

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
+from shiftdp.privacy.selection.score_certificate import ScoreCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement.blocks import Bound, clean
 from shiftdp.privacy.statement.contents import title
+from shiftdp.privacy.statement.releases import theorems_of, what_is_published, what_was_done
 from shiftdp.privacy.statement.subject import ModelFacts, Statement
 from shiftdp.privacy.statement.words import (
     neighbours,
@@ -31,7 +34,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
     short, long = unit(run)
     epsilon = float(Bound(whole.epsilon(statement.delta)).text)
     many = isinstance(run, NoisyStream) or has_releases(run)
-    described = "" if run is None else what_was_run(run)
+    described, released = _done(whole, run)
     mu = whole.mu
     gdp = "" if mu is None else f"mu = {Bound(mu).text} (Gaussian differential privacy). "
     return {
@@ -47,7 +50,9 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 ],
                 "description": say("description"),
                 "intended_use": say("intended_use"),
-                "data_product_type": "Machine learning model",
+                "data_product_type": "Statistics"
+                if isinstance(whole, ScoreCertificate)
+                else "Machine learning model",
                 "data_product_region": say("region"),
                 "data_product_sector": say("sector"),
                 "publication_date": say("publication_date") or statement.day,
@@ -70,8 +75,9 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "privacy_unit_details": long,
                 "number_of_privacy_units": 1,
                 "privacy_parameters": {"epsilon": epsilon, "delta": statement.delta},
-                "privacy_parameters_details": f"{gdp}Certified upper bound by {_theorem(core)}; "
-                f"the whole curve is in the certificate, SHA-256 {statement.certificate_digest}.",
+                "privacy_parameters_details": f"{gdp}Certified upper bound by "
+                f"{theorems_of(whole)}; the whole curve is in the certificate, SHA-256 "
+                f"{statement.certificate_digest}.",
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -80,7 +86,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "whoever sees what is released is not.",
                 "actors": say("curator"),
                 "release_type": "Many releases" if many else "One release",
-                "release_type_details": "" if run is None else what_is_released(run),
+                "release_type_details": released,
                 "data_source_type": "Dynamic" if isinstance(run, NoisyStream) else "Static",
                 "data_source_type_details": _changes(run),
                 "access_type": "Non-interactive",
@@ -110,8 +116,11 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
 _NOTHING = ModelFacts("")
 
 
-def _theorem(core: Certificate | None) -> str:
-    return "Theorems S1 and S2" if core is None else clean(core.bound)
+def _done(whole: AnyCertificate, run: Any) -> tuple[str, str]:
+    """What was run, and what is released of it."""
+    if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
+        return what_was_done(whole), what_is_published(whole)
+    return ("", "") if run is None else (what_was_run(run), what_is_released(run))
 
 
 def _changes(run: Any) -> str:
@@ -124,7 +133,12 @@ def _sampled(run: Any) -> str:
     return "" if run is None else f"Sampling: {sampling(run)}."
 
 
-def _prepared(whole: Certificate | PipelineCertificate) -> str:
+def _prepared(whole: AnyCertificate) -> str:
+    if isinstance(whole, SelectionCertificate):
+        return (
+            f"Chosen by a private search among {len(whole.candidates)} kinds of fits, all trials "
+            "of which are part of the guarantee."
+        )
     if not isinstance(whole, PipelineCertificate) or not whole.sums:
         return ""
     return f"{len(whole.sums)} noisy sums over columns are part of the guarantee."

@@ -18,7 +18,10 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
+from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement.blocks import clean
+from shiftdp.privacy.statement.releases import runs_in
 
 FORMAT = "shiftdp-statement/1"
 
@@ -104,7 +107,7 @@ class Statement:
         about: what the publisher says of data and use, by the names in `ABOUT`.
     """
 
-    certificate: Certificate | PipelineCertificate
+    certificate: AnyCertificate
     delta: float
     day: str
     version: str
@@ -120,9 +123,10 @@ class Statement:
 
     @property
     def core(self) -> Certificate | None:
-        """The certificate of the run: of a pipeline, that of its model."""
+        """The certificate of the one run: of a pipeline, that of its model; of a search, none."""
         whole = self.certificate
-        return whole if isinstance(whole, Certificate) else whole.model
+        one_run = isinstance(whole, (Certificate, PipelineCertificate))
+        return next(iter(runs_in(whole)), None) if one_run else None
 
     @property
     def f(self) -> TradeoffFunction:
@@ -131,20 +135,12 @@ class Statement:
     @property
     def adjacency(self) -> Adjacency:
         whole = self.certificate
-        return whole.adjacency if isinstance(whole, PipelineCertificate) else (
-            whole.geometry.adjacency
-        )  # fmt: skip
+        return whole.geometry.adjacency if isinstance(whole, Certificate) else whole.adjacency
 
     @property
     def private(self) -> bool:
         """Whether the noise is known to nobody, as far as the certificate says."""
-        whole, core = self.certificate, self.core
-        if isinstance(whole, PipelineCertificate) and not whole.private:
-            return False
-        return core is None or (
-            seeded_noise() not in core.assumptions
-            and (core.training is None or core.training.private)
-        )
+        return _private(self.certificate)
 
     @property
     def certificate_text(self) -> str:
@@ -203,9 +199,7 @@ class Statement:
         return json.dumps(document, allow_nan=False)
 
 
-def statement_from(
-    document: Mapping[str, Any], certificate: Certificate | PipelineCertificate
-) -> Statement:
+def statement_from(document: Mapping[str, Any], certificate: AnyCertificate) -> Statement:
     """The statement of which `to_json` wrote this, with its certificate."""
     model, ledger = document["model"], document["ledger"]
     lists = ("not_covered", "reasons")
@@ -226,7 +220,7 @@ def statement_from(
     )
 
 
-def ledger_facts(ledger: Ledger, certificate: Certificate | PipelineCertificate) -> LedgerFacts:
+def ledger_facts(ledger: Ledger, certificate: AnyCertificate) -> LedgerFacts:
     """What a ledger holds, and which of its entries is this certificate."""
     terms, entries, own = ledger.terms, ledger.entries(), certificate.to_json()
     rows = [
@@ -251,6 +245,16 @@ def ledger_facts(ledger: Ledger, certificate: Certificate | PipelineCertificate)
         count=len(entries),
         rows=tuple(rows),
     )
+
+
+def _private(whole: AnyCertificate) -> bool:
+    if isinstance(whole, Certificate):
+        known = whole.training is None or whole.training.private
+        return known and seeded_noise() not in whole.assumptions
+    parts: tuple[AnyCertificate, ...] = runs_in(whole)
+    if isinstance(whole, SelectionCertificate):
+        parts = whole.candidates
+    return whole.private and all(map(_private, parts))
 
 
 def own_version() -> str:

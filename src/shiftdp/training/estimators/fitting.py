@@ -20,8 +20,8 @@ from shiftdp.training.planning.checkpoints import averaged_steps
 from shiftdp.training.planning.outlook import warn_if_hopeless
 
 _OF_EARLIER_FITS = (
-    "_prepared", "deletions_", "further_certificate_", "not_covered_", "releases_", "selected_",
-    "stream_",
+    "_prepared", "deletions_", "fit_certificate_", "further_certificate_", "not_covered_",
+    "releases_", "selected_", "stream_",
 )  # fmt: skip
 
 

@@ -9,20 +9,68 @@ from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.training.estimators.parameters import DELTA
 
 if TYPE_CHECKING:
+    from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
     from shiftdp.training.selection.report import ScoreReport
 
 _LEVEL = 0.95  # of intervals, unless another is given
+_LARGEST_DELTA = 0.5  # of a statement of a search whose file says something odd
+
+
+_DIGITS = 12  # of a delta that is computed back
+
+
+def adopt(model: Any, chosen: SelectionCertificate) -> None:
+    """Give a model the certificate of the search that chose it, as its only `certificate_`.
+
+    Whoever charges, states or publishes `certificate_` then has what the search cost. That of the
+    one fit, which is less, is kept as `fit_certificate_`. Of a pipeline the same holds for the
+    model in it.
+    """
+    steps = getattr(model, "steps", None)
+    for one in (model,) if steps is None else (model, steps[-1][1]):
+        one.fit_certificate_ = fit_certificate(one)
+        one.certificate_ = one.selected_ = chosen
+
+
+def fit_certificate(model: Any) -> Any:
+    """The certificate of the fit by itself, which is the guarantee unless a search chose it."""
+    return vars(model).get("fit_certificate_", model.certificate_)
+
+
+def stated_delta(chosen: SelectionCertificate | None, delta: float) -> float:
+    """Where the guarantee of a model is stated: at the delta that was asked for.
+
+    A search plans its fits at its own delta over the mean number of trials.
+
+    Args:
+        chosen: `selected_` of the model, if a search chose it.
+        delta: of the plan of the fit.
+    """
+    if chosen is None:
+        return delta
+    asked = float(f"{delta * chosen.trials.mean:.{_DIGITS}g}")
+    return min(asked, _LARGEST_DELTA)
 
 
 class PrivatelyScored:
     """Something fitted that can be measured with noise, and may have been chosen by a search."""
 
-    def _chosen(self) -> list[str]:
-        """Of a model that a search chose: what the search cost, which is the guarantee."""
+    certificate_: Any
+
+    def _guarantee(self, delta: float) -> list[str]:
+        """The guarantee in words; of a model that a search chose, that of the search comes first.
+
+        Args:
+            delta: of the plan of the fit.
+        """
         chosen = getattr(self, "selected_", None)
-        if chosen is None:
-            return []
-        return [chosen.statement(delta=DELTA), "What was chosen is one fit, by itself:"]
+        found = [self.certificate_.statement(delta=stated_delta(chosen, delta))]
+        if chosen is not None:
+            found += [
+                "What was chosen is one fit, which by itself would cost less. Not the guarantee:",
+                fit_certificate(self).statement(delta=delta),
+            ]
+        return found
 
     def private_score(
         self,

@@ -7,9 +7,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.statement import ModelFacts, Statement, statement_of
-from shiftdp.training.estimators.scored import PrivatelyScored
+from shiftdp.training.estimators.scored import PrivatelyScored, stated_delta
 from shiftdp.training.planning.planner import Planned
 
 CLASSES_LEARNT = "the classes were read off the labels, and are released without noise"
@@ -19,15 +18,14 @@ CLASSES_LEARNT = "the classes were read off the labels, and are released without
 class Stating(PrivatelyScored):
     """A fitted model with a plan and a certificate, which can be stated."""
 
-    certificate_: Certificate
+    certificate_: Any  # a Certificate; that of the search where one chose the model
     plan_: Planned
 
     def statement(self) -> str:
         """The guarantee of the released model in words, and what it does not cover."""
         check_is_fitted(self)
-        certificate: Certificate = self.certificate_
         plan = self.plan_.plan
-        lines = [*self._chosen(), certificate.statement(delta=self.plan_.problem.delta)]
+        lines = self._guarantee(self.plan_.problem.delta)
         if plan.oversized == "scale":
             lines.append(
                 f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."
@@ -112,7 +110,7 @@ def stated_model(
     )
     return statement_of(
         whole.certificate_,
-        delta=model.plan_.problem.delta,
+        delta=stated_delta(getattr(model, "selected_", None), model.plan_.problem.delta),
         date=date,
         model=facts,
         ledger=ledger,

@@ -9,15 +9,20 @@ from shiftdp._errors import ShiftdpError
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
+from shiftdp.training.estimators.scored import adopt, fit_certificate
 from shiftdp.training.model_file.archive import Damaged
 
 CHOSEN = "selection"
 """The key of that certificate in the description of a model, beside the model."""
 
 
-def selection_of(model: Any) -> dict[str, Any]:
-    """What a description says of the search; nothing of a model that was not chosen by one."""
-    chosen = getattr(model, "selected_", None)
+def selection_of(last: Any) -> dict[str, Any]:
+    """What a description says of the search; nothing of a model that was not chosen by one.
+
+    Args:
+        last: our own estimator, in whatever pipeline it is.
+    """
+    chosen = getattr(last, "selected_", None)
     return {} if chosen is None else {CHOSEN: chosen.to_document()}
 
 
@@ -34,9 +39,9 @@ def read_selection(document: dict[str, Any], model: Any) -> SelectionCertificate
         raise Damaged("has a certificate of its search that cannot be read") from error
     if chosen.to_document() != document[CHOSEN]:
         raise Damaged("has a certificate of its search that is not as it was written")
-    if not any(_same(one, model.certificate_) for one in chosen.candidates):
+    if not any(_same(one, fit_certificate(model)) for one in chosen.candidates):
         raise Damaged("has a certificate of a search that did not try this model")
-    model.selected_ = chosen
+    adopt(model, chosen)
     return chosen
 
 

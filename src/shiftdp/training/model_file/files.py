@@ -30,6 +30,7 @@ from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.training.estimators.base import PrivacyLeakWarning
+from shiftdp.training.estimators.scored import fit_certificate, stated_delta
 from shiftdp.training.model_file.archive import LONGEST, Damaged, digest_of, pack, unpack
 from shiftdp.training.model_file.chosen import CHOSEN, read_selection, selection_of
 from shiftdp.training.model_file.fitted import is_ours, read_fitted, write_fitted
@@ -92,6 +93,11 @@ class ModelFile:
     def whole(self) -> Certificate | PipelineCertificate | SelectionCertificate:
         """The certificate of everything that the model released: what it is to be charged with."""
         return self.selection or self.pipeline or self.certificate
+
+    @property
+    def delta(self) -> float:
+        """Where the guarantee is stated unless another delta is asked for."""
+        return stated_delta(self.selection, self.planned.problem.delta)
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -202,10 +208,10 @@ def _packed(model: Any, versions: dict[str, str]) -> bytes:
 
     writer = Writer(known)
     document = {"format": FORMAT, **versions, "model": writer.write(model, "model")}
-    document |= selection_of(model)
+    document |= selection_of(last)
     members = {
         _MODEL: _canonical(document),
-        _CERTIFICATE: f"{last.certificate_.to_json()}\n".encode(),
+        _CERTIFICATE: f"{fit_certificate(last).to_json()}\n".encode(),
         **{_array_name(i): array for i, array in enumerate(writer.arrays)},
     }
     if any(_values(members[name]) > _MOST_VALUES for name in (_MODEL, _CERTIFICATE)):
@@ -297,7 +303,9 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
     else:
         whole, others = with_encoders(steps_inside(model), certificate)
     learnt = (*learnt_steps(steps), *others)
-    chosen = read_selection(document, model)
+    chosen = read_selection(document, model if type(model) is PrivatePipeline else fitted[0])
+    if chosen is not None and whole is not None and type(model) is not PrivatePipeline:
+        raise Damaged("has an encoder that is not part of the search that chose its model")
     return ModelFile(model, planned, certificate, digest, learnt, classes_learnt, whole, chosen)
 
 

@@ -57,6 +57,7 @@ def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     attributes = {key: item for key, item in vars(model).items() if key not in parameters}
     attributes.pop("_prepared", None)  # which a pipeline that is read sets again
     attributes.pop("selected_", None)  # which is written beside the model
+    attributes.pop("fit_certificate_", None)  # likewise, as that of the run
     attributes.pop("deletions_", None)
     stream = attributes.pop("stream_", None)
     if "releases_" in attributes:

@@ -29,6 +29,8 @@ _SLACK = 0.025
 so that beyond it no model was more than two points better than a constant, on eight tables at
 epsilons from 0.001 to 0.1, and the next one was six points better."""
 
+_LARGEST_ADVISED = 10.0  # an epsilon beyond is no protection to speak of, and no advice
+
 
 class WeakSignalWarning(UserWarning):
     """A model is predicted to be no better than a constant: its noise is above its signal."""
@@ -109,9 +111,13 @@ class Outlook:
         ways = []
         if self.chosen.noise is not None:
             return "leave the noise to the planner"
+        if self.epsilon is not None and self.epsilon <= _LARGEST_ADVISED:
+            ways.append(f"epsilon={self.epsilon:g}")
         if self.records is not None:
-            ways = [f"epsilon={self.epsilon:g}", f"{self.records} records"]
-        return "give " + ", or ".join([*ways, "fewer features with a smaller feature_bound"])
+            ways.append(f"{self.records} records")
+        if self.problem.features > 1:
+            ways.append("fewer features with a smaller feature_bound")
+        return "give " + ", or ".join(ways or ["more records"])
 
     def __str__(self) -> str:
         shares = f"{self.error:.3f} of the error of a model of zeros is predicted to be left"

@@ -309,13 +309,14 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         if encoder is not None:
             kept.append((self.steps[-2][1], encoder))
         for step, made in kept:
+            _forget_search(step)
             parameters = step.get_params(deep=False)
             vars(step).update({k: v for k, v in vars(made).items() if k not in parameters})
         vars(self.steps[-1][1]).pop("not_covered_", None)
         vars(self.steps[-1][1])["_prepared"] = len(self.steps) > 1
         self.certificate_ = certificate
         self.not_covered_ = leaks
-        self.__dict__.pop("selected_", None)
+        _forget_search(self)
 
     def __getitem__(self, ind: Any) -> Any:
         """A step by its place or name; of a slice an ordinary pipeline, which has no budget."""
@@ -342,8 +343,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         """The guarantee of the whole pipeline in words, and what it does not cover."""
         check_is_fitted(self)
         model = self.steps[-1][1]
-        certificate: PipelineCertificate = self.certificate_
-        lines = [*self._chosen(), certificate.statement(delta=model.plan_.problem.delta)]
+        lines = self._guarantee(model.plan_.problem.delta)
         lines += [f"Not covered: {leak}." for leak in self.not_covered_]
         return "\n".join([*lines, *model._caveats()])
 
@@ -354,6 +354,12 @@ def _learnt_without_noise(done: list[tuple[str, Any]]) -> tuple[str, ...]:
         f"the step {step} was fitted to the records, and what it learnt has no noise"
         for step in learnt_before(steps)
     )
+
+
+def _forget_search(fitted: Any) -> None:
+    """What a search left behind that had chosen an earlier fit."""
+    for name in ("selected_", "fit_certificate_"):
+        vars(fitted).pop(name, None)
 
 
 def _named(steps: Any) -> Any:

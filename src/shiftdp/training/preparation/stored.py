@@ -19,6 +19,12 @@ from shiftdp.training.preparation.reading import CodedWords, RawColumn, Words, r
 from shiftdp.training.preparation.schema import Schema
 
 
+def bytes_of(schema: Schema, n: int) -> int:
+    """What so many records take, with their encoding and what is made of it."""
+    width = sum(column.width for column in schema.columns.values())
+    return 16 * n * (width + len(schema.columns))
+
+
 class StoredTable:
     """The columns of a schema, filled in blocks.
 
@@ -30,8 +36,7 @@ class StoredTable:
     """
 
     def __init__(self, schema: Schema, n: int, memory: float = np.inf) -> None:
-        width = sum(column.width for column in schema.columns.values())
-        disk = 16 * n * (width + len(schema.columns)) > memory
+        disk = bytes_of(schema, n) > memory
         self.schema, self.n, self._done = schema, n, 0
         self.values: dict[str, Words] = {}
         for name, column in schema.columns.items():

@@ -11,10 +11,11 @@ from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.estimators.base import PrivateLinearModel
 from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 
-from sklearn.base import clone  # isort: skip
+from sklearn.base import clone, is_classifier  # isort: skip
 from sklearn.model_selection import ParameterGrid, ParameterSampler  # isort: skip
 
 MOST = 200
@@ -28,6 +29,37 @@ class Candidate(NamedTuple):
     parameters: dict[str, Any]
     estimator: Any
     certificate: Certificate | PipelineCertificate
+
+
+def searchable(estimator: Any) -> Any:
+    """The private model inside, of a kind that can be searched; anything else is refused."""
+    if not isinstance(estimator, (PrivateLinearModel, PrivatePipeline)):
+        raise InvalidInput(
+            "estimator", f"<{type(estimator).__name__}>", "is no private estimator",
+            "give PrivateLogisticRegression, PrivateLinearSVC, PrivateHuberRegressor, or a "
+            "PrivatePipeline",
+        )  # fmt: skip
+    model = estimator
+    if isinstance(estimator, PrivatePipeline):
+        model = estimator._model()
+        if len(estimator.steps) - 1 != (estimator._encoder() is not None):
+            raise InvalidInput(
+                "estimator", [name for name, _ in estimator.steps],
+                "has steps that learn without noise in each trial",
+                "give a pipeline of an encoder and a model",
+            )  # fmt: skip
+    if estimator.ledger is not None:
+        raise InvalidInput(
+            "estimator", f"<{type(estimator).__name__}>", "has a ledger of its own",
+            "give the ledger to the search",
+        )  # fmt: skip
+    if model.records_per_person != 1 or model.checkpoints or model.average:
+        raise InvalidInput(
+            "estimator", f"<{type(model).__name__}>",
+            "releases more than one model, or protects people with several records",
+            "leave out records_per_person, checkpoints and average",
+        )  # fmt: skip
+    return model
 
 
 def candidates_of(space: Any, number: int, base: Any, stream: Stream) -> list[dict[str, Any]]:
@@ -92,6 +124,13 @@ def certified(
     X, y = records
     estimator = clone(base).set_params(**clone(parameters, safe=False))
     estimator.set_params(epsilon=epsilon, delta=delta)
+    model = searchable(estimator)  # a candidate may be a whole step, or all of them
+    if is_classifier(model) and model.classes is None:
+        raise InvalidInput(
+            "param_distributions", f"<{type(model).__name__}>",
+            "is a candidate without classes, which each trial would read off the labels",
+            "give it classes=...",
+        )  # fmt: skip
     if isinstance(estimator, PrivatePipeline):
         return Candidate(parameters, estimator, estimator.certificate_for(X, y))
     n, features = X.shape if getattr(X, "shape", None) else np.shape(X)

@@ -1,4 +1,4 @@
-"""AUC and calibration from a noisy histogram of scores, with intervals. All of it is free.
+"""Intervals for means and variances, and AUC and calibration from a noisy histogram: all is free.
 
 A record adds 1 to one cell of the histogram; every cell has independent Gaussian noise. What is
 estimated are properties of the *law* that the records come from, so that an interval covers two
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shiftdp.privacy.noisy_sums import SECOND
 from shiftdp.training.losses.base import Floats
 
 _CLEAR = 4.0  # how many deviations of its noise a count must be above 0 to be divided by
-_STEPS = 2001  # points at which the ends of an interval for a share are looked for
+_STEPS = 2001  # points at which the ends of an interval are looked for
 
 
 class Estimate(NamedTuple):
@@ -53,6 +54,28 @@ def mean_interval(value: float, n: int, noise: float, z: float) -> Estimate:
     root = math.sqrt(max(b * b - a * c, 0.0))
     low, high = (b - root) / a, (b + root) / a
     return Estimate(_unit(value), _unit(low), _unit(high))
+
+
+def variance_interval(mean: float, square: float, n: int, noise: float, z: float) -> Estimate:
+    """Of numbers in [-1, 1], by noisy means of them and of their squares.
+
+    With c their expectation, (t - c)^2 lies in [0, 4], so that its mean has a variance of at most
+    v (4 - v)/n if v is its expectation; the noise of both sums comes on top. What is measured is
+    less than that mean by the square of the error of the mean of t, which is at most
+    z^2 (v + noise^2/n)/n. The interval has all v that agree with this: where few numbers are seen,
+    rare ones may have been missed.
+    """
+    measured = square - mean * mean
+    v = np.linspace(0.0, 1.0, _STEPS) ** 2  # dense near 0, by which r2 divides
+    by_noise = (noise / n) ** 2 * (1.0 / SECOND**2 + 4.0 * mean * mean)
+    half = z * np.sqrt(v * (4.0 - v) / n + by_noise)
+    below = z * z * (v / n + (noise / n) ** 2)
+    places = np.flatnonzero((measured <= v + half) & (measured >= v - half - below))
+    value = min(max(measured, 0.0), 1.0)
+    if not places.size:
+        return Estimate(value, 0.0, 1.0)
+    low, high = v[max(places[0] - 1, 0)], v[min(places[-1] + 1, _STEPS - 1)]
+    return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def auc(counts: Floats, noise: float, z: float) -> tuple[Estimate, float]:

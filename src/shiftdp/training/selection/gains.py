@@ -102,8 +102,12 @@ def relative_errors(estimator: Any, X: Any, y: Any, targets: Targets) -> tuple[F
 
 
 def exact_sum(values: Floats) -> float:
-    """The sum of g - 1/2 over gains g in [0, 1], on a grid of 2^-20: exact in any order."""
-    whole = np.rint(np.clip(values, 0.0, 1.0) * float(1 << _GRID)).astype(np.int64)
+    """The sum of g - 1/2 over gains g in [0, 1], on a grid of 2^-20: exact in any order.
+
+    A gain that is no number counts as 0: as a whole number it would be the least of all.
+    """
+    known = np.clip(np.nan_to_num(values), 0.0, 1.0)
+    whole = np.rint(known * float(1 << _GRID)).astype(np.int64)
     return (2 * int(whole.sum()) - (len(whole) << _GRID)) / (1 << _GRID + 1)
 
 

@@ -29,6 +29,7 @@ from shiftdp.training.selection.curves import (
     auc,
     calibration,
     mean_interval,
+    variance_interval,
 )
 from shiftdp.training.selection.gains import (
     Targets,
@@ -260,7 +261,9 @@ class _Measured:
         if "targets" in self.sums:
             spread = self.sums["targets"].noise
             total, squares, _ = released(exact_moments(scaled), spread, stream)
-            variance = _variance(total / self.n, squares / SECOND / self.n, self.n, spread, self.z)
+            variance = variance_interval(
+                total / self.n, squares / SECOND / self.n, self.n, spread, self.z
+            )
             # the range is two units of `scaled`
             parts = [4.0 * one for one in mse]
             value = 1.0 - parts[0] / max(variance.value, AMPLE)
@@ -268,18 +271,6 @@ class _Measured:
             high = 1.0 - parts[1] / max(variance.high, AMPLE)
             found["r2"] = Estimate(min(value, 1.0), low, min(high, 1.0))
         return found
-
-
-def _variance(mean: float, square: float, n: int, noise: float, z: float) -> Estimate:
-    """Of numbers in [-1, 1], by noisy means of them and of their squares.
-
-    (t - c)^2 lies in [0, 4] with c the mean, so that its own mean has a variance of at most
-    v (4 - v)/n; the noise of both sums comes on top.
-    """
-    value = min(max(square - mean * mean, 0.0), 1.0)
-    by_noise = (noise / n) ** 2 * (1.0 / SECOND**2 + 4.0 * mean * mean)
-    half = z * math.sqrt(value * (4.0 - value) / n + by_noise)
-    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
 def _metrics(estimator: Any, metrics: Sequence[str] | None) -> tuple[str, ...]:

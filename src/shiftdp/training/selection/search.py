@@ -21,14 +21,16 @@ from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.estimators.base import PrivateLinearModel, entropy_of, learnt_classes
+from shiftdp.training.estimators.base import entropy_of, learnt_classes
 from shiftdp.training.estimators.inputs import labels_of
 from shiftdp.training.estimators.parameters import DELTA
-from shiftdp.training.estimators.scored import PrivatelyScored
+from shiftdp.training.estimators.scored import PrivatelyScored, adopt
+from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.pipeline import PrivatePipeline
-from shiftdp.training.selection.candidates import Candidate, candidates_of, certified
+from shiftdp.training.selection.candidates import Candidate, candidates_of, certified, searchable
+from shiftdp.training.selection.gains import model_of
 from shiftdp.training.selection.shares import aims
 from shiftdp.training.selection.trial_score import Scoring, TrialScore
 
@@ -167,7 +169,10 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             X: records, as the estimator wants them.
             y: labels or numbers.
         """
-        model = self._model()
+        if y is None:
+            problem = "is missing: a search requires y to be passed, but the target y is None"
+            raise InvalidInput("y", None, problem, "give labels or numbers")
+        model = searchable(self.estimator)
         trials = self._checked_parameters()
         entropy = entropy_of(self.random_state)
         stream = entropy.open("batches")
@@ -181,13 +186,15 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         chosen = candidates_of(self.param_distributions, int(self.n_candidates), base, stream)
         aimed, certificate = self._certified(chosen, base, parts, score, trials, entropy.private)
         with _quiet():
-            _rehearse(aimed[0].estimator, parts.train)
+            for one in aimed:  # a refusal later would tell which of them were drawn
+                TrialScore.of(one.estimator, self.scoring, self.targets)
+                _rehearse(one.estimator, parts.train)
         account = self._account(certificate)
         entry = None if account is None else account.reserve(certificate, label=type(self).__name__)
+        if account is not None and entry is not None:
+            account.complete(entry)  # a ledger notes times: after the trials it would tell how many
         with _quiet():  # how often something is said would tell the number of trials
             best, value = self._best(aimed, parts, score, certificate, stream, entropy)
-        if account is not None and entry is not None:
-            account.complete(entry)
         self._keep(best, value, certificate, aimed, leaks)
         return self
 
@@ -218,37 +225,6 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         return best, value
 
     # --- public numbers ---
-
-    def _model(self) -> Any:
-        """The private model inside, of a kind that can be searched."""
-        estimator = self.estimator
-        if not isinstance(estimator, (PrivateLinearModel, PrivatePipeline)):
-            raise InvalidInput(
-                "estimator", f"<{type(estimator).__name__}>", "is no private estimator",
-                "give PrivateLogisticRegression, PrivateLinearSVC, PrivateHuberRegressor, or a "
-                "PrivatePipeline",
-            )  # fmt: skip
-        model = estimator
-        if isinstance(estimator, PrivatePipeline):
-            model = estimator._model()
-            if len(estimator.steps) - 1 != (estimator._encoder() is not None):
-                raise InvalidInput(
-                    "estimator", [name for name, _ in estimator.steps],
-                    "has steps that learn without noise in each trial",
-                    "give a pipeline of an encoder and a model",
-                )  # fmt: skip
-        if estimator.ledger is not None:
-            raise InvalidInput(
-                "estimator", f"<{type(estimator).__name__}>", "has a ledger of its own",
-                "give the ledger to the search",
-            )  # fmt: skip
-        if model.records_per_person != 1 or model.checkpoints or model.average:
-            raise InvalidInput(
-                "estimator", f"<{type(model).__name__}>",
-                "releases more than one model, or protects people with several records",
-                "leave out records_per_person, checkpoints and average",
-            )  # fmt: skip
-        return model
 
     def _checked_parameters(self) -> Trials:
         finite("epsilon", self.epsilon, 0.0, open_low=True)
@@ -331,7 +307,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
                 trials=trials,
                 score=NoisySum(kind=score.kind, column=score.name, noise=noise),
                 candidates=tuple(different.values()),
-                private=private,
+                private=private and all(_private(one.certificate) for one in aimed),
             )
             spent = certificate.epsilon(self.delta)
             if spent <= self.epsilon:
@@ -343,7 +319,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
     def _account(self, certificate: SelectionCertificate) -> Account | None:
         if self.ledger is None:
             return None
-        if not certificate.private or not all(map(_private, certificate.candidates)):
+        if not certificate.private:
             raise InvalidInput(
                 "random_state", "<seed>", "makes noise that is not private and cannot be charged",
                 "give random_state=None to search and estimator, or no ledger",
@@ -366,7 +342,10 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         self.certificate_ = certificate
         self.candidates_ = tuple(one.parameters for one in aimed)
         self.not_covered_ = leaks
-        self.best_estimator_.selected_ = certificate
+        adopt(self.best_estimator_, certificate)
+        known = getattr(self.best_estimator_, "not_covered_", ())
+        if leaks or known:
+            self.best_estimator_.not_covered_ = tuple(dict.fromkeys((*leaks, *known)))
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.best_estimator_, name):
@@ -383,6 +362,18 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         certificate: SelectionCertificate = self.certificate_
         lines = [certificate.statement(delta=self.delta)]
         return "\n".join([*lines, *(f"Not covered: {leak}." for leak in self.not_covered_)])
+
+    def statement_html(
+        self,
+        *,
+        date: str | None = None,
+        ledger: Any = None,
+        about: Mapping[str, str] | None = None,
+    ) -> str:
+        """The guarantee of the whole search as one page; arguments as for its models."""
+        check_is_fitted(self)
+        model = model_of(self)
+        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.parts import parts_of
 from shiftdp.ui.refusals import Refused
@@ -18,8 +17,15 @@ from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, require_outlook, write
-from shiftdp.ui.training.tables import plan_by_shape, read_numbers, rules_of, scores_of
+from shiftdp.ui.training.runs import fit, require_signal, write
+from shiftdp.ui.training.scoring import Holdout
+from shiftdp.ui.training.tables import plan_by_shape, read_numbers, require_in_memory, rules_of
+from shiftdp.ui.training.tuning import (
+    print_search,
+    refuse_with_tuning,
+    search_of_numbers,
+    search_of_pipeline,
+)
 from shiftdp.ui.types import InData
 
 
@@ -34,6 +40,8 @@ from shiftdp.ui.types import InData
         "-o model.shiftdp",
         "shiftdp train folder/ --target y --classes 0,1 --epsilon 1 --feature-bound 1 "
         "--memory 512MB -o model.shiftdp",
+        "shiftdp train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 10 --tune "
+        "--private-score 0.5 -o model.shiftdp",
     ),
 )
 @click.argument("data", type=InData(), metavar="DATA", nargs=-1, required=True)
@@ -47,10 +55,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     folder, in the order of their names. With --schema, CSV and Parquet files may have categories,
     true and false, and missing entries; the certificate is of preparation and model. The planner
     chooses the run by the shape of the table and the budget alone; every choice can be overridden.
-    Nothing but the model leaves the run.
+    A plan whose noise is predicted to be above its signal is refused, with the cure. Nothing but
+    the model leaves the run, and its score if --private-score asks for one.
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
     if options["schema"] is not None:
         _of_raw_table(ctx, options)
@@ -64,27 +74,47 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
         raise Refused(
             "--feature-bound: is missing; give it, or --schema with the ranges of the columns", ctx
         )
-    estimator = estimator_of(options)
+    if options["groups"] is not None and (options["tune"] or options["private_score"] is not None):
+        raise Refused(
+            "--groups: people with several records are not covered by --tune and --private-score; "
+            "leave one out",
+            ctx,
+        )
+    estimator, holdout = estimator_of(options), Holdout(ctx, options)
     if options["dry_run"]:
         planned = plan_by_shape(estimator, options)
+        require_signal(ctx, planned, estimator, options)
+        save(planned.plan.certificate, options["save"])
+        print_model(planned, options)
+        return
+    names: list[Any] = []
+    held = options["tune"] or holdout.wanted
+
+    def table() -> tuple[Any, ...]:
+        from shiftdp.training.estimators.inputs import outputs_of
+
+        found = read_numbers(options)
+        names.append(found.names)
+        if held:
+            require_in_memory(found.X, options, "with --tune and --private-score")
+        X, y = holdout.split(found.X, found.y)
+        outputs = outputs_of(estimator, y, X.shape[0])
+        require_signal(ctx, estimator.plan(*X.shape, outputs), estimator, options)
+        known = () if found.people is None else (found.people,)
+        return (X, y, *known)
+
+    model = search_of_numbers(estimator, options) if options["tune"] else estimator
+    account = fit(ctx, model, table, options)
+    chosen = model.best_estimator_ if options["tune"] else model
+    if names[0] is not None:
+        chosen.feature_names_in_ = np.array(names[0], dtype=object)
+    write(model, options["output"], account)
+    score = holdout.score(chosen)
+    save(model.certificate_, options["save"])
+    if options["tune"]:
+        print_search(model, options, not_covered_by(options), score, ending_of(options))
     else:
-        names: list[Any] = []
-
-        def table() -> tuple[Any, ...]:
-            found = read_numbers(options)
-            outputs = scores_of(estimator)
-            require_outlook(estimator.plan(*found.X.shape, outputs), estimator, options)
-            names.append(found.names)
-            known = () if found.people is None else (found.people,)
-            return (found.X, found.y, *known)
-
-        account = fit(ctx, estimator, table, options)
-        if names[0] is not None:
-            estimator.feature_names_in_ = np.array(names[0], dtype=object)
-        write(estimator, options["output"], account)
-        planned = estimator.plan_
-    save(planned.plan.certificate, options["save"])
-    print_model(planned, options)
+        print_model(model.plan_, options, score)
 
 
 def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
@@ -95,6 +125,7 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
         dry,
         pipeline_of,
         print_pipeline,
+        read_in_memory,
         read_table,
     )
 
@@ -113,20 +144,28 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["classes"] is None and schema.classes is not None and options["model"] != "huber":
         options["classes"] = tuple(map(str, schema.classes))
     estimator = estimator_of(options)
+    holdout = Holdout(ctx, options)
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
-    if options["dry_run"]:
-        whole = dry(pipeline, options["data"], schema, rules)
-    else:
+    whole = dry(pipeline, options["data"], schema, rules)
+    require_signal(ctx, whole.planned, estimator, options)
+    ending, score, leaks = ending_of(options), None, not_covered_by(options)
+    if not options["dry_run"]:
+        model = pipeline
+        if options["tune"]:
+            model = search_of_pipeline(pipeline, whole.planned, options)
+        held = options["tune"] or holdout.wanted
 
         def table() -> tuple[Any, Any]:
-            X, y = read_table(options["data"], schema, rules, options["memory"])
-            planned, _ = pipeline.plan(X.names, X.n, scores_of(estimator))
-            require_outlook(planned, estimator, options)
-            return X, y
+            read = read_in_memory if held else read_table
+            return holdout.split(*read(options["data"], schema, rules, options["memory"]))
 
-        account = fit(ctx, pipeline, table, options)
-        write(pipeline, options["output"], account)
-        whole = PlannedPipeline(pipeline.plan_, pipeline.certificate_)
-    if options["save"] is not None:
-        write_file(options["save"], whole.certificate.to_json() + "\n")
-    print_pipeline(whole, options, not_covered_by(options), ending_of(options))
+        account = fit(ctx, model, table, options)
+        write(model, options["output"], account)
+        score = holdout.score(model.best_estimator_ if options["tune"] else model)
+        if options["tune"]:
+            save(model.certificate_, options["save"])
+            print_search(model, options, leaks, score, ending)
+            return
+        whole = PlannedPipeline(model.plan_, model.certificate_)
+    save(whole.certificate, options["save"])
+    print_pipeline(whole, options, leaks, ending, score)

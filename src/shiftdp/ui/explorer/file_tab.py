@@ -17,13 +17,12 @@ from shiftdp._errors import ShiftdpError
 from shiftdp._printed import percent, up
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.comparison import Row
-from shiftdp.privacy.selection.kinds import AnyCertificate
+from shiftdp.privacy.selection.kinds import WHOLE, AnyCertificate, certificate_in
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
 from shiftdp.ui.explorer.figures import tradeoff_figure
 from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
 from shiftdp.ui.explorer.sweep import accountants
-from shiftdp.ui.settings import certificate_in
 
 _DELTA = 1e-5  # where the first tab has none that could be used
 _LARGEST = 50_000_000  # bytes of a file that is read
@@ -137,9 +136,13 @@ def _first_tab(query: str) -> tuple[float, Certified | None]:
     return asked.delta, found
 
 
+_KINDS: dict[type, str] = {kind: name for name, kind in WHOLE.items()}
+"""What is certified as a whole, in a word."""
+
+
 def _verdict(found: Read, own: Certified | None) -> list[Any]:
     whole, numbers = found.whole, found.numbers
-    of_all = "" if isinstance(whole, Certificate) else " of all parts"
+    of_all = "" if isinstance(whole, Certificate) else f" of the whole {_KINDS[type(whole)]}"
     shown: list[Any] = [
         dmc.Alert(
             f"The proof{of_all} holds: ε ≤ {up(found.epsilon)} at δ = {found.delta:g}.",

@@ -10,6 +10,7 @@ from shiftdp.ui.training.models import learns_classes
 
 if TYPE_CHECKING:
     from shiftdp.training.planning.planner import Planned
+    from shiftdp.ui.training.scoring import HeldOut
 
 
 def not_covered_by(options: dict[str, Any]) -> list[str]:
@@ -24,7 +25,7 @@ def ending_of(options: dict[str, Any]) -> str:
     return f"The model is in {options['output']}."
 
 
-def print_model(planned: Planned, options: dict[str, Any]) -> None:
+def print_model(planned: Planned, options: dict[str, Any], score: HeldOut | None = None) -> None:
     """The answer of `shiftdp train` without a schema."""
     certificate, delta = planned.plan.certificate, options["delta"]
     document = document_of(certificate, delta)
@@ -40,6 +41,7 @@ def print_model(planned: Planned, options: dict[str, Any]) -> None:
                 "reasons": planned.reasons,
                 "foretold": vars(planned.prediction),
                 "output": options["output"],
+                **({} if score is None else score.document()),
             }
         )
         return
@@ -50,4 +52,6 @@ def print_model(planned: Planned, options: dict[str, Any]) -> None:
         print_text(f"not covered: {leak}")
     if not private:
         print_text("NOT PRIVATE: --random-state made this run reproducible.")
+    if score is not None:
+        print_text(score.text())
     print_text(ending_of(options))

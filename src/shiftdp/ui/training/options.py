@@ -143,6 +143,28 @@ PLAN: dict[str, dict[str, Any]] = {
         "help": "How many multiplications the run may take.",
     },
 }
+SCORE: dict[str, dict[str, Any]] = {
+    "tune": {
+        "is_flag": True,
+        "help": "Choose by private trials, within --epsilon: the bound on rows, from "
+        "--feature-bound down to a thirtieth of it; with --schema the clip.",
+    },
+    "private_score": {
+        "type": NUMBER,
+        "metavar": "EPSILON",
+        "help": "Measure the model with noise on records that it is not trained on. These pay this "
+        "epsilon, and nothing for the model.",
+    },
+    "holdout": {
+        "type": NUMBER,
+        "help": "The part of the records that is held out for it, drawn at random; 0.2 by default.",
+    },
+    "score_range": {
+        "type": NUMBERS,
+        "help": "Of huber: LOW,HIGH that the target is clipped to in scores. It must not be read "
+        "off the data.",
+    },
+}
 RESULT: dict[str, dict[str, Any]] = {
     "output": {
         "short": "-o",
@@ -151,8 +173,7 @@ RESULT: dict[str, dict[str, Any]] = {
     },
     "anyway": {
         "is_flag": True,
-        "help": "Train where the forecast, by public numbers alone, says that the model will be no "
-        "better than a constant; it is refused otherwise.",
+        "help": "Train also where the noise is predicted to be above the signal.",
     },
     "dry_run": {
         "is_flag": True,
@@ -167,6 +188,7 @@ def training_options(command: AnyCallable) -> AnyCallable:
         option_group("The data", **DATA),
         option_group("What it may cost", **COST),
         option_group("Instead of what the planner chooses", **PLAN),
+        option_group("Choosing and measuring", **SCORE),
         option_group(ANSWER, **RESULT),
         answer_options("delta", "save"),
     )

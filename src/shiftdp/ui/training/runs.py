@@ -14,9 +14,8 @@ from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
 
 if TYPE_CHECKING:
-    from shiftdp.last_iterate import Certificate
     from shiftdp.privacy import Entry, Ledger
-    from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+    from shiftdp.privacy.selection.kinds import AnyCertificate
     from shiftdp.training.planning.planner import Planned
 
 
@@ -27,7 +26,7 @@ class CompletedLater:
         self.ledger = ledger
         self.entries: list[Entry] = []
 
-    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
+    def reserve(self, certificate: AnyCertificate, *, label: str = "") -> Entry:
         return self.ledger.reserve(certificate, label=label)
 
     def complete(self, entry: Entry) -> None:
@@ -43,17 +42,16 @@ def fit(
 ) -> CompletedLater | None:
     """Fit a model to a table; what is wrong is said without a word about a record."""
     from shiftdp.privacy import Ledger
-    from shiftdp.sklearn import PrivacyLeakWarning
-    from shiftdp.training.planning.outlook import WeakSignalWarning
+    from shiftdp.sklearn import PrivacyLeakWarning, WeakSignalWarning
 
     problem = None
     account = None
     if options["ledger"] is not None:
         account = CompletedLater(Ledger(options["ledger"]))
         model.set_params(ledger=account)
-    with waiting("training"), warnings.catch_warnings(record=True) as leaks:
-        warnings.simplefilter("always", PrivacyLeakWarning)
-        warnings.simplefilter("always", WeakSignalWarning)
+    with waiting("training"), warnings.catch_warnings(record=True) as said:
+        for kind in (PrivacyLeakWarning, WeakSignalWarning):
+            warnings.simplefilter("always", kind)
         X, y, *groups = table()
         try:
             model.fit(X, y, *groups)
@@ -65,28 +63,39 @@ def fit(
         raise InvalidInput(
             "data", shown(options["data"]), f"cannot be used: {problem}", "mend the table"
         )
-    for leak in leaks:
-        if issubclass(leak.category, (PrivacyLeakWarning, WeakSignalWarning)):
-            print_warning(ctx, str(leak.message))
+    for text in dict.fromkeys(
+        str(one.message)
+        for one in said
+        if issubclass(one.category, (PrivacyLeakWarning, WeakSignalWarning))
+    ):
+        print_warning(ctx, text)
     model.set_params(ledger=options["ledger"])
     return account
 
 
-def require_outlook(planned: Planned, estimator: Any, options: dict[str, Any]) -> None:
-    """Refuse a plan that is forecast to be no better than a constant, unless it is wanted anyway.
+def require_signal(
+    ctx: click.Context, planned: Planned, model: Any, options: dict[str, Any]
+) -> None:
+    """Refuse a plan whose noise is predicted to be above its signal, unless told otherwise.
 
-    Public numbers decide: shape, classes, budget and options.
+    Args:
+        ctx: of the command, for warnings.
+        planned: what would run.
+        model: the private estimator, for what was chosen instead of the planner.
+        options: of the command.
     """
-    from shiftdp.training.planning.outlook import require_worthwhile
+    from shiftdp.training.planning import require_worthwhile
 
     if options["anyway"]:
         return
     try:
-        require_worthwhile(planned, estimator._overrides())
+        require_worthwhile(planned, model._overrides())
     except InvalidInput as error:
-        raise InvalidInput(
-            error.name, options["epsilon"], error.problem, f"{error.remedy}, or --anyway"
-        ) from None
+        if options["dry_run"]:
+            print_warning(ctx, str(error))
+            return
+        remedy = f"{error.remedy}, or train --anyway"
+        raise InvalidInput(error.name, error.value, error.problem, remedy) from None
 
 
 def write(estimator: Any, path: str, account: CompletedLater | None) -> None:

@@ -64,20 +64,25 @@ def read_numbers(options: dict[str, Any]) -> Table:
     return found
 
 
-def _without_people(found: Table, options: dict[str, Any]) -> Table:
-    """The table with the column apart that says whose record each is, which is no feature."""
+def require_in_memory(X: Any, options: dict[str, Any], when: str) -> None:
+    """Refuse a table on disk where records are taken out of it, which holds them in memory."""
     from shiftdp.training.descent.disk import is_mapped
 
-    column = options.get("groups")
-    if column is None:
-        return found
-    if is_mapped(found.X):
+    if is_mapped(X):
         raise InvalidInput(
             "memory",
             options["memory"],
-            "is less than the table takes, and with groups it is not read in blocks",
-            "give more, or one record of each person",
+            f"is less than the table takes, and {when} it is not read in blocks",
+            "give more",
         )
+
+
+def _without_people(found: Table, options: dict[str, Any]) -> Table:
+    """The table with the column apart that says whose record each is, which is no feature."""
+    column = options.get("groups")
+    if column is None:
+        return found
+    require_in_memory(found.X, options, "with groups")
     names = [] if found.names is None else list(found.names)
     if column not in names:
         raise InvalidInput(

@@ -31,7 +31,7 @@ def command(model: str, json: bool) -> None:
     stated = found.model if hasattr(found.model, "statement") else last
     statement = stated.statement()
     if stated is last and found.pipeline is not None:  # an encoder in a pipeline of scikit-learn
-        statement = found.pipeline.statement(delta=found.planned.problem.delta)
+        statement = found.pipeline.statement(delta=found.delta)
     names = _names(found.model, last)
     weights = np.atleast_2d(last.coef_)
     intercepts = np.atleast_1d(last.intercept_)
@@ -53,8 +53,8 @@ def command(model: str, json: bool) -> None:
                 "average": averaged,
                 "plan": found.planned.choices(),
                 "reasons": found.planned.reasons,
-                "epsilon": found.whole.epsilon(found.planned.problem.delta),
-                "delta": found.planned.problem.delta,
+                "epsilon": found.whole.epsilon(found.delta),
+                "delta": found.delta,
                 "not_covered": [
                     *found.learnt,
                     *([CLASSES_LEARNT] if found.classes_learnt else []),

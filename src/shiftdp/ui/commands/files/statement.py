@@ -118,7 +118,7 @@ def _stated(ctx: click.Context, options: dict[str, Any]) -> Statement:
             not_covered=tuple(not_covered(found)),
             reasons=reasons_of(found.planned),
         )
-        delta = options["delta"] if typed else found.planned.problem.delta
+        delta = options["delta"] if typed else found.delta
         return statement_of(found.whole, delta=delta, model=facts, **said)
     return statement_of(read_certificate(path), delta=options["delta"], **said)
 
