@@ -38,6 +38,7 @@ OPTIONAL = (
     "pyarrow",
     "selenium",
     "sklearn",
+    "sphinx",
     "threadpoolctl",
     "torch",
 )

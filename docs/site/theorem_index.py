@@ -1,0 +1,187 @@
+"""The theorem index: for each theorem of the registry, where it is stated, coded, tested and tried.
+
+Nothing is kept by hand: names, citations and anchors are those of `shiftdp.last_iterate.THEOREMS`,
+files those of their classes, tests the mirror of the files, examples those of the conformance suite.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from shiftdp.last_iterate import THEOREMS, Theorem
+from tests.last_iterate.theorems.catalogue import CATALOGUE
+
+ROOT = Path(__file__).parents[2]
+_HEADING = re.compile(r"^#+ (Theorem [A-Z]\d+)\b(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A theorem of the registry, and where to find what belongs to it.
+
+    Args:
+        name: as it stands in certificates.
+        citation: where it is proved.
+        anchor: of its statement in docs/theory.md.
+        file: its code, from the root of the repository.
+        test: the tests of that code.
+        example: a certificate by it, as a Python expression.
+        base: the theorem that it is derived from, if it is.
+    """
+
+    name: str
+    citation: str
+    anchor: str
+    file: str
+    test: str
+    example: str
+    base: str | None
+
+
+def entries() -> list[Entry]:
+    """The registry, in its order."""
+    return [_entry(theorem) for theorem in THEOREMS]
+
+
+def _entry(theorem: Theorem) -> Entry:
+    file = Path(inspect.getfile(type(theorem))).resolve().relative_to(ROOT)
+    test = Path("tests", *file.parts[2:-1], f"test_{file.name}")
+    run, geometry = CATALOGUE[theorem.name]
+    base = getattr(theorem, "base", None)
+    return Entry(
+        theorem.name,
+        theorem.citation,
+        theorem.anchor or "",
+        file.as_posix(),
+        test.as_posix(),
+        f"certify({run!r}, {geometry!r})",
+        base.name if base is not None else None,
+    )
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A theorem that the pages state, whether or not it is one on runs.
+
+    Args:
+        name: such as `Theorem B1`.
+        title: the rest of its heading.
+        page: the page, from the folder of the documentation.
+        anchor: of the heading.
+        files: the code that cites it, from the root of the repository.
+        tests: the tests that do.
+    """
+
+    name: str
+    title: str
+    page: str
+    anchor: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def statements() -> list[Statement]:
+    """All headings of theorems, by name."""
+    code = _texts("src")
+    tests = _texts("tests")
+    found = []
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for name, rest in _HEADING.findall(page.read_text()):
+            cited = re.compile(rf"\b{name}\b")
+            found.append(
+                Statement(
+                    name,
+                    rest.strip(" :()"),
+                    page.name,
+                    anchor_of(name + rest),
+                    tuple(path for path, text in code.items() if cited.search(text)),
+                    tuple(path for path, text in tests.items() if cited.search(text)),
+                )
+            )
+    return sorted(found, key=lambda each: each.name)
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor of a heading, as file viewers and the site make it.
+
+    >>> anchor_of("Theorem B4: random order for free")
+    'theorem-b4-random-order-for-free'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def _texts(folder: str) -> dict[str, str]:
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
+
+
+# --- what Sphinx makes of it ---
+
+
+class RegistryTable(SphinxDirective):
+    """A table of the registry: theorems of their own, then those derived from others."""
+
+    def run(self) -> list[nodes.Node]:
+        own = [each for each in entries() if each.base is None]
+        derived = [each for each in entries() if each.base is not None]
+        text = ["| theorem | proved in | statement | code | tests |", "| --- | --- | --- | --- | --- |"]
+        text += [_row(each) for each in own]
+        text += ["", "```python"]
+        for each in own:
+            text += [f"# {each.name}", *_wrapped(each.example), ""]
+        text += ["```", "", "### Derived from these", ""]
+        text += ["| theorem | from | statement | code | tests |", "| --- | --- | --- | --- | --- |"]
+        text += [_row(each) for each in derived]
+        return _parsed(self, text)
+
+
+class StatementTable(SphinxDirective):
+    """A table of all theorems that the pages state."""
+
+    def run(self) -> list[nodes.Node]:
+        text = ["| theorem | what it is about | cited by | tested in |", "| --- | --- | --- | --- |"]
+        for each in statements():
+            name = f"[{each.name}]({each.page}#{each.anchor})"
+            files, tests = (", ".join(map(_link, found[:4])) for found in (each.files, each.tests))
+            text.append(f"| {name} | {each.title} | {files} | {tests} |")
+        return _parsed(self, text)
+
+
+def _row(each: Entry) -> str:
+    source = each.citation if each.base is None else each.base
+    source = source.replace("[", r"\[")
+    stated = f"[statement](theory.md#{each.anchor})"
+    return f"| {each.name} | {source} | {stated} | {_link(each.file)} | {_link(each.test)} |"
+
+
+def _link(path: str) -> str:
+    return f"[{Path(path).name}](../{path})"
+
+
+def _wrapped(example: str) -> list[str]:
+    head, _, tail = example.removeprefix("certify(").partition("), ")
+    return ["sdp.certify(", f"    sdp.{head}),", f"    sdp.{tail.removesuffix(')')},", ")"]
+
+
+def _parsed(directive: SphinxDirective, text: list[str]) -> list[nodes.Node]:
+    from docs.site.sources import on_the_site, wanted
+
+    turned, found = on_the_site("\n".join(text), directive.env.docname)
+    wanted(directive.env).setdefault(directive.env.docname, set()).update(found)
+    node = nodes.container()
+    directive.state.nested_parse(StringList(turned.splitlines(), "theorem index"), 0, node)
+    return node.children
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("theorem-registry", RegistryTable)
+    app.add_directive("theorem-statements", StatementTable)
+    return {"parallel_read_safe": False}
