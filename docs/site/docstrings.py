@@ -52,7 +52,7 @@ def _process(
 ) -> None:
     lines[:] = as_restructured_text(lines)
     if what == "property":  # napoleon would take what is before a colon in the first line for a type
-        lines.insert(0, "")
+        lines[:0] = ["..", ""]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -20,6 +20,7 @@ from shiftdp.last_iterate import THEOREMS, Theorem
 from tests.last_iterate.theorems.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
+_NAME = re.compile(r"\bTheorem [A-Z]\d+\b")
 _HEADING = re.compile(r"^#+ (Theorem [A-Z]\d+)\b(.*)$", re.MULTILINE)
 
 
@@ -90,20 +91,18 @@ class Statement:
 
 def statements() -> list[Statement]:
     """All headings of theorems, by name."""
-    code = _texts("src")
-    tests = _texts("tests")
+    code, tests = _cited_in("src"), _cited_in("tests")
     found = []
     for page in sorted((ROOT / "docs").glob("*.md")):
         for name, rest in _HEADING.findall(page.read_text()):
-            cited = re.compile(rf"\b{name}\b")
             found.append(
                 Statement(
                     name,
                     rest.strip(" :()"),
                     page.name,
                     anchor_of(name + rest),
-                    tuple(path for path, text in code.items() if cited.search(text)),
-                    tuple(path for path, text in tests.items() if cited.search(text)),
+                    code.get(name, ()),
+                    tests.get(name, ()),
                 )
             )
     return sorted(found, key=lambda each: each.name)
@@ -118,9 +117,13 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-def _texts(folder: str) -> dict[str, str]:
-    paths = sorted((ROOT / folder).rglob("*.py"))
-    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
+def _cited_in(folder: str) -> dict[str, tuple[str, ...]]:
+    """For each theorem, the files that name it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for name in set(_NAME.findall(path.read_text())):
+            found[name] = (*found.get(name, ()), path.relative_to(ROOT).as_posix())
+    return found
 
 
 # --- what Sphinx makes of it ---
