@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 _LINK = re.compile(r"(?<=\]\()([\w.-][\w./-]*?)/?(#[\w-]*)?(?=\))")
+_LAST_LINE = re.compile(r"^\n(?=```$)", re.MULTILINE)
+"""The empty line with which an example in Python ends, for the tests' sake."""
+
 _PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "README.md": "index"}
 _SHOWN = {name: ROOT / path for path, name in _PAGES.items() if name != "index"}
 _LONGEST = 200_000
@@ -76,7 +79,8 @@ def shown(path: str) -> str:
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     text = _SHOWN[docname].read_text() if docname in _SHOWN else source[0]
-    source[0], found = on_the_site(text, docname)
+    text, found = on_the_site(text, docname)
+    source[0] = _LAST_LINE.sub("", text)
     wanted(app.env).setdefault(docname, set()).update(found)
 
 

@@ -135,13 +135,13 @@ class RegistryTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         own = [each for each in entries() if each.base is None]
         derived = [each for each in entries() if each.base is not None]
-        text = ["| theorem | proved in | statement | code | tests |", "| --- | --- | --- | --- | --- |"]
+        text = ["| theorem | proved in | code | tests |", "| --- | --- | --- | --- |"]
         text += [_row(each) for each in own]
         text += ["", "```python"]
         for each in own:
             text += [f"# {each.name}", *_wrapped(each.example), ""]
         text += ["```", "", "### Derived from these", ""]
-        text += ["| theorem | from | statement | code | tests |", "| --- | --- | --- | --- | --- |"]
+        text += ["| theorem | from | code | tests |", "| --- | --- | --- | --- |"]
         text += [_row(each) for each in derived]
         return _parsed(self, text)
 
@@ -161,8 +161,8 @@ class StatementTable(SphinxDirective):
 def _row(each: Entry) -> str:
     source = each.citation if each.base is None else each.base
     source = source.replace("[", r"\[")
-    stated = f"[statement](theory.md#{each.anchor})"
-    return f"| {each.name} | {source} | {stated} | {_link(each.file)} | {_link(each.test)} |"
+    name = f"[{each.name}](theory.md#{each.anchor})"
+    return f"| {name} | {source} | {_link(each.file)} | {_link(each.test)} |"
 
 
 def _link(path: str) -> str:
