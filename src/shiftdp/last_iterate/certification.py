@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from shiftdp._checks import LEAST_ACCURACY, LEAST_DELTA, choice, count, number_in
 from shiftdp._errors import InvalidInput, UnmetHypothesis
@@ -20,12 +20,14 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     NoisyStream,
     Run,
+    Unlearning,
     has_releases,
     people,
 )
 from shiftdp.last_iterate.schedules.releases import first_releases, segments_of
 from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
+from shiftdp.last_iterate.theorems.derived.unlearning import DELETION
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.released.joint import joint_mu
@@ -181,6 +183,30 @@ def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
     return Certificate(run, geometry, theorem.name, bound.f, hypotheses, proofs)
 
 
+def deletion_certificates(
+    run: Unlearning, geometry: Geometry, delta: float
+) -> Iterator[Certificate]:
+    """What theorems on deletion give, the quickest first, without those on training alone.
+
+    One that a quick look finds to be worse than what came before is left out.
+    """
+    given.require_contractive(run.learning_rate, geometry)
+    shown = cast(Unlearning, stand_in(run, geometry) if run.endless else run)
+    rival = math.inf
+    for theorem in reversed(DELETION):
+        if not theorem.applies_to(run):
+            continue
+        try:
+            if theorem.hopeless(shown, geometry, delta, rival):
+                continue
+            apply = theorem.for_every_length if run.endless else theorem.bound
+            bound = apply(shown, geometry, delta)
+        except UnmetHypothesis:
+            continue
+        rival = min(rival, bound.f.epsilon(delta))
+        yield certificate_of(bound, run, geometry)
+
+
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     """Theorem B1 for a record in each batch of the epoch, the order of batches being fixed."""
     given.refuse_released_prox(run, geometry)
@@ -248,8 +274,9 @@ def tightest(
         if bound.theorem.unbeaten:
             return bound
     least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
-    for bound in found:
-        if bound.family == "ours" and bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
+    ours = [bound for bound in found if bound.family == "ours"]
+    for bound in ours if all(each.mu is not None for each in ours) else ():
+        if bound.mu is not None and bound.mu <= least * (1 + ROUNDING):
             return bound
     # the second number decides between bounds so good that epsilon is 0
     return min(found, key=lambda bound: (bound.f.epsilon(_DECIDING_DELTA), bound.f.advantage()))

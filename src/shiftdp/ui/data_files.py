@@ -41,11 +41,15 @@ class Shape(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Features and targets, and the names of the features where the file has some."""
+    """Features and targets, and the names of the features where the file has some.
+
+    `people` says whose record each is, where a column was named that does.
+    """
 
     X: Any
     y: NDArray[Any]
     names: tuple[str, ...] | None = None
+    people: Any = None
 
 
 class Rules(NamedTuple):

@@ -113,6 +113,32 @@ class Values(NamedTuple):
         return list(dict.fromkeys(rounded))
 
 
+class _Checkpoints(ParamType):
+    """`epochs`, how many there are, or epochs with commas between them."""
+
+    name = "checkpoints"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | int | tuple[float, ...]:
+        if value == "epochs":
+            return "epochs"
+        try:
+            if isinstance(value, str) and "," in value:
+                return tuple(_number(part.strip()) for part in value.split(",") if part.strip())
+            if isinstance(value, (list, tuple)):
+                return tuple(_number(part) for part in value)
+            number = _number(value)
+        except (ValueError, TypeError):
+            number = 0.5
+        if number != int(number):
+            _fail(ctx, param, value, "is no checkpoints; give epochs, a number, or epochs as 5,10")
+        return int(number)
+
+
+CHECKPOINTS = _Checkpoints()
+
+
 class _Values(ParamType):
     """Numbers and ranges LOW:HIGH:COUNT or LOW:HIGH:COUNT:log, with commas between them."""
 

@@ -100,9 +100,9 @@ for _theorem in THEOREMS:
         CATALOGUE[_name] = (FEW_POISSON, ALONE)
     elif _name == "Theorem V3":
         CATALOGUE[_name] = (deleted(CGD), RIDGE)
-    elif _name in ("Theorem V3 (distance)", "Theorem V3 (Theorem B7)"):
+    elif _name == "Theorem V3 (distance)":
         CATALOGUE[_name] = (deleted(SGD), LOSSES)
-    elif _name.startswith("Theorem V3 (after "):
+    elif _name.startswith("Theorem V3 ("):
         _run, _losses = CATALOGUE[_base.name]
         CATALOGUE[_name] = (deleted(_run), _losses)
     elif _base is not None:

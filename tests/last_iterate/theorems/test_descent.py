@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from shiftdp import GaussianTradeoff, Mixture, UnmetHypothesis
 from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, NoisyCGD, NoisyGD
 from shiftdp.last_iterate.certification import evaluate
+from shiftdp.last_iterate.theorems import descent
 from shiftdp.last_iterate.theorems.descent import composition_mu, proofs_of
 from tests.last_iterate.brute_force import divisors_of, positions, reshuffles
 from tests.last_iterate.random_runs import cyclic_runs
@@ -114,3 +115,19 @@ def test_a_random_order_gives_a_mixture_with_no_component_above_composition() ->
     most = composition_mu(run, geometry)
     assert max(proof.shifts.mu for proof in proofs_of(run, geometry)) > most
     assert max(part.mu for part in bound.f.components if isinstance(part, GaussianTradeoff)) <= most
+
+
+@pytest.mark.parametrize("order", ["fixed", "reshuffled"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_very_many_noises_are_composed_just_above_the_exact_sum(
+    order: Any, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = np.random.default_rng(2).uniform(0.5, 2.0, 17).tolist()
+    run = NoisyCGD(
+        n=11 if k == 1 else 12, batch_size=3, steps=17, learning_rate=0.1, noise=noise, order=order,
+        records_per_person=k, arrangement="one_per_batch",
+    )  # fmt: skip
+    losses = Geometry(strong_convexity=0, smoothness=1, sensitivity=1)
+    exact = descent.composition_mu(run, losses)
+    monkeypatch.setattr(descent, "_MOST_DIFFERENT", 3)
+    assert exact < descent.composition_mu(run, losses) <= exact * (1 + 1e-14)

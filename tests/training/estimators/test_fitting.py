@@ -105,3 +105,25 @@ def test_penalties_leave_zeros(penalty: Any) -> None:
     unknown: Any = "l0"
     with pytest.raises(InvalidInput, match="penalty"):
         PrivateLogisticRegression(**shape, penalty=unknown).fit(wide, Y)
+
+
+def test_a_checkpoint_is_picked_by_public_records_under_the_same_certificate() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(600, 3)) / 2
+    y = (X[:, 0] > 0).astype(int)
+    shape: dict[str, Any] = {
+        "epsilon": 1.0, "classes": [0, 1], "algorithm": "cgd", "epochs": 6, "l2": 0.05,
+    }  # fmt: skip
+    model = PrivateLogisticRegression(**shape, checkpoints="epochs").fit(X, y)
+    certificate = model.certificate_
+    public = rng.normal(size=(300, 3)) / 2
+    labels = (public[:, 0] > 0).astype(int)
+    model.pick(public, labels)
+    best = model.score(public, labels)
+    assert any(np.array_equal(one.coef, model.coef_) for one in model.releases_)
+    assert model.certificate_ is certificate
+    for one in model.releases_:
+        model.coef_, model.intercept_ = one.coef, one.intercept
+        assert model.score(public, labels) <= best
+    with pytest.raises(InvalidInput, match="nothing to choose from"):
+        PrivateLogisticRegression(**shape).fit(X, y).pick(public, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,60 @@ def test_what_is_forgotten_is_certified_and_verified() -> None:
     # those who stay pay for one release more
     model.further_certificate_.verify()
     assert model.further_certificate_.run.n == 599  # type: ignore[union-attr]
-    with pytest.raises(InvalidInput, match="second time"):
-        model.forget(X[:-2], Y[:-2], epsilon=0.5, delta=1e-5)
     assert not hasattr(model.fit(X, Y), "further_certificate_")
+
+
+def test_more_may_be_forgotten_later_and_one_certificate_is_about_all_of_it() -> None:
+    model = fitted()
+    first = model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5).run
+    released = model.coef_.copy()
+    certificate = model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
+    certificate.verify()
+    run: Any = certificate.run
+    assert certificate.epsilon(1e-5) <= 0.5
+    assert run.records == 1
+    assert run.later_requests == ((first.further_steps, 2),)  # type: ignore[union-attr]
+    assert not np.array_equal(model.coef_, released)
+    assert [each.steps for each in model.deletions_] == [
+        first.further_steps, run.further_steps - first.further_steps,  # type: ignore[union-attr]
+    ]  # fmt: skip
+    assert model.deletions_[1].certificate is certificate
+    assert model.further_certificate_.run.n == 597  # type: ignore[union-attr]
+    assert f"the {model.plan_.plan.run.steps} of training anew" in model.deletions_[1].summary()
+    with pytest.raises(InvalidInput, match="the 597 of the last call"):
+        model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
+    third = model.forget(X[:-4], Y[:-4], epsilon=0.5, delta=1e-5)
+    assert third.run.later_requests[-1] == (run.further_steps, 1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"order": "reshuffled"}, {"algorithm": "sgd", "order": None, "sampling": "poisson"}],
+    ids=["reshuffled", "poisson"],
+)
+def test_random_batches_are_forgotten_too_and_twice(chosen: dict[str, Any]) -> None:
+    losses = {"adjacency": "zero_out"} if "sampling" in chosen else {}
+    model = fitted(**chosen, **losses)
+    once = model.forget(X[:-1], Y[:-1], epsilon=0.3, delta=1e-5)
+    again = model.forget(X[:-2], Y[:-2], epsilon=0.3, delta=1e-5)
+    for certificate in (once, again):
+        certificate.verify()
+        assert certificate.epsilon(1e-5) <= 0.3 < model.certificate_.epsilon(1e-5)
+        assert certificate.run.further_steps > 0  # type: ignore[union-attr]
+
+
+def test_long_steps_under_composition_are_forgotten_by_shorter_ones() -> None:
+    # curvature 2/4 + .05: at a learning rate of 5 steps expand
+    model = fitted(bounds="composition", noise=None, learning_rate=5.0)
+    assert model.plan_.plan.geometry.contraction(5.0) > 1.0
+    certificate = model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+    certificate.verify()
+    assert certificate.bound == "Theorem V3 (distance)"
+    assert certificate.epsilon(1e-5) <= 0.5
+    further: Any = model.further_certificate_.run
+    deletion: Any = certificate.run
+    assert further.learning_rate == deletion.learning_rate < 5.0
+    assert model.plan_.plan.geometry.contraction(further.learning_rate) < 1.0
 
 
 def test_several_records_take_longer() -> None:
@@ -84,9 +136,14 @@ def test_what_cannot_be_forgotten_is_refused_and_leaves_the_model_as_it_was() ->
     with pytest.raises(InvalidInput, match="classes"):
         model.forget(X[:-1], Y[:-1] + 7, epsilon=0.5, delta=1e-5)
     assert np.array_equal(model.coef_, released)
-    composed = fitted(bounds="composition", noise=None)
-    with pytest.raises(InvalidInput, match="bounds='composition'"):
-        composed.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+    three = np.arange(600) % 3
+    clipped = PrivateLogisticRegression(
+        **{**CYCLIC, "classes": [0, 1, 2], "bounds": "composition", "noise": None, "clip": 0.5}
+    ).fit(X, three)
+    plan = replace(clipped.plan_.plan, clipping="plain")
+    clipped.plan_ = replace(clipped.plan_, plan=plan)
+    with pytest.raises(InvalidInput, match=r"bounds='composition'.*train anew"):
+        clipped.forget(X[:-1], three[:-1], epsilon=0.5, delta=1e-5)
 
 
 def test_a_seeded_model_says_that_its_deletion_is_not_private() -> None:
@@ -103,11 +160,15 @@ def test_a_deletion_is_an_entry_of_its_own(tmp_path: Path) -> None:
     assert labels == ["PrivateLogisticRegression", "PrivateLogisticRegression.forget"]
 
 
-def test_a_model_that_was_read_from_a_file_forgets_nobody(tmp_path: Path) -> None:
+def test_a_model_that_was_read_from_a_file_forgets_as_well(tmp_path: Path) -> None:
     save_model(fitted(), tmp_path / "m.shiftdp")
     model = load_model(tmp_path / "m.shiftdp")
-    with pytest.raises(InvalidInput, match="was read from a file"):
-        model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+    certificate = model.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
+    assert certificate.epsilon(1e-5) <= 0.5
+    old = load_model(tmp_path / "m.shiftdp")
+    del old._cap  # which files of earlier versions do not have
+    with pytest.raises(InvalidInput, match=r"file of an earlier version.*fit anew"):
+        old.forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
 
 
 def test_a_parameter_that_is_set_later_does_not_change_the_shape() -> None:

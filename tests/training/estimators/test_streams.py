@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from shiftdp import InvalidInput, NoisyStream, VerificationFailed, certify
 from shiftdp.privacy import Ledger
-from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression, save_model
+from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression, load_model, save_model
 from shiftdp.training.estimators.streams import next_window
 
 
@@ -151,7 +151,7 @@ def test_too_few_records_are_named_as_the_reason(n: int) -> None:
         PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0, n))
 
 
-def test_a_stream_is_not_written_to_a_file(tmp_path: Path) -> None:
+def test_a_stream_is_written_to_a_file(tmp_path: Path) -> None:
     model = PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0))
-    with pytest.raises(InvalidInput, match="partial_fit"):
-        save_model(model, tmp_path / "model.shiftdp")
+    save_model(model, tmp_path / "model.shiftdp")
+    assert load_model(tmp_path / "model.shiftdp").partial_fit(*records(1)).stream_.windows == 2

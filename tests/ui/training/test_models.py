@@ -68,3 +68,13 @@ def test_weights_belong_to_the_classes_in_their_order() -> None:
 def test_weights_that_are_not_one_a_class_are_refused(more: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput, match=r"class_weights=\(1, 9\)"):
         weights_of(options("--class-weights", "1,9", *more))
+
+
+@pytest.mark.parametrize(
+    ("given", "checkpoints"),
+    [("epochs", "epochs"), ("3", 3), ("5,10", (5, 10)), ("2.5,", (2.5,))],
+)
+def test_checkpoints_and_penalties_are_handed_on(given: str, checkpoints: Any) -> None:
+    found = estimator_of(options("--checkpoints", given, "--penalty", "l1", "--alpha", "0.2"))
+    assert found.checkpoints == checkpoints
+    assert (found.penalty, found.alpha, found.records_per_person) == ("l1", 0.2, 1)

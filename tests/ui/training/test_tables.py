@@ -51,3 +51,17 @@ def test_a_bound_below_most_rows_is_refused_unless_rows_are_refused_anyway() -> 
     with pytest.raises(InvalidInput, match="feature_bound"):
         read_numbers(asked(*low))
     assert read_numbers(asked(*low, "--oversized", "refuse")).X.shape == (200, 1)
+
+
+def test_a_column_says_whose_record_each_is_and_is_no_feature(tmp_path: Path) -> None:
+    rows = "".join(f"{i / 200},{i // 2},{i % 2}\n" for i in range(200))
+    (tmp_path / "data.csv").write_text("a,who,y\n" + rows)
+    given = asked("--classes", "0,1", "--groups", "who", "--records-per-person", "2")
+    found = read_numbers(given)
+    assert found.X.shape == (200, 1)
+    assert list(found.names or ()) == ["a"]
+    np.testing.assert_array_equal(found.people, np.arange(200) // 2)
+    planned = plan_by_shape(estimator_of(given), given)
+    assert (planned.plan.features, planned.plan.run.records_per_person) == (1, 2)
+    with pytest.raises(InvalidInput, match="groups='nobody'"):
+        read_numbers({**given, "groups": "nobody"})

@@ -152,7 +152,14 @@ def require_deletion(run: Unlearning, geometry: Geometry) -> None:
             "lower it, or rely on the certificate of training",
         )
     several = run.records > 1 or run.later_requests
-    if several and geometry.bounded and len(outcomes(training, geometry)) > 1:  # type: ignore[arg-type]
+    if several and has_random_visits(cast(BatchRun, training)):
+        _require_alike(run, geometry)
+    if (
+        several
+        and geometry.bounded
+        and not run.later_requests
+        and len(outcomes(cast(BatchRun, training), geometry)) > 1
+    ):
         raise UnmetHypothesis(
             "diameter",
             geometry.diameter,
@@ -180,7 +187,9 @@ def _rates(run: Unlearning) -> tuple[float, ...]:
 
 
 def _require_alike(run: Unlearning, geometry: Geometry) -> None:
-    """Several requests: further steps are those of training, which goes on through its batches."""
+    """Several requests: equal steps throughout, through batches with one divisor, of which later
+    ones are worse. Batches in a random order must end with an epoch: then visits at the ends of
+    epochs are the worst."""
     training = run.training
     alike = has_equal_steps(cast(BatchRun, training)) and (
         training.learning_rate,
@@ -193,12 +202,13 @@ def _require_alike(run: Unlearning, geometry: Geometry) -> None:
         isinstance(training, NoisyCGD)
         and training.divisor_of(training.batches) == training.divisor_of(1)
         and later_is_worse(training, geometry)
+        and (training.order == "fixed" or training.steps % training.batches == 0)
     )
-    if not (alike and same) or has_random_visits(training) or people(training) > 1:  # type: ignore[arg-type]
+    if not (alike and same) or people(training) > 1:
         raise UnmetHypothesis(
             "later_requests",
             f"<{len(run.later_requests)} requests>",
-            "are covered where equal steps go on through equal batches in a fixed order",
+            "are covered where equal steps go on through equal batches, and one record a person",
             "certify each request by itself, and add up their mu",
         )
 
@@ -206,7 +216,7 @@ def _require_alike(run: Unlearning, geometry: Geometry) -> None:
 def deletion_outcomes(run: Unlearning, geometry: Geometry) -> list[Outcome]:
     """Where the deleted record may have been: candidates for the worst, or all cases."""
     training = run.training
-    if run.later_requests:
+    if one_by_one(run):
         return [Outcome(Visits("every", training.steps % training.batches or training.batches))]
     if _is_arranged(training):
         return person_outcomes(cast(NoisyCGD, training))
@@ -226,12 +236,13 @@ def deletion_schedule(
     The last entry is that of the further steps. It is rounded like the others: up, or down for what
     instances attain.
     """
-    if run.later_requests:
+    if one_by_one(run):
         c, s, sd = _several_requests(run, geometry)
+        times = 1.0
     else:
         c, s, sd = _trained(run, geometry, visits, attained)
-    times = 1.0 if people(run.training) > 1 else float(run.records)
-    s = s * (times if run.later_requests == () else 1.0) * (1.0 if attained else _UP)
+        times = 1.0 if people(run.training) > 1 else float(run.records)
+    s = s * times * (1.0 if attained else _UP)
     after = run.later_requests[-1][0] if run.later_requests else 0
     jump, skip = restart_distance(run, geometry), 0
     if jump and geometry.bounded and run.further_steps > after + 1:
@@ -306,24 +317,45 @@ def _times(schedule: PeriodicSchedule | ReshuffledSchedule) -> Iterator[tuple[in
             )
 
 
+def one_by_one(run: Unlearning) -> bool:
+    """Whether several records are followed step by step, at the worst place that each may have.
+
+    Several at once, in batches of a fixed order, are one record of their common strength.
+    """
+    random = has_random_visits(cast(BatchRun, run.training))
+    return bool(run.later_requests) or (random and run.records > 1)
+
+
 def _several_requests(run: Unlearning, geometry: Geometry) -> tuple[Array, Array, Array]:
-    """Training and further steps up to the last request, one by one."""
+    """Training and further steps up to the last request, one by one.
+
+    Further steps may go through batches that are cut anew from the records that are left, so that a
+    record has a place of its own in them, whatever it was in training: the latest one of each
+    epoch, from the end of training and from its own deletion, is the worst [Theorem B4].
+    """
     training = run.training
-    after = run.later_requests[-1][0]
-    t = training.steps + after
+    requests = ((0, run.records), *run.later_requests)
+    after = requests[-1][0]
+    T, t = training.steps, training.steps + after
     require_short(t)
-    # all further steps are those of training, so it is training that goes on
     longer = type(training)(**{**vars(training), "steps": t})
     c, s, sd = step_constants(longer, geometry, t)  # type: ignore[arg-type]
     step, jumps = np.arange(1, t + 1), restart_distance(run, geometry)
     strength = np.zeros(t)
-    for end, records in ((0, run.records), *run.later_requests):
-        last = training.steps + end
-        visited = (step <= last) & ((last - step) % training.batches == 0)
-        strength += np.where(visited, records * s, 0.0)
+    gone = sum(records for _, records in requests)
+    left = max(1, training.n - gone)
+    size = training.batch_size if isinstance(training, NoisyCGD) else training.n
+    fewest = max(1, -(-left // size))  # batches of an epoch without these records
+    # full batches of the records that are left: what one of them adds to the mean is more
+    more = training.n / left * _UP if isinstance(training, NoisyGD) else 1.0
+    for end, records in requests:
+        trained = (step <= T) & ((T - step) % training.batches == 0)
+        further = (step > T) & (step <= T + end) & ((T + end - step) % fewest == 0)
+        strength += np.where(trained, records * s, 0.0) + np.where(further, records * s * more, 0.0)
     for end in {0, *(end for end, _ in run.later_requests if end < after)}:
         # the rounding of a restart moves what enters the next step
-        strength[training.steps + end] += jumps * float(c[0])
+        if after:
+            strength[T + end] += jumps * float(c[0])
     return c, strength, sd
 
 

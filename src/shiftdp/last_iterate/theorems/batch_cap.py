@@ -91,7 +91,9 @@ def choose_cap(n: int, p: float, steps: int, failure: float, *, independent: boo
     return least_whole(rare, 0, n)
 
 
-def affordable_cap(run: NoisySGD, geometry: Geometry, p: float, delta: float) -> tuple[int, float]:
+def affordable_cap(
+    run: NoisySGD, geometry: Geometry, p: float, delta: float, more: int = 0
+) -> tuple[int, float]:
     """The batch cap of the run, or one that hardly costs anything, and how likely it is passed.
 
     The least cap that is passed rarely enough at delta is raised as long as no step contracts less
@@ -103,15 +105,16 @@ def affordable_cap(run: NoisySGD, geometry: Geometry, p: float, delta: float) ->
         geometry: what is assumed of the losses, which are convex.
         p: its participation, rounded up.
         delta: of which the cap must leave something.
+        more: steps that follow the run in batches of the same kind, and are counted as well.
     """
-    apart = run.sampling != "random_allocation"
-    least = choose_cap(run.n, p, run.steps, _SHARE * delta, independent=apart)
+    apart, steps = run.sampling != "random_allocation", run.steps + more
+    least = choose_cap(run.n, p, steps, _SHARE * delta, independent=apart)
     cap = run.batch_cap
     if cap is None:
         # at smaller deltas than any in use the least one is passed more rarely still
-        never = max(least, choose_cap(run.n, p, run.steps, _NEVER, independent=apart))
+        never = max(least, choose_cap(run.n, p, steps, _NEVER, independent=apart))
         cap = _raised(run, geometry, least, never)
-    failure = cap_failure(run.n, p, cap, run.steps, independent=apart)
+    failure = cap_failure(run.n, p, cap, steps, independent=apart)
     if not failure < delta:
         raise UnmetHypothesis(
             "batch_cap",

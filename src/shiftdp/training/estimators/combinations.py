@@ -26,7 +26,7 @@ def refuse_stream(model: Any) -> None:
     _refuse_people(model, None, "in partial_fit", "partial_fit")
     _refuse_prox(model, "in partial_fit", "partial_fit")
     _refuse_chosen(model, "partial_fit")
-    if "further_certificate_" in vars(model):
+    if "deletions_" in vars(model):
         raise InvalidInput(
             "partial_fit", "after forget", "is not covered by one certificate", "fit anew"
         )

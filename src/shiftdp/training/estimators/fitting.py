@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.estimators.base import PrivateLinearModel, Records
@@ -17,7 +20,8 @@ from shiftdp.training.planning.checkpoints import averaged_steps
 from shiftdp.training.planning.outlook import warn_if_hopeless
 
 _OF_EARLIER_FITS = (
-    "_prepared", "further_certificate_", "not_covered_", "releases_", "selected_", "stream_",
+    "_prepared", "deletions_", "further_certificate_", "not_covered_", "releases_", "selected_",
+    "stream_",
 )  # fmt: skip
 
 
@@ -46,6 +50,34 @@ class Fitting(PrivateLinearModel):
         refuse_unproved(self, groups=groups)
         with self._all_or_nothing():
             self._keep(self._run(self._read(X, y, reset=True), groups))
+        return self
+
+    def pick(self, X: Any, y: Any) -> Self:
+        """Become the checkpoint with the best score on public records: early stopping.
+
+        The choice is among models that are released and paid for, by records that nobody protects,
+        so the certificate stays as it is. Records to be protected must not be given: a choice by
+        them costs, and is not covered.
+
+        Args:
+            X: features of public records, of nobody who is in the data of `fit`.
+            y: their labels, or numbers.
+        """
+        check_is_fitted(self)
+        if not vars(self).get("releases_"):
+            raise InvalidInput(
+                "pick",
+                f"<{type(self).__name__}>",
+                "has one model, the last one: there is nothing to choose from",
+                'fit with checkpoints="epochs", so many, or a list of epochs',
+            )
+        with self._all_or_nothing():
+            scores = []
+            for one in self.releases_:
+                self.coef_, self.intercept_ = one.coef, one.intercept
+                scores.append(self.score(X, y))
+            best = self.releases_[int(np.argmax(scores))]
+            self.coef_, self.intercept_ = best.coef.copy(), deepcopy(best.intercept)
         return self
 
     def _run(self, records: Records, groups: Any) -> NDArray[Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from shiftdp._errors import InvalidInput
+from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._rounding import AMPLE
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import people as people_in
@@ -20,6 +21,33 @@ from shiftdp.training.estimators.combinations import refuse_forgetting
 from shiftdp.training.plan import Plan
 
 
+@dataclass(frozen=True)
+class Deletion:
+    """What one call of `forget` did.
+
+    Attributes:
+        certificate: how well the model can be told from one that never had any of the records that
+            were forgotten in this call, or in one before.
+        steps: the further steps of this call.
+        further: what these steps cost the records that stay; None if there were none.
+        retraining: the steps that training anew would take.
+    """
+
+    certificate: Certificate
+    steps: int
+    further: Certificate | None
+    retraining: int
+
+    def summary(self) -> str:
+        """What was done, beside the cost of training anew."""
+        run: Any = self.certificate.run
+        share = self.steps / self.retraining
+        return (
+            f"{self.steps} further steps, {share:.3g} of the {self.retraining} of training anew; "
+            f"{run.further_steps} since training, in all"
+        )
+
+
 class Forgetting(PrivateLinearModel):
     """A model with `forget`."""
 
@@ -29,10 +57,14 @@ class Forgetting(PrivateLinearModel):
         """Go on without some records until they are forgotten: certified unlearning. [Theorem V3]
 
         The model becomes that after the further steps. For the records that stay they are one
-        release more, with the certificate `further_certificate_`, which a ledger is charged.
+        release more, with the certificate `further_certificate_`, which a ledger is charged. It may
+        be called again when more records are to be forgotten, also on a model that was read from a
+        file; what comes back is then about all of them. `deletions_` has an entry for each call,
+        whose `summary()` puts the further steps beside the cost of training anew.
 
         Args:
-            X: the records that stay: those of `fit` but for the ones to be forgotten.
+            X: the records that stay: those of `fit`, or of the last call, but for the ones to be
+                forgotten.
             y: their labels, or numbers.
             epsilon: what may be left of those that are forgotten, at `delta`.
             delta: likewise.
@@ -55,44 +87,64 @@ class Forgetting(PrivateLinearModel):
         """Certify the deletion, charge the ledger for those who stay, go on: in this order."""
         plan: Plan = self.plan_.plan
         weights = self._weights()
-        shape: dict[str, Any] = {
-            "records": _forgotten(plan, stay.X.shape[0]),
+        before = self._before()
+        asked: dict[str, Any] = {
+            **_requests(before, _forgotten(plan, before, stay.X.shape[0])),
             "grid": plan.grid,
             "dimension": weights.size,
         }
-        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
-        steps = calibrate_unlearning(plan.run, plan.geometry, **shape, **asked)
-        deletion = Unlearning(training=plan.run, further_steps=steps, **shape)
+        slower = plan if _contracts(plan) else _slowed(plan)
+        if slower is plan:
+            steps = calibrate_unlearning(
+                plan.run, plan.geometry, **asked, epsilon=epsilon, delta=delta
+            )
+        else:
+            steps = _least_slow_steps(slower, plan, asked, epsilon, delta)
+        deletion = _deletion(plan, slower, steps, asked)
         certificate = certify(deletion, plan.geometry, delta=delta)
         if not plan.entropy.private:
             stamped = (seeded_noise(), *certificate.assumptions)
             certificate = replace(certificate, assumptions=stamped)
-        if steps > 0:
-            self._take_steps(_going_on(plan.run, stay.X.shape[0], steps), stay, weights)
+        done = before[-1].certificate.run.further_steps if before else 0  # type: ignore[union-attr]
+        further = None
+        if steps > done:
+            run = _going_on(slower.run, stay.X.shape[0], steps - done)
+            further = self._take_steps(replace(slower, run=run), stay, weights)
+        own = Deletion(certificate, steps - done, further, plan.run.steps)
+        self.deletions_ = (*before, own)
         return certificate
 
-    def _take_steps(self, run: TrainingRun, stay: Records, weights: NDArray[Any]) -> None:
+    def _take_steps(self, plan: Plan, stay: Records, weights: NDArray[Any]) -> Certificate:
         """The further steps, from the released weights: for those who stay, one release more."""
-        further = replace(self.plan_.plan, run=run, entropy=entropy_of(self.random_state))
+        further = replace(plan, entropy=entropy_of(self.random_state))
         certificate = self._signed(further.certificate)
         records = certified_records(further, stay.X, stay.targets)
         with self._charged(certificate, further.entropy, f"{type(self).__name__}.forget"):
             released = descend_on(further, records, start=weights)
         self.further_certificate_ = certificate
         self._keep(released)
+        return certificate
+
+    def _before(self) -> tuple[Deletion, ...]:
+        found: tuple[Deletion, ...] = vars(self).get("deletions_", ())
+        return found
 
     def _require_countable(self) -> None:
-        """Refuse a second deletion, and models of which it is not known whose records were used."""
-        if "further_certificate_" in self.__dict__:
-            raise InvalidInput(
-                "forget", "a second time", "is not covered by this method", "fit anew"
-            )
+        """Refuse models of which it is not known whose records were used."""
         if "_cap" not in vars(self):
             raise InvalidInput(
                 "model",
                 f"<{type(self).__name__}>",
-                "was read from a file, which does not say how many records of a person fit kept",
-                "fit anew, and forget in the same process",
+                "was read from a file of an earlier version, which does not say how many records "
+                "of a person fit kept",
+                "fit anew",
+            )
+        if self._before() and people_in(self.plan_.plan.run) > 1:
+            raise InvalidInput(
+                "forget",
+                "a second time",
+                "is covered for one record a person",
+                "fit anew without both people",
             )
 
     def _require_same_cap(self, stay: Records) -> None:
@@ -108,21 +160,18 @@ class Forgetting(PrivateLinearModel):
             )
 
 
-def _forgotten(plan: Plan, left: int) -> int:
-    """How many records are forgotten, or 1 for a person who may have several. [Theorem V4]"""
-    if plan.bounds == "composition":
-        raise InvalidInput(
-            "bounds",
-            plan.bounds,
-            "was planned, with steps so long that nothing is proved to be forgotten",
-            'fit with bounds="best" and a ridge (l2), or train anew',
-        )
-    gone = plan.run.n - left
+# --- what was forgotten ---
+
+
+def _forgotten(plan: Plan, before: tuple[Deletion, ...], left: int) -> int:
+    """How many records are forgotten now, or 1 for a person who may have several. [Theorem V4]"""
+    known = plan.run.n - sum(records for _, records in _past(before))
+    gone = known - left
     if gone < 1:
         raise InvalidInput(
             "X",
             f"<{left} records>",
-            f"are not fewer than the {plan.run.n} of fit",
+            f"are not fewer than the {known} of {'the last call' if before else 'fit'}",
             "leave some out",
         )
     most = people_in(plan.run)  # of `fit`: the parameter may have been set since
@@ -136,6 +185,77 @@ def _forgotten(plan: Plan, left: int) -> int:
             "forget one person at a time",
         )
     return 1
+
+
+def _past(before: tuple[Deletion, ...]) -> list[tuple[int, int]]:
+    """After how many further steps how many records were deleted, in all calls so far."""
+    if not before:
+        return []
+    run: Any = before[-1].certificate.run
+    return [(0, run.records), *run.later_requests]
+
+
+def _requests(before: tuple[Deletion, ...], gone: int) -> dict[str, Any]:
+    """`records` and `later_requests` of a deletion, this one included."""
+    done = before[-1].certificate.run.further_steps if before else 0  # type: ignore[union-attr]
+    every = [*_past(before), (done, gone)]
+    first = sum(records for after, records in every if after == 0)
+    return {
+        "records": first,
+        "later_requests": tuple((after, records) for after, records in every if after > 0),
+    }
+
+
+# --- further steps ---
+
+
+def _contracts(plan: Plan) -> bool:
+    """Whether the steps of training forget: no one of them expands."""
+    rates = plan.run.learning_rate
+    largest = rates if isinstance(rates, float) else max(rates)
+    return plan.geometry.contraction(largest) <= 1.0
+
+
+def _slowed(plan: Plan) -> Plan:
+    """The plan with the learning rate that contracts most, 2/(m + M), for the further steps."""
+    geometry = plan.geometry
+    m, M = geometry.strong_convexity, geometry.smoothness
+    if not (0.0 <= m <= M < float("inf")) or plan.plainly_clipped:
+        raise InvalidInput(
+            "bounds",
+            plan.bounds,
+            "was planned with losses of which it is not known that any step contracts, so that "
+            "nothing is proved to be forgotten",
+            'fit with bounds="best" and clipping that keeps losses convex, or train anew',
+        )
+    rate = 2.0 / (m + M) * (1.0 - AMPLE)
+    run = type(plan.run)(**{**vars(plan.run), "learning_rate": rate})
+    return replace(plan, run=run, bounds="best")
+
+
+def _deletion(plan: Plan, slower: Plan, steps: int, asked: dict[str, Any]) -> Unlearning:
+    more: dict[str, Any] = {}
+    if slower is not plan:
+        more = {"learning_rate": slower.run.learning_rate}
+    return Unlearning(training=plan.run, further_steps=steps, **asked, **more)
+
+
+def _least_slow_steps(
+    slower: Plan, plan: Plan, asked: dict[str, Any], epsilon: float, delta: float
+) -> int:
+    """The least further steps at another rate than that of training."""
+    rate = cast(float, slower.run.learning_rate)
+    try:
+        return calibrate_unlearning(
+            plan.run, plan.geometry, **asked, learning_rate=rate, epsilon=epsilon, delta=delta
+        )
+    except UnmetHypothesis as unmet:
+        raise InvalidInput(
+            "bounds",
+            plan.bounds,
+            f"was planned, with steps so long that nothing is proved to be forgotten ({unmet})",
+            'fit with bounds="best" and a ridge (l2), or train anew',
+        ) from unmet
 
 
 def _going_on(run: TrainingRun, n: int, steps: int) -> TrainingRun:

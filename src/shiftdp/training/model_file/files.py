@@ -282,7 +282,8 @@ def _read_members(members: dict[str, bytes]) -> ModelFile:
         raise Damaged("does not end in one private model")
     certificate = _certificate(members[_CERTIFICATE])
     planned: Planned = fitted[0].plan_
-    require_match(planned.plan, certificate)
+    state = getattr(fitted[0], "stream_", None)
+    require_match(planned.plan, certificate, None if state is None else state.stream)
     fitted[0].certificate_ = certificate
     if model is not fitted[0]:
         _compare_versions(sklearn_version)

@@ -22,6 +22,14 @@ from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.model_file.plans import read_plan, write_plan
+from shiftdp.training.model_file.states import (
+    read_releases,
+    read_stream,
+    refuse_forgotten,
+    require_cap,
+    write_stream,
+    written_releases,
+)
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 
 _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
@@ -32,7 +40,8 @@ _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
 _COMMON = ("n_features_in_", "feature_names_in_", "coef_", "intercept_")
 _CLASSIFIER = ("classes_", "classes_learnt_")
 _LEAKS = ("not_covered_",)
-_OPTIONAL = ("feature_names_in_", *_LEAKS)  # which some fitted models have
+_STATES = ("_cap", "releases_")
+_OPTIONAL = ("feature_names_in_", *_LEAKS, *_STATES)  # which some fitted models have
 _FIELDS = ("class", "parameters", "plan", "attributes")
 
 
@@ -44,26 +53,14 @@ def is_ours(model: Any) -> bool:
 def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     """A fitted estimator without its certificate."""
     parameters = {**model.get_params(deep=False), "ledger": ledger_name(model.ledger)}
-    if hasattr(model, "stream_"):
-        raise InvalidInput(
-            where,
-            f"<{type(model).__name__}>",
-            "is fitted by partial_fit: its stream goes on, and a model file holds a finished run",
-            "publish coef_ and intercept_ with certificate_.to_json()",
-        )
-    if hasattr(model, "further_certificate_"):
-        raise InvalidInput(
-            where,
-            f"<{type(model).__name__}>",
-            "has forgotten records: it has two certificates, and a model file holds one finished "
-            "run",
-            "publish coef_ and intercept_ with both certificates, or fit anew",
-        )
+    refuse_forgotten(model, where)
     attributes = {key: item for key, item in vars(model).items() if key not in parameters}
     attributes.pop("_prepared", None)  # which a pipeline that is read sets again
-    attributes.pop("_cap", None)  # which `forget` asks for, and refuses a model without it
     attributes.pop("selected_", None)  # which is written beside the model
-    attributes.pop("releases_", None)  # other models than the one that is written
+    attributes.pop("deletions_", None)
+    stream = attributes.pop("stream_", None)
+    if "releases_" in attributes:
+        attributes["releases_"] = written_releases(attributes["releases_"])
     plan = attributes.pop("plan_")
     attributes.pop("certificate_")
     expected = _attributes(type(model), attributes)
@@ -81,13 +78,16 @@ def write_fitted(writer: Writer, model: Any, where: str) -> dict[str, Any]:
             key: writer.write(item, f"{where}.{key}") for key, item in sorted(parameters.items())
         },
         "plan": write_plan(plan),
+        **({} if stream is None else {"stream": write_stream(stream)}),
         "attributes": {key: writer.write(attributes[key], f"{where}.{key}") for key in expected},
     }
 
 
 def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
     """The estimator that `write_fitted` wrote, still without its certificate."""
-    name, parameters, plan, attributes = fields_of(document, _FIELDS)
+    streaming = isinstance(document, dict) and "stream" in document
+    fields = (*_FIELDS[:3], "stream", _FIELDS[3]) if streaming else _FIELDS
+    name, parameters, plan, *state, attributes = fields_of(document, fields)
     if not isinstance(name, str) or name not in _CLASSES:
         raise Damaged("has a model of a class that is not on the list")
     kind, losses = _CLASSES[name]
@@ -98,21 +98,26 @@ def read_fitted(reader: Reader, document: Any) -> PrivateLinearModel:
     expected = _attributes(kind, attributes)
     values = {key: reader.read(item) for key, item in parameters.items()}
     model: Any = kind(**values)
-    planned = read_plan(plan)
+    planned = read_plan(plan, window=streaming)
     found = [reader.read(item) for item in fields_of(attributes, expected)]
     vars(model).update(zip(expected, found, strict=True), plan_=planned)
+    if streaming:
+        model.stream_ = read_stream(state[0], planned)
     loss = planned.plan.loss
     if not isinstance(loss.loss if isinstance(loss, Weighted) else loss, losses):
         raise Damaged("has a plan for another loss than that of its model")
     if not is_file_name(model.ledger):
         raise Damaged("has a ledger that is no file name")
     _require_shapes(model)
+    require_cap(getattr(model, "_cap", None))
+    if "releases_" in attributes:
+        model.releases_ = read_releases(model.releases_, model)
     return model  # type: ignore[no-any-return]
 
 
 def _attributes(kind: type, present: Container[str]) -> tuple[str, ...]:
     classes = () if kind is PrivateHuberRegressor else _CLASSIFIER
-    every = (*_COMMON, *classes, *_LEAKS)
+    every = (*_COMMON, *classes, *_LEAKS, *_STATES)
     return tuple(key for key in every if key in present or key not in _OPTIONAL)
 
 

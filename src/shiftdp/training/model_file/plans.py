@@ -14,7 +14,7 @@ from typing import Any
 
 from shiftdp._checks import LEAST_DELTA
 from shiftdp._errors import InvalidInput, ShiftdpError
-from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, NoisySGD, NoisyStream
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.descent.entropy import Aes, Seeded, System
 from shiftdp.training.descent.projection import Ball, Box, Simplex
@@ -25,14 +25,14 @@ from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.model_file.archive import Damaged
 from shiftdp.training.plan import Plan
 from shiftdp.training.planning.planner import Planned
-from shiftdp.training.planning.problem import Problem
+from shiftdp.training.planning.problem import Overrides, Problem
 from shiftdp.training.planning.utility import Prediction
 
 _CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Planned, Problem, Plan, Prediction,
-        NoisyGD, NoisyCGD, NoisySGD,
+        NoisyGD, NoisyCGD, NoisySGD, NoisyStream, Overrides,
         Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted,
         Ball, Box, Simplex, L1, ElasticNet,
         System, Aes, Seeded,
@@ -48,14 +48,32 @@ def write_plan(planned: Planned) -> Any:
     return _written(planned)
 
 
-def read_plan(document: Any) -> Planned:
-    """The plan that `write_plan` wrote; anything else is `Damaged`."""
+def write_part(value: Any) -> Any:
+    """A part of a stream: one of the known classes, as JSON."""
+    return _written(value)
+
+
+def read_part(document: Any) -> Any:
+    """What `write_part` wrote; anything else is `Damaged`."""
     try:
-        planned = _read(document)
+        part = _read(document)
+        # constructors turn 10.0 into 10: what was written is what they made
+        same = repr(_written(part)) == repr(document)
     except InvalidInput as error:
         raise Damaged(f"has a plan that cannot be ({error})") from error
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Damaged("has a plan that cannot be") from error
+    if not same:
+        raise Damaged("has a plan that contradicts itself")
+    return part
+
+
+def read_plan(document: Any, *, window: bool = False) -> Planned:
+    """The plan that `write_plan` wrote; anything else is `Damaged`.
+
+    That of a window of a stream may have another number of records than the stream began with.
+    """
+    planned = read_part(document)
     if not isinstance(planned, Planned):
         raise Damaged("has no plan")
     kinds = {
@@ -69,22 +87,20 @@ def read_plan(document: Any) -> Planned:
         raise Damaged("has a plan that cannot be")
     try:
         _require_size(planned)
-        # constructors turn 10.0 into 10: what was written is what they made
-        same = repr(_written(planned)) == repr(document)
     except InvalidInput as error:
         raise Damaged(f"has a plan that cannot be ({error})") from error
-    if not same or not _agree(planned):
+    if not _agree(planned, window):
         raise Damaged("has a plan that contradicts itself")
     return planned
 
 
-def _agree(planned: Planned) -> bool:
+def _agree(planned: Planned, window: bool) -> bool:
     """Whether the problem is that of the plan, and everything beside them of its kind."""
     problem, plan = planned.problem, planned.plan
     common = ("loss", "feature_bound", "adjacency", "intercept", "features")
     return (
         all(getattr(problem, name) == getattr(plan, name) for name in common)
-        and problem.n == plan.run.n
+        and (window or problem.n == plan.run.n)
         and problem.delta >= LEAST_DELTA  # at which the statement of the model is made
         and all(isinstance(text, str) for pair in planned.reasons.items() for text in pair)
         and all(isinstance(part, Prediction) for part in planned.others.values())
@@ -145,7 +161,7 @@ def _read(value: Any, depth: int = 0) -> Any:
     return kind(**parts)
 
 
-def require_match(plan: Plan, certificate: Certificate) -> None:
+def require_match(plan: Plan, certificate: Certificate, stream: NoisyStream | None = None) -> None:
     """Refuse a certificate that is not of the plan's run, or that does not prove what it states.
 
     Nothing is derived anew, as the work of that is not bounded: a plan can be made whose bound
@@ -156,8 +172,12 @@ def require_match(plan: Plan, certificate: Certificate) -> None:
     Args:
         plan: of the model.
         certificate: beside it in the file.
+        stream: of which the plan is a window, and which is what was certified then.
     """
-    if certificate.run != plan.run or certificate.geometry != plan.geometry:
+    if (
+        certificate.run != (plan.run if stream is None else stream)
+        or certificate.geometry != plan.geometry
+    ):
         raise Damaged("has the certificate of another run than its model's")
     stamped = seeded_noise() in certificate.assumptions
     if stamped is plan.entropy.private:

@@ -65,10 +65,11 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     else:
         names: list[Any] = []
 
-        def table() -> tuple[Any, Any]:
+        def table() -> tuple[Any, ...]:
             found = read_numbers(options)
             names.append(found.names)
-            return found.X, found.y
+            known = () if found.people is None else (found.people,)
+            return (found.X, found.y, *known)
 
         account = fit(ctx, estimator, table, options)
         if names[0] is not None:
@@ -93,6 +94,12 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["feature_bound"] is not None:
         raise Refused(
             "--feature-bound: is not for --schema, which bounds the rows itself; leave it out", ctx
+        )
+    if options["groups"] is not None:
+        raise Refused(
+            "--groups: is not for --schema, whose encoder protects one record a person; leave it "
+            "out",
+            ctx,
         )
     schema = read_schema(options["schema"])
     options = {**options, "target": options["target"] or schema.target}

@@ -17,7 +17,7 @@ from shiftdp._errors import ShiftdpError
 from shiftdp._printed import percent, up
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.comparison import Row
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
 from shiftdp.ui.explorer.figures import tradeoff_figure
@@ -38,14 +38,14 @@ class Read:
     """What a file says, after its proof was checked."""
 
     name: str
-    whole: Certificate | PipelineCertificate
-    numbers: Certified | None  # of the model; None for a pipeline that has no model
+    whole: AnyCertificate
+    numbers: Certified | None  # None for what has several parts
     epsilon: float  # of everything in the file
     delta: float
     rows: tuple[Row, ...]
 
 
-def certificate_of(name: str, contents: str) -> Certificate | PipelineCertificate:
+def certificate_of(name: str, contents: str) -> AnyCertificate:
     """The certificate in a file that a browser sent, whose proof holds; `Unreadable` otherwise.
 
     Args:
@@ -78,17 +78,16 @@ def certificate_of(name: str, contents: str) -> Certificate | PipelineCertificat
 def read(name: str, contents: str, delta: float) -> Read:
     """A file, verified, with its numbers at delta and what other accountants say of its run."""
     whole = certificate_of(name, contents)
-    model = whole if isinstance(whole, Certificate) else whole.model
     epsilon = whole.epsilon(delta)
-    if model is None:
+    if not isinstance(whole, Certificate):  # of several parts: the cost of one would mislead
         return Read(name, whole, None, epsilon, delta, ())
-    asked = Asked(model.run, model.geometry, delta, "best")
-    rows = [row for row in accountants(asked, model) if row.name != "best"]
-    own = Row("this file", model.bound, model.epsilon(delta), model.mu, model.kind)
+    asked = Asked(whole.run, whole.geometry, delta, "best")
+    rows = [row for row in accountants(asked, whole) if row.name != "best"]
+    own = Row("this file", whole.bound, epsilon, whole.mu, whole.kind)
     return Read(
         name,
         whole,
-        numbers_of(model, delta),
+        numbers_of(whole, delta),
         epsilon,
         delta,
         (own, *rows),
@@ -140,7 +139,7 @@ def _first_tab(query: str) -> tuple[float, Certified | None]:
 
 def _verdict(found: Read, own: Certified | None) -> list[Any]:
     whole, numbers = found.whole, found.numbers
-    of_all = "" if isinstance(whole, Certificate) else " of the whole pipeline"
+    of_all = "" if isinstance(whole, Certificate) else " of all parts"
     shown: list[Any] = [
         dmc.Alert(
             f"The proof{of_all} holds: ε ≤ {up(found.epsilon)} at δ = {found.delta:g}.",
@@ -150,7 +149,9 @@ def _verdict(found: Read, own: Certified | None) -> list[Any]:
         )
     ]
     if numbers is None:
-        return shown
+        text = whole.statement(delta=found.delta)
+        statement = html.Pre(text, className="code", tabIndex=0)
+        return [*shown, dmc.Card([statement], withBorder=True, className="card")]
     shown.append(
         dmc.Card(
             [

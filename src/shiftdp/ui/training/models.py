@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.training.options import MODELS, PLAN
 
@@ -20,6 +21,7 @@ def estimator_of(options: dict[str, Any]) -> Any:
         raise click.ClickException(str(error)) from None
     kind = options["model"]
     shared = {name: options[name] for name in PLAN}
+    shared["records_per_person"] = count("records_per_person", options["records_per_person"], 1)
     if kind != "huber":
         shared["classes"] = classes_of(options["classes"])
         shared["class_weight"] = weights_of(options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp.ui.options import ANSWER, AnyCallable, answer_options, option_group
-from shiftdp.ui.types import NUMBER, NUMBERS, InFile, OutFile, Word
+from shiftdp.ui.types import CHECKPOINTS, NUMBER, NUMBERS, InFile, OutFile, Word
 
 MODELS = {
     "logistic": "PrivateLogisticRegression",
@@ -54,6 +54,10 @@ DATA: dict[str, dict[str, Any]] = {
         "type": Word(("0", "1")),
         "default": "1",
         "help": "The index of the first feature (svmlight).",
+    },
+    "groups": {
+        "help": "The column of numbers that says whose record each is (CSV, Parquet); it is no "
+        "feature. With --records-per-person, a person is protected as a whole.",
     },
     "intercept": {"switch": True, "default": True, "help": "Join a constant, or not."},
 }
@@ -110,6 +114,23 @@ PLAN: dict[str, dict[str, Any]] = {
         "type": NUMBER,
         "help": "The model is the mean of those after so many last passes, and pays for each.",
     },
+    "checkpoints": {
+        "type": CHECKPOINTS,
+        "help": "Models that are released beside the last one, and paid for: epochs, so many at "
+        "equal distances, or epochs with commas between them (5,10). The file holds them.",
+    },
+    "records_per_person": {
+        "type": NUMBER,
+        "default": 1,
+        "help": "How many records of one person are used, of those that --groups tells apart.",
+    },
+    "penalty": {
+        "type": Word(("l2", "l1", "elasticnet")),
+        "default": "l2",
+        "help": "A ridge alone, or beside it L1 or the elastic net, which make sparse models.",
+    },
+    "alpha": {"type": NUMBER, "default": 0.01, "help": "The strength of L1 or the elastic net."},
+    "l1_ratio": {"type": NUMBER, "default": 0.5, "help": "The share of L1 in the elastic net."},
     "compute": {
         "type": NUMBER,
         "default": 1e11,

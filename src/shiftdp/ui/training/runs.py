@@ -37,7 +37,7 @@ class CompletedLater:
 
 
 def fit(
-    ctx: click.Context, model: Any, table: Callable[[], tuple[Any, Any]], options: dict[str, Any]
+    ctx: click.Context, model: Any, table: Callable[[], tuple[Any, ...]], options: dict[str, Any]
 ) -> CompletedLater | None:
     """Fit a model to a table; what is wrong is said without a word about a record."""
     from shiftdp.privacy import Ledger
@@ -50,9 +50,9 @@ def fit(
         model.set_params(ledger=account)
     with waiting("training"), warnings.catch_warnings(record=True) as leaks:
         warnings.simplefilter("always", PrivacyLeakWarning)
-        X, y = table()
+        X, y, *groups = table()
         try:
-            model.fit(X, y)
+            model.fit(X, y, *groups)
         except InvalidInput:
             raise
         except ValueError as error:  # `training.inputs` sees to it that it quotes no entry

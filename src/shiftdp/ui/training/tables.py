@@ -37,19 +37,42 @@ def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
     from shiftdp.ui.data_files import shape_of
 
     shape = shape_of(options["data"], rules_of(options))
+    features = shape.features - (0 if options.get("groups") is None else 1)
     classes = getattr(estimator, "classes", None)
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
-    planned: Planned = estimator.plan(shape.n, shape.features, outputs)
+    planned: Planned = estimator.plan(shape.n, features, outputs)
     return planned
 
 
 def read_numbers(options: dict[str, Any]) -> Table:
-    """Features, target and names, once it is clear that the bound leaves something of the rows."""
+    """Features, target and names, once it is clear that the bound leaves something of the rows.
+
+    Beside them whose record each is, if a column says so.
+    """
     from shiftdp.ui.data_files import read
 
-    found = read(options["data"], rules_of(options))
+    found = _without_people(read(options["data"], rules_of(options)), options)
     _require_bound(found.X, options)
     return found
+
+
+def _without_people(found: Table, options: dict[str, Any]) -> Table:
+    """The table with the column apart that says whose record each is, which is no feature."""
+    column = options.get("groups")
+    if column is None:
+        return found
+    names = [] if found.names is None else list(found.names)
+    if column not in names:
+        raise InvalidInput(
+            "groups",
+            column,
+            f"is no column of {options['data']} beside the target",
+            "name a column of numbers in a CSV or Parquet file",
+        )
+    place = names.index(column)
+    X = found.X[:, [j for j in range(len(names)) if j != place]]
+    del names[place]
+    return found._replace(X=X, names=tuple(names), people=found.X[:, place])
 
 
 def _require_bound(X: Any, options: dict[str, Any]) -> None:

@@ -225,3 +225,75 @@ def test_two_requests_at_once_are_one_of_as_many_records() -> None:
     once = certify(Unlearning(**shape, later_requests=((5, 3),)), losses)
     assert twice.mu == pytest.approx(once.mu, rel=1e-12)
     twice.verify()
+
+
+@pytest.mark.parametrize("order", ["fixed", "shuffled_once", "reshuffled"])
+def test_several_requests_through_batches_that_are_cut_anew(order: Any) -> None:
+    """Further steps go through the records that are left, from the first of their batches on."""
+    rng = np.random.default_rng(17)
+    geometry = Geometry(strong_convexity=0.4, smoothness=4.9, sensitivity=1.0)
+    for _ in range(12):
+        l, epochs, b = int(rng.integers(1, 4)), int(rng.integers(1, 4)), 2  # noqa: E741
+        gone = [int(rng.integers(1, 3)), int(rng.integers(1, 3))]
+        n, first = l * b + 4, int(rng.integers(1, 8))
+        n -= n % b
+        training = NoisyCGD(
+            n=n, batch_size=b, epochs=epochs, learning_rate=0.4, noise=0.7, order=order
+        )
+        T, K = training.steps, first + int(rng.integers(1, 8))
+        run = Unlearning(
+            training=training, further_steps=K, records=gone[0], later_requests=[(first, gone[1])]
+        )
+        certificate = certify(run, geometry)
+        certificate.verify()
+        c, s, sd, t = geometry.contraction(0.4), 0.4 / b, 0.4 * 0.7, T + K
+        for _ in range(80):
+            ids = rng.permutation(n)
+            ids = ids if order != "fixed" or rng.random() < 0.7 else np.arange(n)
+            lost = [ids[-gone[0] :], ids[-sum(gone) : -gone[0]]]
+            moved = np.zeros(t)
+            at = rng.permutation(n)
+            for e in range(epochs):
+                at = rng.permutation(n) if order == "reshuffled" else at
+                for j in range(training.batches):
+                    batch = at[j * b : (j + 1) * b]
+                    moved[e * training.batches + j] += (
+                        s * np.isin(batch, np.concatenate(lost)).sum()
+                    )
+            left = rng.permutation(np.setdiff1d(np.arange(n), lost[0]))
+            rows = -(-left.size // b)
+            for k in range(first):
+                batch = left[(k % rows) * b : (k % rows + 1) * b]
+                moved[T + k] += s * np.isin(batch, lost[1]).sum()
+            slopes = np.where(rng.random(t) < 0.8, c, rng.uniform(0, c, t))
+            weights = np.append(np.cumprod(slopes[:0:-1])[::-1], 1.0)
+            exact = float(weights @ moved) / (sd * float(np.linalg.norm(weights)))
+            assert exact <= (certificate.mu or 0) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("diameter", [0.3, 0.8, 2.0])
+@pytest.mark.parametrize(("T", "K"), [(3, 1), (6, 4), (10, 12)])
+def test_projected_runs_in_one_dimension_are_a_floor(diameter: float, T: int, K: int) -> None:
+    """Laws on an interval by numerical convolution, with the mass at its ends."""
+    losses = Geometry(strong_convexity=0.2, smoothness=1.0, sensitivity=2.0, diameter=diameter)
+    training = NoisyGD(n=4, steps=T, learning_rate=0.5, noise=0.6)
+    certificate = certify(Unlearning(training=training, further_steps=K), losses)
+    x = np.linspace(-diameter / 2, diameter / 2, 401)
+    edges = np.concatenate([[-np.inf], (x[1:] + x[:-1]) / 2, [np.inf]])
+
+    def step(law: Any, moved: float) -> Any:
+        """One step with slope 1 - eta m, from each cell into each."""
+        inside = norm.cdf((edges[None, :] - (0.9 * x + moved)[:, None]) / 0.3)
+        return law @ np.diff(inside, axis=1)
+
+    with_it, without = np.zeros(x.size), np.zeros(x.size)
+    with_it[0] = without[0] = 1.0  # the end from which the record pushes away
+    for k in range(T + K):
+        with_it = step(with_it, 0.25 if k < T else 0.0)
+        without = step(without, 0.0)
+    for epsilon in (0.0, 0.3, 1.0):
+        exact = max(
+            float(np.maximum(p - np.exp(epsilon) * q, 0.0).sum())
+            for p, q in ((with_it, without), (without, with_it))
+        )
+        assert certificate.delta(epsilon) >= exact - 1e-4

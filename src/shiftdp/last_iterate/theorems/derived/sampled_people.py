@@ -181,8 +181,8 @@ class _HiddenPeople(OnSampled):
         given.require_convex(geometry)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
-        cap = _affordable_cap(run, delta)
-        failure = _beyond_cap(run, cap)
+        cap = affordable_people_cap(run, delta)
+        failure = _beyond_cap(run, cap, run.steps)
         left = (delta - failure) / (1.0 - failure)
         (proof,) = hidden_proofs(one_record(run), geometry, cap, left)
         return proof, _hidden(run, geometry, proof).epsilon(left)
@@ -191,7 +191,10 @@ class _HiddenPeople(OnSampled):
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
         (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
-        f, failure = _hidden(run, geometry, proof), _beyond_cap(run, cast(int, proof.cap))
+        f, failure = (
+            _hidden(run, geometry, proof),
+            _beyond_cap(run, cast(int, proof.cap), run.steps),
+        )
         return WithFailure(f, failure) if failure > 0.0 else f
 
     def check(self, claim: Claim) -> None:
@@ -204,7 +207,7 @@ class _HiddenPeople(OnSampled):
         self.check_proof(run, geometry, proofs[0], failure, claim.endless)
         # sums of the same numbers differ in their last digits from machine to machine
         expected = self.rebuild(run, geometry, proofs, base.accuracy).split_failure()[0]
-        same = _same_law(base.to_dict(), expected.to_dict())
+        same = same_law(base.to_dict(), expected.to_dict())
         require(same, "the bound is not what its proof gives")
 
     def check_proof(
@@ -236,19 +239,19 @@ def _hidden(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFu
     return HiddenZeroOut(*law).worse_direction()
 
 
-def _beyond_cap(run: NoisySGD, cap: int) -> float:
+def _beyond_cap(run: NoisySGD, cap: int, steps: int) -> float:
     k, p = people(run), participation_up(run)
     apart = run.sampling != "random_allocation"
-    return cap_failure(run.n - k + 1, p, cap - k + 1, run.steps, independent=apart)
+    return cap_failure(run.n - k + 1, p, cap - k + 1, steps, independent=apart)
 
 
-def _affordable_cap(run: NoisySGD, delta: float) -> int:
-    """The cap of the run, or one that hardly costs anything."""
+def affordable_people_cap(run: NoisySGD, delta: float, more: int = 0) -> int:
+    """The cap of the run, or one that hardly costs anything; `more` steps of others are counted."""
     k, p, cap = people(run), participation_up(run), run.batch_cap
+    apart, steps = run.sampling != "random_allocation", run.steps + more
     if cap is None:
-        apart = run.sampling != "random_allocation"
-        cap = k - 1 + choose_cap(run.n - k + 1, p, run.steps, _SHARE * delta, independent=apart)
-    failure = _beyond_cap(run, cap)
+        cap = k - 1 + choose_cap(run.n - k + 1, p, steps, _SHARE * delta, independent=apart)
+    failure = _beyond_cap(run, cap, steps)
     if not failure < delta:
         raise UnmetHypothesis(
             "batch_cap",
@@ -259,17 +262,18 @@ def _affordable_cap(run: NoisySGD, delta: float) -> int:
     return cap
 
 
-def _same_law(stated: Any, derived: Any) -> bool:
+def same_law(stated: Any, derived: Any) -> bool:
     """Equal, but for the last digits of probabilities."""
     if isinstance(derived, dict) and isinstance(stated, dict):
         keys = stated.keys() == derived.keys()
-        return keys and all(_same_law(stated[key], derived[key]) for key in derived)
+        return keys and all(same_law(stated[key], derived[key]) for key in derived)
     if isinstance(derived, list) and isinstance(stated, list):
         pairs = zip(stated, derived, strict=False)
-        return len(stated) == len(derived) and all(_same_law(*pair) for pair in pairs)
+        return len(stated) == len(derived) and all(same_law(*pair) for pair in pairs)
     if isinstance(derived, float) and isinstance(stated, float):
         return abs(stated - derived) <= AMPLE * derived
     return bool(stated == derived)
 
 
-SAMPLED_PEOPLE: tuple[Theorem, ...] = (_PoissonPeople(), _HiddenPeople())
+HIDDEN_PEOPLE: tuple[Theorem, ...] = (_HiddenPeople(),)
+SAMPLED_PEOPLE: tuple[Theorem, ...] = (_PoissonPeople(), *HIDDEN_PEOPLE)
