@@ -1,6 +1,6 @@
 """What can an attacker do? The tradeoff between the two errors, and the privacy profile.
 
-    python examples/certificate.py certificate.svg
+python examples/certificate.py certificate.svg
 """
 
 from __future__ import annotations

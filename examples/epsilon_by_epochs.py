@@ -1,6 +1,6 @@
 """What does one more epoch cost? Every accountant, from one epoch to a run without end.
 
-    python examples/epsilon_by_epochs.py epochs.svg
+python examples/epsilon_by_epochs.py epochs.svg
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast is a deleted record forgotten? Epsilon against further epochs, for three ridges.
 
-    python examples/forgetting.py forgetting.svg
+python examples/forgetting.py forgetting.svg
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What do many records of one person cost? Anywhere, and at most one in a batch.
 
-    python examples/people.py people.svg
+python examples/people.py people.svg
 """
 
 from __future__ import annotations

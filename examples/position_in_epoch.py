@@ -1,6 +1,6 @@
 """Who is worst off? The cost to a record by its place in a fixed order, and in a random one.
 
-    python examples/position_in_epoch.py position.svg
+python examples/position_in_epoch.py position.svg
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ html_css_files = ["shiftdp.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {  # pages that are a section of their own have no list of its pages
-    page: [] for page in ("tutorial", "gallery", "command_line", "contributing", "changelog", "files/**")
+    page: []
+    for page in ("tutorial", "gallery", "command_line", "contributing", "changelog", "files/**")
 }
 html_theme_options = {
     "navbar_align": "left",

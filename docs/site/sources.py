@@ -1,7 +1,7 @@
 """Links from the pages into the repository: on the site, each leads to a page with that file.
 
-The Markdown links to files by their path (`../src/shiftdp/...`), which works where the repository is
-read as files. On the site the same link leads to a page on which the file is shown; a link to a
+The Markdown links to files by their path (`../src/shiftdp/...`), which works for readers of the
+files. On the site the same link leads to a page on which the file is shown; a link to a
 folder leads to a list of what is in it, and a link to CONTRIBUTING.md or CHANGELOG.md to the page
 that the site has of it.
 """

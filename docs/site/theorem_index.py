@@ -1,7 +1,8 @@
 """The theorem index: for each theorem of the registry, where it is stated, coded, tested and tried.
 
 Nothing is kept by hand: names, citations and anchors are those of `shiftdp.last_iterate.THEOREMS`,
-files those of their classes, tests the mirror of the files, examples those of the conformance suite.
+files those of their classes, tests the mirror of the files, examples those of the conformance
+suite.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from docs.site.sources import on_the_site, wanted
 from shiftdp.last_iterate import THEOREMS, Theorem
 from tests.last_iterate.theorems.catalogue import CATALOGUE
 
@@ -150,7 +152,10 @@ class StatementTable(SphinxDirective):
     """A table of all theorems that the pages state."""
 
     def run(self) -> list[nodes.Node]:
-        text = ["| theorem | what it is about | cited by | tested in |", "| --- | --- | --- | --- |"]
+        text = [
+            "| theorem | what it is about | cited by | tested in |",
+            "| --- | --- | --- | --- |",
+        ]
         for each in statements():
             name = f"[{each.name}]({each.page}#{each.anchor})"
             files, tests = (", ".join(map(_link, found[:4])) for found in (each.files, each.tests))
@@ -175,13 +180,12 @@ def _wrapped(example: str) -> list[str]:
 
 
 def _parsed(directive: SphinxDirective, text: list[str]) -> list[nodes.Node]:
-    from docs.site.sources import on_the_site, wanted
-
     turned, found = on_the_site("\n".join(text), directive.env.docname)
     wanted(directive.env).setdefault(directive.env.docname, set()).update(found)
     node = nodes.container()
     directive.state.nested_parse(StringList(turned.splitlines(), "theorem index"), 0, node)
-    return node.children
+    children: list[nodes.Node] = node.children
+    return children
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

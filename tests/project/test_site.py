@@ -1,4 +1,4 @@
-"""The site: it is made without a warning, its links lead somewhere, its theorem index is complete."""
+"""The site: made without a warning, no dead links, a theorem index that is complete."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def test_a_link_into_the_repository_leads_to_a_page_on_the_site() -> None:
     text = "[a](../src/shiftdp/fdp/clt.py), [b](theory.md#rounding), [c](../CHANGELOG.md), [d](#e)"
     turned, found = on_the_site(text, "index")
     assert turned == (
-        "[a](repository:files/src/shiftdp/fdp/clt.py.html), [b](theory.md#rounding), [c](changelog.md), [d](#e)"
+        "[a](repository:files/src/shiftdp/fdp/clt.py.html), [b](theory.md#rounding), "
+        "[c](changelog.md), [d](#e)"
     )
     assert found == {"src/shiftdp/fdp/clt.py"}
     assert on_the_site("[a](../../README.md)", "api/index")[0] == "[a](../index.md)"
@@ -97,8 +98,17 @@ RUNS = (ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, NoisySGD, NoisyStre
 def test_an_example_of_the_index_is_one_that_the_theorem_is_about() -> None:
     """The text is Python, and the theorem gives a bound for what it says."""
     names = {each.__name__: each for each in (*RUNS, Geometry)} | {"inf": float("inf")}
-    asked = {each.name: eval(each.example, {**names, "certify": lambda *of: of}) for each in entries()}
-    cheap = ("Thm gd (composition)", "Thm mgd-sc", "Theorem B1", "Theorem V1", "Theorem V4", "Theorem V3")
+    asked = {
+        each.name: eval(each.example, {**names, "certify": lambda *of: of}) for each in entries()
+    }
+    cheap = (
+        "Thm gd (composition)",
+        "Thm mgd-sc",
+        "Theorem B1",
+        "Theorem V1",
+        "Theorem V4",
+        "Theorem V3",
+    )
     for theorem in THEOREMS:
         run, geometry = asked[theorem.name]
         assert theorem.applies_to(run)
@@ -134,7 +144,16 @@ def _text(page: str) -> str:
 
 
 def test_code_in_a_docstring_stays_code_and_the_rest_is_no_markup() -> None:
-    lines = ["With `a_b *c`s and x_ or", "`over", "two lines`.", "", ">>> f(*`x`)", "`1`", "", "*x*"]
+    lines = [
+        "With `a_b *c`s and x_ or",
+        "`over",
+        "two lines`.",
+        "",
+        ">>> f(*`x`)",
+        "`1`",
+        "",
+        "*x*",
+    ]
     assert as_restructured_text(lines) == [
         r"With ``a_b *c``\ s and x\_ or",
         "``over",
@@ -175,7 +194,7 @@ class Links(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As `make docs` makes it: a warning is an error."""
     folder = tmp_path_factory.mktemp("site")
-    words = "--quiet --fail-on-warning --keep-going --conf-dir docs/site docs".split()
+    words = ["--quiet", "--fail-on-warning", "--keep-going", "--conf-dir", "docs/site", "docs"]
     result = subprocess.run(
         [sys.executable, "-m", "sphinx", *words, str(folder)],
         cwd=ROOT,
