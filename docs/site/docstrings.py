@@ -51,7 +51,7 @@ def _process(
     app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
 ) -> None:
     lines[:] = as_restructured_text(lines)
-    if what == "property":  # else napoleon takes what is before a colon in the first line for a type
+    if what == "property":  # else napoleon takes what stands before a first colon for a type
         lines[:0] = ["..", ""]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
 from docutils import nodes
@@ -65,9 +65,23 @@ def _entry(theorem: Theorem) -> Entry:
         theorem.anchor or "",
         file.as_posix(),
         test.as_posix(),
-        f"certify({run!r}, {geometry!r})",
+        f"certify({written(run)}, {written(geometry)})",
         base.name if base is not None else None,
     )
+
+
+def written(value: object) -> str:
+    """A run or a geometry as one would type it: without what is the default anyway.
+
+    >>> from shiftdp import Geometry
+    >>> written(Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0))
+    'Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)'
+    """
+    if not is_dataclass(value):
+        return repr(value)
+    said = ((each, getattr(value, each.name)) for each in fields(value) if each.init)
+    given = (f"{each.name}={written(is_)}" for each, is_ in said if is_ != each.default)
+    return f"{type(value).__name__}({', '.join(given)})"
 
 
 @dataclass(frozen=True)
@@ -175,8 +189,8 @@ def _link(path: str) -> str:
 
 
 def _wrapped(example: str) -> list[str]:
-    head, _, tail = example.removeprefix("certify(").partition("), ")
-    return ["sdp.certify(", f"    sdp.{head}),", f"    sdp.{tail.removesuffix(')')},", ")"]
+    run, _, geometry = example.removeprefix("certify(").removesuffix(")").rpartition(", Geometry(")
+    return ["sdp.certify(", f"    sdp.{run},", f"    sdp.Geometry({geometry},", ")"]
 
 
 def _parsed(directive: SphinxDirective, text: list[str]) -> list[nodes.Node]:
