@@ -191,9 +191,9 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], name: str) -> None
     assert refusal.value.name == name
 
 
-def test_no_weights_no_tolerance_no_early_stopping() -> None:
+def test_no_sample_weights_no_tolerance_no_early_stopping() -> None:
     names = PrivateLogisticRegression().get_params()
-    assert not {"tol", "early_stopping", "max_iter", "class_weight", "warm_start"} & set(names)
+    assert not {"tol", "early_stopping", "max_iter", "warm_start"} & set(names)
     with pytest.raises(TypeError):
         logistic().fit(X, Y, sample_weight=np.ones(600))  # type: ignore[call-arg]
 
