@@ -11,6 +11,7 @@ import inspect
 import re
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -190,7 +191,10 @@ def _link(path: str) -> str:
 
 def _wrapped(example: str) -> list[str]:
     run, _, geometry = example.removeprefix("certify(").removesuffix(")").rpartition(", Geometry(")
-    return ["sdp.certify(", f"    sdp.{run},", f"    sdp.Geometry({geometry},", ")"]
+    indented = {"width": 72, "initial_indent": " " * 4, "subsequent_indent": " " * 8}
+    arguments = (f"sdp.{run},", f"sdp.Geometry({geometry},")
+    lines = [line for each in arguments for line in wrap(each, **indented)]  # type: ignore[arg-type]
+    return ["sdp.certify(", *lines, ")"]
 
 
 def _parsed(directive: SphinxDirective, text: list[str]) -> list[nodes.Node]:
