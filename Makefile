@@ -4,6 +4,7 @@
 #   make test         all checks and all tests but the slow ones
 #   make test-all     the slow ones too
 #   make test-matrix  the tests with other versions, processors and orders; hours
+#   make docs         the documentation as a site, in out/docs
 #   make bench        benchmarks, side by side with other libraries (installs them)
 #   make format       put the code into shape
 #   make clean        remove what was generated (.venv included)
@@ -27,7 +28,7 @@ heading = @printf '\n=== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-matrix bench format clean \
+.PHONY: help demo test test-all test-matrix docs bench format clean \
 	lint format-check types contract snippets doctests tests
 
 help:
@@ -45,6 +46,11 @@ test-all: test
 
 test-matrix:
 	@tests/matrix.sh
+
+docs: $(STAMP)
+	$(call heading,documentation)
+	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs/site docs out/docs
+	@printf 'The documentation is in out/docs/index.html\n'
 
 bench: $(BENCHED)
 	@set -e; for file in benchmarks/[!_]*.py; do \

@@ -26,6 +26,7 @@ SOURCES = Path(__file__).parent / "src"
 OPTIONAL = (
     "attr",
     "cryptography",
+    "docutils",
     "dash",
     "dash_mantine_components",
     "dp_accounting",
@@ -38,6 +39,7 @@ OPTIONAL = (
     "pyarrow",
     "selenium",
     "sklearn",
+    "sphinx",
     "threadpoolctl",
     "torch",
 )

@@ -1,6 +1,6 @@
 """The sessions in docs/command_line.md: what the page shows is what the program prints.
 
-Those of README.md run as they are printed, on the files of the repository.
+Those of README.md and docs/tutorial.md run as they are printed, on the files of the repository.
 """
 
 import re
@@ -85,6 +85,22 @@ def test_the_readme_runs_on_what_is_shipped(
         assert result.exit_code == 0, result.output
         assert "not cover" not in result.output
     assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 1_001
+
+
+def test_the_tutorial_runs_on_what_is_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    ran = []
+    for line, command, expected in sessions(ROOT / "docs" / "tutorial.md"):
+        words = shlex.split(command.replace("\\\n", ""))
+        check(line, command, shiftdp(*words[1:]).output, expected)
+        ran.append(words[:2])
+    assert ran == [
+        ["shiftdp", name]
+        for name in ("account", "schema", "train", "verify", "statement", "verify")
+    ]
 
 
 @pytest.mark.slow

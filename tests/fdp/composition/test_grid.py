@@ -83,3 +83,19 @@ def test_a_grid_that_is_too_fine_is_refused() -> None:
     )
     with pytest.raises(GridTooFine, match="more than"):
         compose_atoms([([wide], 2)], math.ulp(1.0), [+1])
+
+
+def test_atoms_that_overflow_when_they_are_tilted_are_refused() -> None:
+    law = connect_the_dots(STEP, MESH, 3.0)[0]
+    far = LossAtoms(
+        law.mesh,
+        np.array([round(800.0 / law.mesh)]),
+        law.left_place,
+        np.array([0.1]),
+        law.left,
+        np.zeros(1),
+        law.left_error,
+        0.0,
+    )
+    with pytest.raises(GridTooFine, match="cannot be tilted"):
+        compose_atoms([([far], 2)], 1.0, [+1])

@@ -15,6 +15,7 @@ from shiftdp.interpolation.participation.law import (
     dominating_law,
     law_of_tail,
     resolution_for,
+    rough_law,
 )
 from shiftdp.interpolation.participation.path import Resolution, class_ends
 from shiftdp.interpolation.participation.vertices import Tail
@@ -52,6 +53,15 @@ def test_no_pattern_is_above_the_law(seed: int, resolution: Resolution | None) -
     assert violation(law, mu, chance) <= 1e-15
     assert math.fsum(law.weight) == pytest.approx(1.0, abs=1e-14)
     assert list(law.mu) == sorted(set(law.mu))
+
+
+@pytest.mark.parametrize("c", [1e-6, 0.1, 0.19, 0.5, 0.9])
+def test_no_pattern_is_above_the_rough_law_even_if_all_clocks_are_one_class(c: float) -> None:
+    law, top = rough_law(equal_ages(0.3, c, 1.0, 1.0, 8), delta=1e-6)
+    assert top > 0.0
+    t = np.ones(8)
+    mu, chance = all_patterns(0.3 * t, c * t, t, t)
+    assert violation(law, mu, chance) <= 1e-15
 
 
 @pytest.mark.slow

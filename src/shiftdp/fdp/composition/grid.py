@@ -109,13 +109,18 @@ class _Tilted:
 
 def _tilt(laws: Sequence[LossAtoms], theta: float) -> _Tilted:
     h, j, i = laws[0].mesh, laws[0].right_place, laws[0].left_place
-    up, down = np.exp((theta * h) * j), np.exp((-theta * h) * i)
+    with np.errstate(over="ignore"):
+        up, down = np.exp((theta * h) * j), np.exp((-theta * h) * i)
     right, left = np.array([d.right for d in laws]), np.array([d.left for d in laws])
     infinite = np.array([d.infinite for d in laws])
     centre = 1.0 - right.sum(axis=1) - left.sum(axis=1) - infinite
-    right *= up
-    left *= down
-    moment = np.maximum(centre, 0.0) + right.sum(axis=1) + left.sum(axis=1)
+    with np.errstate(over="ignore"):
+        right *= up
+        left *= down
+        moment = np.maximum(centre, 0.0) + right.sum(axis=1) + left.sum(axis=1)
+    if not np.all(np.isfinite(moment)):
+        # at losses of hundreds, nearly all of which are infinite, atoms may be mostly rounding
+        raise GridTooFine(f"losses of {h * float(j[-1]):g} that cannot be tilted by {theta:g}")
     right /= moment[:, None]
     left /= moment[:, None]
     along, back = right * j, left * i

@@ -240,9 +240,9 @@ def resolution_for(ages: Ages) -> Resolution:
 
 
 def _with_classes(ages: Ages, finest: Resolution, most: int) -> Resolution:
-    """The finest ratio of clocks that makes at most so many classes."""
+    """The finest ratio of clocks that makes at most so many classes; there is always one."""
     ratio = finest.ratio
-    while len(class_ends(ages, ratio)) > most:
+    while len(class_ends(ages, ratio)) > max(most, 1):
         ratio = 1.0 + (ratio - 1.0) * _COARSER
     return replace(finest, ratio=ratio)
 

@@ -4,8 +4,9 @@ What a process has read of a mapped file counts as its memory until the system w
 it is given back at once, so that a pass over an array takes a constant amount of memory, however
 long the array is. The system may keep the file in its cache, from which it is read again.
 
-Arrays that are made here are in files without a name, which only this process can open and which
-end with it, whatever it ends by.
+Arrays that are made here are in files without a name, which other users cannot open and which end
+with the process, whatever it ends by. Records and orders of batches are in them; noise and iterates
+never are.
 """
 
 from __future__ import annotations
