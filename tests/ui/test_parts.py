@@ -204,3 +204,23 @@ def test_a_target_beyond_all_floats_is_refused_as_such() -> None:
     Path("far.csv").write_text(f"x,y\n1,1{'0' * 400}\n2,1\n")
     with pytest.raises(InvalidInput, match="not finite numbers"):
         read("far.csv", Rules("y", numbers=True))
+
+
+@pytest.mark.parametrize("more", [("--tune",), ("--private-score", "1")], ids=lambda more: more[0])
+def test_searches_and_scores_of_tables_above_memory_are_refused(
+    monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("shiftdp.ui.types._FEWEST", 1)
+    raw = ("--schema", "people.toml", "--classes", "no,yes", "--epsilon", "1")
+    for words in (("data.csv", *NUMBERS), ("people.csv", *raw)):
+        line = refused("train", *words, *more, "--anyway", "--memory", "100", "-o", "m.shiftdp")
+        assert "--memory 100" in line
+        assert "is not read in blocks" in line
+
+
+def test_a_score_of_several_files_is_that_of_one() -> None:
+    raw = ("--schema", "people.toml", "--classes", "no,yes", "--epsilon", "1", "--anyway")
+    for name, words in (("data", (*NUMBERS, "--anyway")), ("people", raw)):
+        parts = [f"{name}{i}.csv" for i in range(3)]
+        whole = weights(f"{name}.csv", *words, "--private-score", "1")
+        np.testing.assert_array_equal(weights(*parts, *words, "--private-score", "1"), whole)

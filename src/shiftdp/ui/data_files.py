@@ -338,8 +338,8 @@ def parquet_file(path: str) -> Any:
             "DATA: a Parquet file needs pyarrow, which is not installed; "
             "pip install 'shiftdp[parquet]'"
         ) from None
-    # pages are read as they are needed, and not all of a row group
-    return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 16)
+    # pages are read as they are needed, and not all of a row group ahead of them
+    return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
 
 
 def parquet_blocks(path: str, columns: Sequence[str] | None = None) -> Iterator[Any]:

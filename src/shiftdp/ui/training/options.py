@@ -58,8 +58,9 @@ DATA: dict[str, dict[str, Any]] = {
     "memory": {
         "type": BYTES,
         "default": "2GB",
-        "help": "What the table may take, as 512MB. A larger one is put into a temporary file "
-        "(in the folder of TMPDIR) and read from there in blocks.",
+        "help": "What the table that is held in memory may take, as 512MB; the program and the "
+        "blocks that are read come on top. A larger table is put into a temporary file (in the "
+        "folder of TMPDIR) and read from there in blocks.",
     },
     "groups": {
         "help": "The column of numbers that says whose record each is (CSV, Parquet); it is no "

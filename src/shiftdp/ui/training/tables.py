@@ -41,14 +41,10 @@ def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
 
     shape = shape_of(options["data"], rules_of(options))
     features = shape.features - (0 if options.get("groups") is None else 1)
-    planned: Planned = estimator.plan(shape.n, features, scores_of(estimator))
-    return planned
-
-
-def scores_of(estimator: Any) -> int:
-    """How many scores a record has, by the classes that are declared."""
     classes = getattr(estimator, "classes", None)
-    return len(classes) if classes is not None and len(classes) > 2 else 1
+    outputs = len(classes) if classes is not None and len(classes) > 2 else 1
+    planned: Planned = estimator.plan(shape.n, features, outputs)
+    return planned
 
 
 def read_numbers(options: dict[str, Any]) -> Table:
