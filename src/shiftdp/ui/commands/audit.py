@@ -82,9 +82,7 @@ def exact(theorem: tuple[str, ...], delta: float, json: bool) -> None:
 )
 @_CONFIDENCE
 @answer_options("delta")
-def trainer(
-    only: tuple[str, ...], runs: int, confidence: float, delta: float, json: bool
-) -> None:
+def trainer(only: tuple[str, ...], runs: int, confidence: float, delta: float, json: bool) -> None:
     """Train thousands of times on neighbouring data sets, and tell the two apart.
 
     The loop with each kind of batches, and the public estimators. Each is attacked with the worst
