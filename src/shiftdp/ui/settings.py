@@ -224,10 +224,11 @@ def certificate_in(text: str) -> AnyCertificate:
         document = parse(text)
     except ValueError:  # the reader of certificates says what is wrong with it
         document = None
-    if isinstance(document, Mapping) and document.get("format") == FORMAT:
+    named = document.get("format") if isinstance(document, Mapping) else None
+    if named == FORMAT:
         return PipelineCertificate.from_json(text)
-    if isinstance(document, Mapping) and document.get("format") in FORMATS:
-        return FORMATS[document["format"]].from_json(text)
+    if isinstance(named, str) and named in FORMATS:
+        return FORMATS[named].from_json(text)
     return Certificate.from_json(text)
 
 

@@ -94,7 +94,7 @@ def test_dropped_records_are_counted() -> None:
 
 def test_only_the_positions_that_are_asked_for_are_counted() -> None:
     """A billion batches are no reason to count to a billion; a million records a person are."""
-    shape = {"n": 10**9, "batch_size": 1, "epochs": 1, "learning_rate": 0.1, "noise": 1.0}
+    shape: dict[str, Any] = {**SHAPE, "n": 10**9, "batch_size": 1, "epochs": 1}
     run = NoisyCGD(**shape, order="reshuffled", records_per_person=2)
     assert position_law(run, [10**9 // 2, 10**9])[1] == 1
     assert sum(case.weight for case in person_outcomes(run)) == pytest.approx(1.0)

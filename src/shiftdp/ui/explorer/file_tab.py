@@ -18,6 +18,7 @@ from shiftdp._printed import percent, up
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.comparison import Row
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
 from shiftdp.ui.explorer.figures import tradeoff_figure
@@ -38,14 +39,14 @@ class Read:
     """What a file says, after its proof was checked."""
 
     name: str
-    whole: Certificate | PipelineCertificate
-    numbers: Certified | None  # of the model; None for a pipeline that has no model
+    whole: AnyCertificate
+    numbers: Certified | None  # of the model; None where there is none, or not one alone
     epsilon: float  # of everything in the file
     delta: float
     rows: tuple[Row, ...]
 
 
-def certificate_of(name: str, contents: str) -> Certificate | PipelineCertificate:
+def certificate_of(name: str, contents: str) -> AnyCertificate:
     """The certificate in a file that a browser sent, whose proof holds; `Unreadable` otherwise.
 
     Args:
@@ -78,7 +79,9 @@ def certificate_of(name: str, contents: str) -> Certificate | PipelineCertificat
 def read(name: str, contents: str, delta: float) -> Read:
     """A file, verified, with its numbers at delta and what other accountants say of its run."""
     whole = certificate_of(name, contents)
-    model = whole if isinstance(whole, Certificate) else whole.model
+    model = whole if isinstance(whole, Certificate) else None
+    if isinstance(whole, PipelineCertificate):
+        model = whole.model
     epsilon = whole.epsilon(delta)
     if model is None:
         return Read(name, whole, None, epsilon, delta, ())
@@ -140,7 +143,9 @@ def _first_tab(query: str) -> tuple[float, Certified | None]:
 
 def _verdict(found: Read, own: Certified | None) -> list[Any]:
     whole, numbers = found.whole, found.numbers
-    of_all = "" if isinstance(whole, Certificate) else " of the whole pipeline"
+    of_all = "" if isinstance(whole, Certificate) else " of everything in it together"
+    if isinstance(whole, PipelineCertificate):
+        of_all = " of the whole pipeline"
     shown: list[Any] = [
         dmc.Alert(
             f"The proof{of_all} holds: ε ≤ {up(found.epsilon)} at δ = {found.delta:g}.",
