@@ -86,7 +86,7 @@ def test_what_is_no_certificate_is_refused_with_its_name(contents: str, said: st
 def test_a_certificate_of_several_runs_or_of_none_is_verified_as_a_whole(whole: Any) -> None:
     shown = written(show_file(sent(whole.to_json()), "best.json", "", True))
     assert "best.json: verified" in shown
-    assert f"of everything in it together holds: ε ≤ {up(whole.epsilon(1e-5))}" in shown
+    assert f"holds: ε ≤ {up(whole.epsilon(1e-5))}" in shown
 
 
 def test_nothing_happens_before_there_is_a_file() -> None:
