@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,37 @@ def test_outputs_of_different_shapes_or_of_words_are_refused(outputs: list[np.nd
 def test_too_few_runs_are_refused() -> None:
     with pytest.raises(InvalidInput, match="too few"):
         attack(np.zeros((10, 1)), np.zeros((10, 1)), delta=1e-5, confidence=0.9)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [[np.zeros(0)] * 3, [()] * 3, [[[[1.0], [2.0, 3.0]]]] * 3, [None] * 3],
+    ids=["nothing", "no parts", "ragged", "none"],
+)
+def test_outputs_without_numbers_are_refused(outputs: Any) -> None:
+    with pytest.raises(InvalidInput, match="are not all the same number"):
+        as_outputs("train", outputs)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda x: np.repeat(x[:, 0], 50),
+        lambda x: x[:, :1],
+        lambda x: 1.0,
+        lambda x: x[:, 0].astype(str),
+    ],
+    ids=["copies", "a column", "one number", "words"],
+)
+def test_a_score_is_one_number_an_output(score: Any) -> None:
+    """Copies of one output, counted as many, would prove a leak where there is none."""
+    rng = np.random.default_rng(0)
+    one, other = rng.standard_normal((2, 80, 2))
+    with pytest.raises(InvalidInput, match="one real number for each"):
+        attack(one, other, delta=1e-5, confidence=0.9, score=score)
+
+
+def test_a_score_may_be_a_list() -> None:
+    one, other = np.random.default_rng(0).standard_normal((2, 80, 2))
+    events = attack(one, other, delta=1e-5, confidence=0.9, score=lambda x: x[:, 0].tolist())
+    assert events[0].rates.tried == 40

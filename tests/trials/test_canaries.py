@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
+from typing import Any
+
 import numpy as np
 import pytest
 
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.training import Huber, Logistic, Plan, SmoothedHinge
-from shiftdp.trials.canaries import Records, pairs
+from shiftdp.trials.canaries import Records, pairs, table_of
 from shiftdp.trials.trainers import records_of_plan
 
 
@@ -66,3 +69,23 @@ def test_zero_out_with_an_intercept_is_refused() -> None:
     plan = Plan(run=run, loss=Huber(), feature_bound=1.0, adjacency="zero_out")
     with pytest.raises(InvalidInput, match="no record stands for none"):
         records_of_plan(plan)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ([["secret", 1.0]], [0]),
+        ([[1.0], [2.0, 3.0]], [0, 1]),
+        (np.zeros((2, 2)), np.zeros(3)),
+        (np.zeros((0, 2)), np.zeros(0)),
+        (np.zeros(4), np.zeros(4)),
+        np.zeros((3, 2)),
+        "ab",
+    ],
+    ids=["words", "ragged", "targets", "empty", "vector", "no pair", "text"],
+)
+def test_data_that_take_no_canary_are_refused_without_an_entry_of_them(data: Any) -> None:
+    with pytest.raises(InvalidInput, match="data=") as caught:
+        table_of(data)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "secret" not in told

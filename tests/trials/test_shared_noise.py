@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,16 @@ from shiftdp.trials.shared_noise import allowed_distance, hard_sums
 
 LOSSES = Geometry(strong_convexity=0.1, smoothness=1.5, sensitivity=2.0)
 TURNS: dict[str, Any] = {"n": 20, "batch_size": 5, "epochs": 3, "learning_rate": 0.5, "noise": 0.2}
+FALLING = {**TURNS, "learning_rate": 3 * [0.9, 0.9, 0.01, 0.01]}
+"""Rates at which a record in the last batch moves least."""
 RUNS: list[Any] = [
     NoisyGD(n=20, steps=6, learning_rate=[0.5, 0.4, 0.3, 0.3, 0.2, 0.1], noise=0.2),
     NoisyCGD(**TURNS),
     NoisyCGD(**TURNS, order="reshuffled"),
     NoisyCGD(**{**TURNS, "n": 18}, last_batch="divide_by_b"),
+    NoisyCGD(**FALLING),
+    NoisyCGD(**FALLING, order="shuffled_once"),
+    NoisyCGD(**FALLING, order="reshuffled"),
     NoisySGD(n=20, batch_size=5, steps=8, learning_rate=0.5, noise=0.2),
     NoisySGD(n=20, batch_size=5, steps=8, learning_rate=0.5, noise=0.2, sampling="poisson"),
 ]
@@ -37,6 +43,30 @@ def test_full_batches_add_up_with_the_contraction() -> None:
     c = LOSSES.contraction(0.5)
     expected = 0.1 * (1.0 - c**30) / (1.0 - c)
     assert allowed_distance(run, LOSSES) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("order", ["fixed", "shuffled_once", "reshuffled"])
+@pytest.mark.parametrize("n", [9, 8])
+@pytest.mark.parametrize("steps", [7, 9])
+@pytest.mark.parametrize("equal", [True, False])
+def test_it_is_the_worst_of_all_places(order: Any, n: int, steps: int, equal: bool) -> None:
+    rates = [0.5 if equal else 0.1 + 0.8 * (k * k % 5) / 5 for k in range(steps)]
+    run = NoisyCGD(
+        n=n, batch_size=3, steps=steps, learning_rate=rates, noise=1.0, order=order,
+        last_batch="own_size",
+    )  # fmt: skip
+    epochs = -(-steps // 3)
+    worst = 0.0
+    for places in product(range(3), repeat=epochs):
+        if order != "reshuffled" and len(set(places)) > 1:
+            continue
+        z = 0.0
+        for k, rate in enumerate(rates):
+            used = k % 3 == places[k // 3]
+            shift = rate * LOSSES.sensitivity / run.divisor_of(k % 3 + 1)
+            z = LOSSES.contraction(rate) * z + (shift if used else 0.0)
+        worst = max(worst, z)
+    assert allowed_distance(run, LOSSES) == pytest.approx(worst, rel=1e-12)
 
 
 def test_a_set_bounds_the_distance() -> None:

@@ -37,6 +37,10 @@ def test_an_estimator_has_a_fifth_of_the_runs() -> None:
 def test_other_names_are_refused() -> None:
     with pytest.raises(InvalidInput, match="names='lbfgs' is no trainer here"):
         trainer_audit(runs=40, names=["lbfgs"])
+    with pytest.raises(InvalidInput, match="is empty"):
+        trainer_audit(runs=40, names=[])
+    with pytest.raises(InvalidInput, match=r"runs=40\.5 is not a whole number"):
+        trainer_audit(runs=40.5, names=["poisson"])  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

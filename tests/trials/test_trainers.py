@@ -106,6 +106,16 @@ def test_a_function_takes_its_records_from_the_certificate() -> None:
     assert (bare.records.n, bare.records.features, bare.records.targets) == (8, 3, "labels")
 
 
+def test_a_function_is_not_shown_records_that_its_certificate_does_not_speak_of() -> None:
+    run = NoisyGD(n=8, steps=1, learning_rate=0.5, noise=0.2)
+    refusing = plan_of(run, oversized="refuse").certificate
+    assert not trainer(lambda X, y: X[0], refusing).records.oversized
+    assert trainer(lambda X, y: X[0], plan_of(run).certificate).records.oversized
+    left_out = plan_of(run, intercept=True, adjacency="zero_out").certificate
+    with pytest.raises(InvalidInput, match="intercept=True"):
+        trainer(lambda X, y: X[0], left_out)
+
+
 def test_a_function_without_a_certificate_is_refused() -> None:
     with pytest.raises(InvalidInput, match="certificate=None is missing"):
         trainer(lambda X, y: X[0])

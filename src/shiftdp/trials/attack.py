@@ -45,11 +45,14 @@ class Event:
 
 def as_outputs(name: str, outputs: Any) -> Outputs:
     """A row of numbers for each output."""
-    rows = [np.concatenate([np.ravel(part) for part in _parts(each)]) for each in outputs]
-    if len({row.size for row in rows}) != 1 or rows[0].dtype.kind not in "fiub":
+    try:
+        rows = [np.concatenate([np.ravel(part) for part in _parts(each)]) for each in outputs]
+    except ValueError:  # nothing to concatenate, or rows of several lengths
+        rows = []
+    if len({row.size for row in rows}) != 1 or rows[0].dtype.kind not in "fiub" or not rows[0].size:
         raise InvalidInput(
             name,
-            f"<{len(rows)} outputs>",
+            f"<{len(outputs)} outputs>",
             "are not all the same number of real numbers",
             "return the parameters as an array, or a tuple of arrays, of one shape",
         )
@@ -80,7 +83,7 @@ def attack(
         )
     fit_one, choose_one, count_one = _split(one)
     fit_other, choose_other, count_other = _split(other)
-    scores = {"given": score} if score is not None else learned(fit_one, fit_other)
+    scores = {"given": _checked(score)} if score is not None else learned(fit_one, fit_other)
     best: dict[str, tuple[float, str, float, float]] = {}
     for name, each in scores.items():
         a, b = each(choose_one), each(choose_other)
@@ -98,6 +101,23 @@ def attack(
         shown = name if sign > 0.0 else f"{name}, reversed"
         events.append(Event(purpose, shown, threshold, _counted(a, b, threshold)))
     return events[0], events[1]
+
+
+def _checked(score: Score) -> Score:
+    """A user's score, which has to be one number an output: each is counted once."""
+
+    def scored(outputs: Outputs) -> NDArray[np.float64]:
+        found = np.asarray(score(outputs))
+        if found.shape != outputs.shape[:1] or found.dtype.kind not in "fiub":
+            raise InvalidInput(
+                "score",
+                f"<shape {found.shape}>",
+                f"is not one real number for each of {len(outputs)} outputs",
+                "return an array with one number for each row",
+            )
+        return found.astype(np.float64)
+
+    return scored
 
 
 def learned(one: Outputs, other: Outputs) -> dict[str, Score]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from shiftdp._checks import LEAST_DELTA, choice, count, magnitude, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.trials.attack import Score, attack
-from shiftdp.trials.canaries import Neighbours, Targets, pairs
+from shiftdp.trials.canaries import Neighbours, Targets, pairs, table_of
 from shiftdp.trials.confidence import contradicts, lower_epsilon, lower_mu
 from shiftdp.trials.guesses import one_run_findings
 from shiftdp.trials.report import AuditReport, Finding, Method
@@ -56,14 +55,18 @@ def audit(
         train: a function from a data set to parameters, `train(X, y)`, that trains afresh in every
             call; or a `shiftdp.training.Plan`; or an estimator, which is cloned and fitted.
         certificate: what is claimed: a Certificate, or any tradeoff function, such as
-            `ApproxDPTradeoff(1.0, 1e-5)`. A plan and an estimator bring their own.
+            `ApproxDPTradeoff(1.0, 1e-5)`. A plan and an estimator bring their own. A tradeoff
+            function is held against the exchange of one record; if it is claimed of leaving one
+            out, give `data` and `neighbour`.
         method: `runs`, many trainings on each of two neighbouring data sets. `one_run`, a single
             training with many canaries [Steinke 2023]. `shared_noise`, two trainings with the same
             noise, which is no statistics: `train(X, y, seed=...)` has to take a seed, and what is
             tested is the sensitivity and the contraction that the certificate rests on.
         data: the data set to put canaries into, (X, y); records of 0 if not given, which hide
             nothing. With `neighbour`, anything that `train` takes as its arguments.
-        neighbour: the adjacent data set; made of `data` and the worst record if not given.
+        neighbour: the adjacent data set; made of `data` and the worst record if not given. By
+            zero_out a record that is left out is then a row of 0, which must have no gradient: for
+            a function with an intercept or biases give a neighbour of your own.
         runs: trainings on each data set and for each canary.
         canaries: how many records of one run are canaries.
         confidence: of the verdict and of each bound, one-sided.
@@ -101,7 +104,7 @@ def audit(
         if progress is not None:
             progress(int(min(done)), int(done[1]))
 
-    given = None if data is None or neighbour is not None else _table(data)
+    given = None if data is None or neighbour is not None else table_of(data)
     sample = given if neighbour is None else _sample(data)
     trainer = trainer_of(train, certificate, sample, told, **shape)
     f = tradeoff_of(trainer.guarantee)
@@ -150,17 +153,6 @@ def tradeoff_of(guarantee: Any) -> TradeoffFunction:
     return f
 
 
-def _table(data: Any) -> tuple[Any, Any]:
-    if not isinstance(data, Sequence) or len(data) != 2:
-        raise InvalidInput(
-            "data",
-            f"<{type(data).__name__}>",
-            "is no pair (X, y) that a canary could be put into",
-            "give it with its neighbour",
-        )
-    return data[0], data[1]
-
-
 def _sample(data: Any) -> tuple[Any, Any] | None:
     """Data that are given with their neighbour, if they are a table: it says how large they are."""
     known = isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2
@@ -170,7 +162,7 @@ def _sample(data: Any) -> tuple[Any, Any] | None:
 def _attacked(trainer: Trainer, data: Any, neighbour: Any) -> list[Neighbours]:
     """The pairs of data sets; the user's own, or those with the worst records."""
     if neighbour is None:
-        return pairs(trainer.records, None if data is None else _table(data))
+        return pairs(trainer.records, None if data is None else table_of(data))
     if data is None:
         raise InvalidInput("data", None, "is missing beside its neighbour", "give both, or neither")
     one, other = (each if isinstance(each, tuple) else (each,) for each in (data, neighbour))

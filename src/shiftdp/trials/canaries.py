@@ -73,6 +73,27 @@ class Records:
         return (FAR, -FAR) if self.targets == "numbers" else (self.labels[1], self.labels[0])
 
 
+def table_of(data: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """X and y as arrays, if a canary can be put into them. No message quotes an entry."""
+    shown = f"<{type(data).__name__}>"
+    problem, remedy = "is no pair (X, y) that a canary could be put into", "give it with neighbour"
+    if not isinstance(data, Sequence) or isinstance(data, str) or len(data) != 2:
+        raise InvalidInput("data", shown, problem, remedy)
+    try:
+        X, y = np.asarray(data[0], dtype=np.float64), np.asarray(data[1])
+    except (ValueError, TypeError, OverflowError):
+        # not from the error, which quotes an entry
+        raise InvalidInput("data", shown, "holds features that are no numbers", remedy) from None
+    if X.ndim != 2 or y.shape != X.shape[:1] or not X.size:
+        raise InvalidInput(
+            "data",
+            f"<shapes {X.shape} and {y.shape}>",
+            "is no matrix with a target for each row",
+            "give (X, y), or data and neighbour as your trainer takes them",
+        )
+    return X, y
+
+
 def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbours]:
     """A canary at the bound, and two far above it, in the last place of the data.
 
@@ -80,14 +101,7 @@ def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbour
         records: what they look like.
         data: X and y to put the canary into; records of 0 if not given.
     """
-    X, y = records.background() if data is None else (np.asarray(data[0]), np.asarray(data[1]))
-    if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise InvalidInput(
-            "data",
-            f"<shapes {X.shape} and {y.shape}>",
-            "is no matrix with a target for each row",
-            "give (X, y), or data and neighbour as your trainer takes them",
-        )
+    X, y = records.background() if data is None else table_of(data)
     d, R = X.shape[1], records.feature_bound
     rows = {"at the bound": np.zeros(d), "above the bound": np.zeros(d)}
     rows["at the bound"][0], rows["above the bound"][0] = R, _OVERSIZED * R

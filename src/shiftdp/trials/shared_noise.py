@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import GENEROUS
@@ -108,7 +109,8 @@ def _rounded(certificate: Certificate, size: int) -> float:
 def allowed_distance(run: Any, geometry: Geometry) -> float:
     """The distance z_t of the recursion above, for a record in the worst place.
 
-    In a random order it is in one batch of each epoch, at worst the last, if steps contract.
+    It is in one batch of each epoch. Which is the worst depends on the rates: of equal ones that
+    contract it is the last. In a random order it may be another in each epoch.
 
     >>> run = NoisyGD(n=10, steps=3, learning_rate=0.5, noise=1.0)
     >>> allowed_distance(run, Geometry(strong_convexity=1.0, smoothness=1.0, sensitivity=2.0))
@@ -130,16 +132,35 @@ def allowed_distance(run: Any, geometry: Geometry) -> float:
             "assumes nothing of how steps contract, so that no distance is too large",
             "give one whose losses are smooth, or another method",
         )
-    sampled = isinstance(run, NoisySGD)
-    batches = 1 if sampled else run.batches
-    divisor = run.batch_size if isinstance(run, NoisySGD) else run.divisor_of(run.batches)
-    every = max(contraction.values()) > 1.0
-    z = 0.0
-    for k, rate in enumerate(rates.tolist(), 1):
-        visited = every or k % batches == 0 or k == run.steps
-        z = contraction[rate] * z + (rate * geometry.sensitivity / divisor if visited else 0.0)
-        z = min(z, geometry.diameter)
-    return z
+    if isinstance(run, NoisySGD):
+        return _farthest(rates, contraction, geometry, np.array([run.batch_size]), False)
+    divisors = np.array([run.divisor_of(j) for j in range(1, run.batches + 1)])
+    return _farthest(rates, contraction, geometry, divisors, run.order == "reshuffled")
+
+
+def _farthest(
+    rates: NDArray[np.float64],
+    contraction: dict[float, float],
+    geometry: Geometry,
+    divisors: NDArray[np.int_],
+    reshuffled: bool,
+) -> float:
+    """The largest distance over all places of the record, which is anew anywhere in each epoch of
+    a run that is `reshuffled`; `divisors` are those of the batches of an epoch."""
+    batches = divisors.size
+    places = np.arange(batches)
+    if len(contraction) == 1 and max(contraction.values()) <= 1.0:
+        # later ones are worse: the last of an epoch, and the last of one that is not finished
+        places = np.unique([(rates.size - 1) % batches, batches - 1])
+    moved = geometry.sensitivity / divisors[places]
+    z = np.zeros(places.size)
+    for k, rate in enumerate(rates.tolist()):
+        z *= contraction[rate]
+        z += np.where(places == k % batches, rate * moved, 0.0)
+        np.minimum(z, geometry.diameter, out=z)
+        if reshuffled and k % batches == batches - 1:
+            z[:] = z.max()
+    return float(z.max())
 
 
 def hard_sums(records: Records) -> Neighbours:

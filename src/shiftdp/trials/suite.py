@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from shiftdp._checks import number_in
+from shiftdp._checks import count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.trials.auditing import CONFIDENCE, DELTA, audit
@@ -112,9 +112,12 @@ def trainer_audit(
         progress: called with the trainers done, and all of them.
     """
     wanted = list(names) if names is not None else available()
+    if not wanted:
+        raise InvalidInput("names", [], "is empty", f"give any of {', '.join(NAMES)}")
     for name in wanted:
         if name not in NAMES:
             raise InvalidInput("names", name, "is no trainer here", f"give {', '.join(NAMES)}")
+    runs = count("runs", runs, 1)
     confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     trust = 1.0 - (1.0 - confidence) / len(wanted)
     trials = []

@@ -244,12 +244,16 @@ def _of_function(
         "numbers" if known is not None and known.loss in _REGRESSION else "labels"
     )
     geometry = getattr(guarantee, "geometry", None)
+    adjacency: Adjacency = getattr(geometry, "adjacency", "replace_one")
+    if adjacency == "zero_out" and known is not None and known.intercept:
+        raise _no_zero("intercept", True)
     records = Records(
         n=n,
         features=shape["features"] or (known.features if known is not None else None) or 2,
         feature_bound=shape["feature_bound"] or (known.feature_bound if known else 1.0),
         targets=targets,
-        adjacency=getattr(geometry, "adjacency", "replace_one"),
+        adjacency=adjacency,
+        oversized=known is None or known.oversized == "scale",
     )
     given = shape["features"] is not None or (known is not None and known.features is not None)
     return Trainer(outputs, guarantee, records, _weights_first, given)

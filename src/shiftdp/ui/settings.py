@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,7 @@ def read_certificate(path: str) -> AnyCertificate:
 def is_statement_file(path: str) -> bool:
     """Whether it is a page: no certificate begins as these do."""
     with open(path, "rb") as file:
-        return file.read(200).lstrip()[:9].lower() == b"<!doctype"
+        return file.read(200).removeprefix(BOM_UTF8).lstrip()[:9].lower() == b"<!doctype"
 
 
 def read_statement_file(path: str, *, compare: bool = True) -> Statement:
@@ -206,7 +207,7 @@ def read_statement_file(path: str, *, compare: bool = True) -> Statement:
 
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            return read_statement(file.read(LARGEST + 1), compare=compare)
+            return read_statement(file.read(2 * LARGEST), compare=compare)  # ends of lines too
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, error.remedy) from error
     except UnicodeDecodeError as error:

@@ -89,3 +89,13 @@ def test_steps_that_expand_in_a_bounded_set_are_refused() -> None:
     run = Unlearning(training=NoisyCGD(**SHAPE, epochs=2), further_steps=3)
     with pytest.raises(UnmetHypothesis, match="expand"):
         require_deletion(run, curved)
+
+
+def test_visits_without_end_are_refused_before_they_are_listed() -> None:
+    run = Unlearning(
+        training=NoisyGD(n=100, steps=10**12, learning_rate=0.05, noise=0.01), further_steps=5
+    )
+    losses = Geometry(strong_convexity=0.002, smoothness=30.0, sensitivity=1.0)
+    (case,) = deletion_outcomes(run, losses)
+    with pytest.raises(UnmetHypothesis, match="too many to be treated one by one"):
+        deletion_schedule(run, losses, case.visits)

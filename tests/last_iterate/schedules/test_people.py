@@ -78,17 +78,29 @@ def test_the_law_of_the_last_position_by_counting() -> None:
     shape = {**SHAPE, "epochs": 2, "order": "shuffled_once", "records_per_person": 3}
     batch = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     draws = [max(batch[i] for i in places) for places in combinations(range(10), 3)]
-    law = position_law(NoisyCGD(**shape))
+    law = position_law(NoisyCGD(**shape), range(6))
     assert law == [Fraction(sum(j <= x for j in draws), len(draws)) for x in range(6)]
     subsets = [max(places) for places in combinations(range(1, 6), 3)]
-    law = position_law(NoisyCGD(**shape, arrangement="one_per_batch"))
+    law = position_law(NoisyCGD(**shape, arrangement="one_per_batch"), range(6))
     assert law == [Fraction(sum(j <= x for j in subsets), len(subsets)) for x in range(6)]
 
 
 def test_dropped_records_are_counted() -> None:
     shape = {**SHAPE, "batch_size": 3, "epochs": 2, "order": "reshuffled", "last_batch": "drop"}
     run = NoisyCGD(**shape, records_per_person=1)
-    assert position_law(run) == [Fraction(1, 10), Fraction(4, 10), Fraction(7, 10), Fraction(1)]
+    law = position_law(run, range(4))
+    assert law == [Fraction(1, 10), Fraction(4, 10), Fraction(7, 10), Fraction(1)]
+
+
+def test_only_the_positions_that_are_asked_for_are_counted() -> None:
+    """A billion batches are no reason to count to a billion; a million records a person are."""
+    shape: dict[str, Any] = {**SHAPE, "n": 10**9, "batch_size": 1, "epochs": 1}
+    run = NoisyCGD(**shape, order="reshuffled", records_per_person=2)
+    assert position_law(run, [10**9 // 2, 10**9])[1] == 1
+    assert sum(case.weight for case in person_outcomes(run)) == pytest.approx(1.0)
+    many = NoisyCGD(**shape, order="reshuffled", records_per_person=10**6)
+    with pytest.raises(UnmetHypothesis, match="records_per_person"):
+        person_outcomes(many)
 
 
 def test_weights_add_up_and_the_last_epoch_is_drawn() -> None:

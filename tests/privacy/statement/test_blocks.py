@@ -31,10 +31,17 @@ def test_a_line_is_read_as_plain_text() -> None:
     assert pairs([("n", "1")]).rows == (("n", ("1",)),)
 
 
-@pytest.mark.parametrize("char", ["\u202e", "\x07", "\u200b", "\ud800", "\ue000"])
+@pytest.mark.parametrize(
+    "char", ["\u202e", "\x07", "\u200b", "\ud800", "\ue000", "\u2028", "\u3164"]
+)
 def test_what_is_not_seen_is_marked(char: str) -> None:
     assert clean(f"1{char}0") == "1\ufffd0"
 
 
 def test_lines_become_spaces() -> None:
     assert clean("a\nb\tc") == "a b c"
+
+
+def test_a_heap_of_accents_does_not_cover_the_lines_around() -> None:
+    assert clean("a" + 50 * "\u0301").count("\u0301") == 4
+    assert clean("e\u0301te\u0301") == "e\u0301te\u0301"

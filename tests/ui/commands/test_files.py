@@ -89,7 +89,7 @@ def test_a_model_has_a_statement(files: Path, tmp_path: Path, name: str) -> None
     model = said(f"verify {files / name} --json")
     assert found["epsilon"] == model["epsilon"]
     assert found["digest"] == model["digest"]
-    assert found["declared"] == ["other releases"]
+    assert found["declared"] == ["the model and its file", "other releases"]
     text = (tmp_path / "s.html").read_text(encoding="utf-8")
     assert "This release is not among the entries" in text
     assert "PrivateLogisticRegression" in text

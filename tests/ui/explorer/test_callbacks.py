@@ -54,6 +54,8 @@ def test_an_address_fills_the_controls(own: Callbacks) -> None:
     assert changed(found)["steps"] == "100"
     assert changed(found)["kind"] == "langevin"
     assert found["tab"] == "file"
+    strange = own.synced({"url"}, f"?{RUNS['langevin'].query}&tab=%3Cb%3E", "file", STARTS)
+    assert strange["tab"] == "run"
     assert found["search"] is no_update
     assert found["sections"]["Who is protected"] == {"display": "none"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from threading import Event
 
 import pytest
@@ -93,3 +94,26 @@ def test_old_answers_are_forgotten(desk: Desk) -> None:
         assert desk.ask("a", i, lambda i=i: i + 1, LONG) == i + 1  # type: ignore[misc]
     assert desk.ask("a", 0, lambda: "anew", LONG) == "anew"
     assert desk.ask("a", 299, lambda: "anew", LONG) == 300
+
+
+def test_work_without_end_does_not_keep_other_settings_waiting() -> None:
+    """However many there are, up to a few; those that end are not begun again."""
+    desk = Desk(long=0.0)
+    go = Event()
+    calls: list[str] = []
+
+    def endless(name: str, begun: Event) -> bool:
+        calls.append(name)
+        begun.set()
+        return go.wait(LONG)
+
+    for name in "abc":
+        begun = Event()
+        assert desk.ask(name, "x", partial(endless, name, begun), 0.0) is None
+        assert begun.wait(LONG)
+    assert desk.ask("d", "x", lambda: "answer", LONG) == "answer"
+    go.set()
+    assert [desk.ask(name, "x", lambda: False, LONG) for name in "abc"] == [True] * 3
+    assert calls == ["a", "b", "c"]
+    assert desk.ask("e", "x", lambda: "more", LONG) == "more"
+    desk.close()

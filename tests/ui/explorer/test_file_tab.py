@@ -15,6 +15,7 @@ from dash import no_update
 from shiftdp._printed import up
 from shiftdp.ui.explorer.answers import certified
 from shiftdp.ui.explorer.file_tab import Unreadable, certificate_of, read, show_file
+from tests.privacy.selection.examples import score, search
 from tests.ui.explorer.examples import RUNS, settings
 from tests.ui.explorer.test_parts import written
 
@@ -66,6 +67,7 @@ def forged() -> str:
     [
         (sent(forged()), "the proof in the file does NOT hold"),
         (sent("{}"), "is not a certificate"),
+        (sent('{"format": {}}'), "is not a certificate"),
         (sent("no JSON"), "is not a certificate"),
         (sent(b"\xff\xfe"), "is not text"),
         (sent(b"PK\x03\x04"), "is an archive"),
@@ -78,6 +80,13 @@ def test_what_is_no_certificate_is_refused_with_its_name(contents: str, said: st
     shown = show_file(contents, "run.json", "", True)
     assert "Not verified" in written(shown)
     assert "ε" not in written(shown)
+
+
+@pytest.mark.parametrize("whole", [search(), score()], ids=["search", "score"])
+def test_a_certificate_of_several_runs_or_of_none_is_verified_as_a_whole(whole: Any) -> None:
+    shown = written(show_file(sent(whole.to_json()), "best.json", "", True))
+    assert "best.json: verified" in shown
+    assert f"holds: ε ≤ {up(whole.epsilon(1e-5))}" in shown
 
 
 def test_nothing_happens_before_there_is_a_file() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftdp import NoisySGD, certify
+from shiftdp import Geometry, NoisySGD, NoisyStream, certify
 from shiftdp.ui.explorer.answers import certified
 from shiftdp.ui.explorer.paths import MOST_DRAWN, LawOfMu, NoPath, ShiftsOverTime, path_of
 from tests.ui.explorer.examples import RUNS, SMALL, settings
@@ -58,6 +58,16 @@ def test_of_a_long_run_the_end_is_shown() -> None:
     assert path.at.tolist() == list(range(501, 2501))
     assert path.at.size == MOST_DRAWN
     assert "the last 2000 of 2500" in path.about
+
+
+def test_a_window_too_long_to_be_drawn_is_not_followed() -> None:
+    losses = Geometry(strong_convexity=1.0, smoothness=2.0, sensitivity=1.0)
+    stream = NoisyStream(
+        batch_size=1, batches_per_release=10**12, learning_rate=0.1, noise=1.0, order="shuffled"
+    )
+    path = path_of(certify(stream, losses))
+    assert isinstance(path, NoPath)
+    assert "too many to be drawn" in path.about
 
 
 def test_hidden_participation_has_a_law() -> None:

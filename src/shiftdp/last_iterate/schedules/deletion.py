@@ -282,8 +282,8 @@ def _strengthened(schedule: StepSchedule, k: int) -> Schedule:
 
 def _by_visits(schedule: PeriodicSchedule | ReshuffledSchedule) -> tuple[Array, Array, Array]:
     """Equal steps, one entry a visit: the visit and the idle steps up to the next one."""
+    require_short(sum(part.number for part in schedule.progressions if part.sensitivity))
     steps, visits = schedule.steps, list(_times(schedule))
-    require_short(len(visits))
     if not visits:
         c_all, _, sd_all = _merged(schedule.contraction, schedule.noise, steps)
         return np.array([c_all]), np.zeros(1), np.array([sd_all])

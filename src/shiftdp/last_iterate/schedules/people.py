@@ -22,6 +22,7 @@ other visits there are. So the worst that k records of a person can do is,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
@@ -39,6 +40,7 @@ from shiftdp.last_iterate.schedules.visits import Pattern, Visits, require_short
 
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of a product of two numbers
 _MOST_GROUPS, _LEAST_GROUPS = 128, 16  # of positions, one of which stands for each
+_MOST_RECORDS = 10_000  # of a person, whose binomial coefficients are whole numbers of that length
 _MOST_WORK = 8_000_000  # steps times groups that are solved, a few seconds
 
 
@@ -80,9 +82,9 @@ def person_outcomes(run: NoisyCGD) -> list[Outcome]:
     """
     if not has_random_visits(run):
         return [Outcome(Visits("every", run.steps % run.batches or run.batches))]
-    law = position_law(run)
     most = min(max(_LEAST_GROUPS, _MOST_WORK // run.steps), _MOST_GROUPS)
     ends = _ends(run.batches, most)
+    law = dict(zip(ends, position_law(run, ends), strict=True))
     found = [Outcome(Visits("final", 0), law[0])] if law[0] else []
     for begin, end in pairwise(ends):
         if share := law[end] - law[begin]:
@@ -91,13 +93,20 @@ def person_outcomes(run: NoisyCGD) -> list[Outcome]:
     return found
 
 
-def position_law(run: NoisyCGD) -> list[Fraction]:
+def position_law(run: NoisyCGD, positions: Iterable[int]) -> list[Fraction]:
     """P(the last of a person's records is at position j or before), j = 0 (none is used) to l."""
     k, l = run.records_per_person, run.batches  # noqa: E741
+    if k > _MOST_RECORDS:
+        raise UnmetHypothesis(
+            "records_per_person",
+            k,
+            f"are too many for the law of their positions (at most {_MOST_RECORDS:,})",
+            "give fewer",
+        )
     if run.arrangement == "one_per_batch":
-        return [Fraction(comb(j, k), comb(l, k)) for j in range(l + 1)]
+        return [Fraction(comb(j, k), comb(l, k)) for j in positions]
     used = (l - 1) * run.size_of(1) + run.size_of(l)
-    within = [run.n - used + j * run.size_of(1) for j in range(l)] + [run.n]
+    within = (run.n - used + j * run.size_of(1) if j < l else run.n for j in positions)
     return [Fraction(comb(records, k), comb(run.n, k)) for records in within]
 
 

@@ -127,16 +127,28 @@ def pairs(rows: Sequence[tuple[str, str | Line]]) -> Pairs:
     )
 
 
-def clean(text: str) -> str:
-    """Text from a file without characters that are not seen, or that turn others around.
+_UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")  # categories of Unicode
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # letters and marks without ink
+_MOST_MARKS = 4  # on one letter; no script needs more
 
-    A bidirectional control, for one, can make a number read backwards.
+
+def clean(text: str) -> str:
+    """Text from a file without characters that are not seen, or that change how others are seen.
+
+    A bidirectional control, for one, can make a number read backwards, and a heap of accents on one
+    letter can cover the lines around it.
 
     >>> clean("caf\\u00e9 \\u202e1.0\\x07")
     'café �1.0�'
     """
-    shown = (" " if char in "\n\t" else char for char in text)
-    return "".join(
-        "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs", "Cn") else char
-        for char in shown
-    )
+    found, marks = [], 0
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category.startswith("M") else 0
+        if char in "\n\t":
+            found.append(" ")
+        elif category in _UNSEEN or char in _BLANK or marks > _MOST_MARKS:
+            found.append("\ufffd")
+        else:
+            found.append(char)
+    return "".join(found)

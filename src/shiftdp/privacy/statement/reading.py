@@ -3,7 +3,9 @@
 The page holds its certificate and what it was made from. The certificate is verified, the page is
 made anew from both, and the two pages are compared: words character by character; each computed
 number by its value, within what another processor may round differently, and its print by its
-value. So no number and no word of a page can be changed without the certificate it rests on.
+value; the curve that is drawn within a part of a pixel; a packed certificate by what is in it. So
+no number and no word of a page can be changed without the certificate it rests on. How the file
+was saved (line ends of another system, a byte order mark) makes no difference.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
 from shiftdp._strict_json import parse
 from shiftdp.privacy.selection.kinds import certificate_in
 from shiftdp.privacy.statement.blocks import Shape, clean, printed
-from shiftdp.privacy.statement.page import LARGEST
+from shiftdp.privacy.statement.page import LARGEST, pack
 from shiftdp.privacy.statement.subject import FORMAT, Statement, own_version, statement_from
 
 _ROUNDING = 1e-9  # by which processors may differ in a computed number, as a part of it
@@ -27,13 +29,16 @@ _PIXEL = 0.3  # by which they may differ in a drawing
 _UNPACKED = 20_000_000  # characters of a certificate: no small file becomes a large one
 _DATA = re.compile(r'<data value="([^"<>]*)">([^<>]*)</data>')
 _DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
-_COORDINATE = re.compile(r"\d+(?:\.\d+)?")
+_CURVE = re.compile(r'(?<=class="curve" d=")[^"]*|(?<=class="area" d=")[^"]*')
+_COORDINATE = re.compile(r"[0-9]{1,4}\.[0-9]")  # as curves are written
+_BYTE_ORDER_MARK = "\ufeff"
 _BLOCK = r'<script type="(application/[a-z-]+)" id="{}">([^<]*)</script>'
 
 
 def is_statement(text: str) -> bool:
     """Whether it is a page of ours, at first sight."""
-    return text.lstrip()[:15].lower() == "<!doctype html>" and 'id="statement"' in text
+    start = text.removeprefix(_BYTE_ORDER_MARK).lstrip()[:15]
+    return start.lower() == "<!doctype html>" and 'id="statement"' in text
 
 
 def read_statement(text: str, *, compare: bool = True) -> Statement:
@@ -47,7 +52,7 @@ def read_statement(text: str, *, compare: bool = True) -> Statement:
     Raises `InvalidInput` where it is no statement, and `VerificationFailed` where it is one that
     does not hold.
     """
-    text = text.replace("\r\n", "\n")
+    text = text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n")
     statement = _inside(text)
     statement.certificate.verify()
     if not compare:
@@ -63,7 +68,7 @@ def read_statement(text: str, *, compare: bool = True) -> Statement:
         expected = statement.html()
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise _no_statement("is damaged: what it was made from cannot be shown") from error
-    _compare(text, expected)
+    _compare(_packed_here(text, statement), expected)
     return statement
 
 
@@ -102,12 +107,27 @@ def _unpacked(content: str) -> str:
         raise ValueError("not packed") from error
     reader = zlib.decompressobj()
     text = reader.decompress(data, _UNPACKED)
-    if reader.unconsumed_tail or not reader.eof:
+    if reader.unconsumed_tail or reader.unused_data or not reader.eof:
         raise ValueError("too long")
+    if base64.b64encode(data).decode("ascii") != content:
+        raise ValueError("packed in another way")
     return text.decode()
 
 
+def _packed_here(text: str, statement: Statement) -> str:
+    """The page with its certificate packed by the zlib of this machine.
+
+    Others compress the same text to other bytes; what was packed must be the same text.
+    """
+    kind, content = _block(text, "certificate")
+    if kind == "application/json" or _unpacked(content) != statement.certificate_text:
+        return text
+    return text.replace(content, pack(statement.certificate_text))
+
+
 def _compare(given: str, expected: str) -> None:
+    if given.count("<svg") != expected.count("<svg"):  # which also keeps the search below short
+        raise VerificationFailed("the page has other drawings than its certificate gives")
     words, numbers, drawings = _parts(given)
     right_words, right_numbers, right_drawings = _parts(expected)
     for pair, right in zip_longest(numbers, right_numbers):
@@ -140,7 +160,11 @@ def _same_number(given: tuple[str, str], right: tuple[str, str]) -> bool:
         value, expected = float(given[0]), float(right[0])
     except ValueError:
         return False
-    if not math.isfinite(value) or abs(value - expected) > _ROUNDING * abs(expected):
+    if (
+        repr(value) != given[0]
+        or not math.isfinite(value)
+        or abs(value - expected) > _ROUNDING * abs(expected)
+    ):
         return False
     shapes: tuple[Shape, ...] = ("number", "percent", "short")
     as_right = [shape for shape in shapes if printed(expected, shape) == right[1]]
@@ -148,6 +172,13 @@ def _same_number(given: tuple[str, str], right: tuple[str, str]) -> bool:
 
 
 def _same_drawing(given: str, right: str) -> bool:
+    """Whether all is the same but for parts of a pixel of the curve."""
+    if _CURVE.sub("", given) != _CURVE.sub("", right):
+        return False
+    return all(map(_same_curve, _CURVE.findall(given), _CURVE.findall(right)))
+
+
+def _same_curve(given: str, right: str) -> bool:
     if _COORDINATE.sub("0", given) != _COORDINATE.sub("0", right):
         return False
     pairs = zip(_COORDINATE.findall(given), _COORDINATE.findall(right), strict=True)

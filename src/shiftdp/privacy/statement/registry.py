@@ -7,6 +7,7 @@ publisher has not said is an empty text there: an entry is complete when none is
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
@@ -33,6 +34,9 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
     run = None if core is None else core.run
     short, long = unit(run)
     epsilon = float(Bound(whole.epsilon(statement.delta)).text)
+    warned = "" if statement.private else _NOT_PRIVATE
+    certified = core is None or core.kind == "certified"
+    bound = "Certified upper bound" if certified else "Upper bound that shiftdp has not checked,"
     many = isinstance(run, NoisyStream) or has_releases(run)
     described, released = _done(whole, run)
     mu = whole.mu
@@ -74,10 +78,12 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "privacy_unit": short,
                 "privacy_unit_details": long,
                 "number_of_privacy_units": 1,
-                "privacy_parameters": {"epsilon": epsilon, "delta": statement.delta},
-                "privacy_parameters_details": f"{gdp}Certified upper bound by "
-                f"{theorems_of(whole)}; the whole curve is in the certificate, SHA-256 "
-                f"{statement.certificate_digest}.",
+                "privacy_parameters": {
+                    "epsilon": epsilon if math.isfinite(epsilon) else "inf",  # JSON has no number
+                    "delta": statement.delta,
+                },
+                "privacy_parameters_details": f"{warned}{gdp}{bound} by {theorems_of(whole)}; the "
+                f"whole curve is in the certificate, SHA-256 {statement.certificate_digest}.",
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -114,6 +120,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
 
 
 _NOTHING = ModelFacts("")
+_NOT_PRIVATE = "NOT PRIVATE: the noise came from a seed, and whoever knows it can undo it. "
 
 
 def _done(whole: AnyCertificate, run: Any) -> tuple[str, str]:

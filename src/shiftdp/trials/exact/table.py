@@ -133,6 +133,8 @@ def _named(names: Iterable[str] | None) -> list[Theorem]:
         return list(THEOREMS)
     known = {theorem.name: theorem for theorem in THEOREMS}
     wanted = list(names)
+    if not wanted:
+        raise InvalidInput("theorems", [], "is empty", "give names, or None for all")
     for name in wanted:
         if name not in known:
             raise InvalidInput(

@@ -82,9 +82,7 @@ def exact(theorem: tuple[str, ...], delta: float, json: bool) -> None:
 )
 @_CONFIDENCE
 @answer_options("delta")
-def trainer(
-    only: tuple[str, ...], runs: float, confidence: float, delta: float, json: bool
-) -> None:
+def trainer(only: tuple[str, ...], runs: int, confidence: float, delta: float, json: bool) -> None:
     """Train thousands of times on neighbouring data sets, and tell the two apart.
 
     The loop with each kind of batches, and the public estimators. Each is attacked with the worst
@@ -94,7 +92,7 @@ def trainer(
 
     with waiting("training", 1.0) as bar:
         trials = trainer_audit(
-            runs=int(runs),
+            runs=runs,
             names=only or None,
             confidence=confidence,
             delta=delta,
@@ -168,8 +166,8 @@ def model(model: str, json: bool, **options: Any) -> None:
             found.certificate,
             method=options["method"],
             data=data,
-            runs=int(options["runs"]),
-            canaries=None if options["canaries"] is None else int(options["canaries"]),
+            runs=options["runs"],
+            canaries=options["canaries"],
             confidence=options["confidence"],
             delta=options["delta"],
             progress=_advancing(bar),

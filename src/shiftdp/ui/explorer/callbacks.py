@@ -73,7 +73,7 @@ class Callbacks:
             values: of all controls.
         """
         pairs = parse_qsl((search or "").removeprefix("?"))
-        chosen = dict(pairs).get("tab", RUN)
+        chosen = FILE if dict(pairs).get("tab") == FILE else RUN
         there = Settings.from_query(urlencode([pair for pair in pairs if pair[0] != "tab"]))
         if not triggered or "url" in triggered:
             settings, same = there, Settings.of(values)

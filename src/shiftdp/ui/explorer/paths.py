@@ -18,7 +18,7 @@ from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import Unlearning, one_record, people
+from shiftdp.last_iterate.runs import NoisyStream, Unlearning, one_record, people
 from shiftdp.last_iterate.schedules.deletion import deletion_schedule
 from shiftdp.last_iterate.schedules.people import person_schedule
 from shiftdp.last_iterate.schedules.releases import segments_of
@@ -106,8 +106,9 @@ def path_of(certificate: Certificate) -> Path:
             "theorem of its own."
         )
     run = cast(Any, certificate.run)
-    if getattr(run, "steps", 0) != np.inf and getattr(run, "steps", 0) > MOST_FOLLOWED:
-        return NoPath(f"{run.steps} steps are too many to be drawn one by one.")
+    steps = getattr(run.window if isinstance(run, NoisyStream) else run, "steps", 0)
+    if steps != np.inf and steps > MOST_FOLLOWED:
+        return NoPath(f"{steps} steps are too many to be drawn one by one.")
     if isinstance(first, ReleasesProof):
         return _by_segments(certificate, [one for one in proofs if isinstance(one, ReleasesProof)])
     return _by_shifts(certificate, [one for one in proofs if isinstance(one, Proof)])

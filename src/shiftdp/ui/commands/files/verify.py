@@ -55,7 +55,8 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
     told, as whoever can write files can also write another model.
 
     Of a statement every number and word is compared with what its certificate says. What it
-    declares (of data and use, and of other releases) is the word of whoever made it.
+    declares (of data and use, of the model's file, and of other releases) is the word of whoever
+    made it.
     """
     from shiftdp.last_iterate import Certificate
     from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
@@ -82,6 +83,7 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
             "digest": clean(digest) or stated.certificate_digest,
             "not_covered": [] if stated.model is None else [*map(clean, stated.model.not_covered)],
             "declared": [
+                *(["the model and its file"] if stated.model is not None else []),
                 *(["other releases"] if stated.ledger is not None else []),
                 *(name for name, _ in stated.about),
             ],
