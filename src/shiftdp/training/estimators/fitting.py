@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.estimators.base import PrivateLinearModel, Records
 from shiftdp.training.estimators.combinations import refuse_unproved
+from shiftdp.training.estimators.parameters import DELTA
 from shiftdp.training.estimators.people import apart
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.planning.checkpoints import averaged_steps
 from shiftdp.training.planning.outlook import warn_if_hopeless
+
+if TYPE_CHECKING:
+    from shiftdp.privacy.selection.score_certificate import ScoreCertificate
 
 _OF_EARLIER_FITS = (
     "_prepared", "deletions_", "fit_certificate_", "further_certificate_", "not_covered_",
@@ -63,6 +68,59 @@ class Fitting(PrivateLinearModel):
             X: features of public records, of nobody who is in the data of `fit`.
             y: their labels, or numbers.
         """
+        self._require_several()
+        with self._all_or_nothing():
+            scores = []
+            for place in range(len(self.releases_)):
+                self._become(place)
+                scores.append(self.score(X, y))
+            self._become(int(np.argmax(scores)))
+        return self
+
+    def pick_privately(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        epsilon: float,
+        delta: float = DELTA,
+        targets: tuple[float, float] | None = None,
+        adjacency: Adjacency | None = None,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> ScoreCertificate:
+        """Become the checkpoint with the best noisy score: early stopping by records that pay.
+
+        Returns the certificate of the choice, which is about these records; that of the model stays
+        as it is. The arguments are those of `shiftdp.training.selection.picking.pick_privately`.
+
+        Args:
+            X: records that the model was not trained on.
+            y: their labels, or numbers.
+            epsilon: what the choice may cost them, at `delta`.
+            delta: likewise.
+            targets: of a regressor, the range that y is clipped to, which is public.
+            adjacency: which data sets are neighbours; as for the model unless told.
+            ledger: that of *these* records, charged once before anything is measured.
+            random_state: None draws from the operating system; else it is NOT private.
+        """
+        from shiftdp.training.selection.picking import pick_privately
+
+        self._require_several()
+        with self._all_or_nothing():
+            return pick_privately(
+                self,
+                X,
+                y,
+                epsilon=epsilon,
+                delta=delta,
+                targets=targets,
+                adjacency=adjacency,
+                ledger=ledger,
+                random_state=random_state,
+            )
+
+    def _require_several(self) -> None:
         check_is_fitted(self)
         if not vars(self).get("releases_"):
             raise InvalidInput(
@@ -71,14 +129,11 @@ class Fitting(PrivateLinearModel):
                 "has one model, the last one: there is nothing to choose from",
                 'fit with checkpoints="epochs", so many, or a list of epochs',
             )
-        with self._all_or_nothing():
-            scores = []
-            for one in self.releases_:
-                self.coef_, self.intercept_ = one.coef, one.intercept
-                scores.append(self.score(X, y))
-            best = self.releases_[int(np.argmax(scores))]
-            self.coef_, self.intercept_ = best.coef.copy(), deepcopy(best.intercept)
-        return self
+
+    def _become(self, place: int) -> None:
+        """Be the model that was released at this place."""
+        one = self.releases_[place]
+        self.coef_, self.intercept_ = one.coef.copy(), deepcopy(one.intercept)
 
     def _run(self, records: Records, groups: Any) -> NDArray[Any]:
         """Plan, certify, check the data, charge the ledger, train: in this order."""

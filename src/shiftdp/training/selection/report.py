@@ -176,7 +176,7 @@ def private_score(
     epsilon = finite("epsilon", epsilon, 0.0, open_low=True)
     delta = delta_in(delta)
     z = _deviations(level)
-    n = _rows(X, y)
+    n = rows_of(X, y)
     known = adjacency or model_of(estimator).plan_.plan.adjacency
     kinds = _kinds(wanted)
     entropy = entropy_of(random_state)
@@ -190,7 +190,7 @@ def private_score(
     )
     measured = _Measured(estimator, X, y, n, z, sums, range_of(model_of(estimator), targets))
     measured.check()
-    account = _account(ledger, entropy.private)
+    account = account_of(ledger, entropy.private)
     entry = None if account is None else account.reserve(certificate, label="private_score")
     scores, cells, tied = measured.report(wanted, entropy.open("noise"))
     if account is not None and entry is not None:
@@ -315,7 +315,8 @@ def _kinds(wanted: tuple[str, ...]) -> dict[str, SumKind]:
     return found
 
 
-def _rows(X: Any, y: Any) -> int:
+def rows_of(X: Any, y: Any) -> int:
+    """How many records there are, with a label each."""
     n = X.shape[0] if getattr(X, "shape", None) else len(X)
     if n < 1 or len(np.asarray(y)) != n:
         raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
@@ -335,7 +336,8 @@ def _as_probabilities(edges: Floats) -> Floats:
     return np.concatenate([[0.0], expit(edges), [1.0]])
 
 
-def _account(ledger: Any, private: bool) -> Account | None:
+def account_of(ledger: Any, private: bool) -> Account | None:
+    """The ledger to be charged, if any; noise from a seed is not."""
     if ledger is None:
         return None
     if not private:
