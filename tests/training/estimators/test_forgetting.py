@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shiftdp import InvalidInput, Ledger, Unlearning
+from shiftdp._printed import up
 from shiftdp.sklearn import (
     PrivateHuberRegressor,
     PrivateLogisticRegression,
@@ -176,3 +177,21 @@ def test_a_parameter_that_is_set_later_does_not_change_the_shape() -> None:
     model.set_params(fit_intercept=False).forget(X[:-1], Y[:-1], epsilon=0.5, delta=1e-5)
     assert model.coef_.shape == (1, 3)
     assert model.intercept_ != 0.0
+
+
+def test_a_statement_after_forget_is_about_all_that_those_who_stay_paid() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000, 3)) / 2
+    y = (X[:, 0] > 0).astype(int)
+    model = PrivateLogisticRegression(
+        2.0, classes=[0, 1], algorithm="cgd", order="fixed", batch_size=200, epochs=5, l2=0.01
+    ).fit(X, y)
+    before = model.statement()
+    model.forget(X[:-1], y[:-1], epsilon=0.5, delta=1e-5)
+    both = model.certificate_.f.compose(model.further_certificate_.f).epsilon(1e-5)
+    assert both > 2.5
+    first = model.statement().splitlines()[0]
+    assert f"together cost epsilon = {up(both)} at delta = 1e-05" in first
+    assert model.statement().endswith(before)
+    with pytest.raises(InvalidInput, match="has forgotten records"):
+        model.statement_html()

@@ -7,6 +7,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from shiftdp._errors import InvalidInput
+from shiftdp._printed import up
+from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.statement import ModelFacts, Statement, statement_of
 from shiftdp.training.estimators.scored import PrivatelyScored, stated_delta
 from shiftdp.training.planning.planner import Planned
@@ -25,7 +28,8 @@ class Stating(PrivatelyScored):
         """The guarantee of the released model in words, and what it does not cover."""
         check_is_fitted(self)
         plan = self.plan_.plan
-        lines = self._guarantee(self.plan_.problem.delta)
+        delta = self.plan_.problem.delta
+        lines = [*self._of_those_who_stay(delta), *self._guarantee(delta)]
         if plan.oversized == "scale":
             lines.append(
                 f"Rows longer than feature_bound={plan.feature_bound:g} were scaled to it."
@@ -57,7 +61,35 @@ class Stating(PrivatelyScored):
             HTML that `shiftdp verify` can check.
         """
         check_is_fitted(self)
+        if self._further():
+            raise InvalidInput(
+                "model",
+                f"<{type(self).__name__}>",
+                "has forgotten records: those who stay are in several releases, and a page states "
+                "one",
+                "publish statement(), with certificate_ and the certificates of deletions_",
+            )
         return stated_model(self, self, date=date, ledger=ledger, about=about).html()
+
+    def _further(self) -> list[Certificate]:
+        """What the further steps of `forget` cost those who stay, beside `certificate_`."""
+        deletions = vars(self).get("deletions_", ())
+        return [one.further for one in deletions if one.further is not None]
+
+    def _of_those_who_stay(self, delta: float) -> list[str]:
+        """After `forget`: what training and all further steps cost together."""
+        further = self._further()
+        if not further:
+            return []
+        f = self.certificate_.f
+        for one in further:
+            f = f.compose(one.f)
+        return [
+            f"Records were forgotten. Those who stay are in {1 + len(further)} releases, training "
+            f"and the further steps, which together cost epsilon = {up(f.epsilon(delta))} at "
+            f"delta = {delta:g}.",
+            "Training by itself:",
+        ]
 
     def _caveats(self) -> list[str]:
         lines = [f"Not covered: {leak}." for leak in getattr(self, "not_covered_", ())]
