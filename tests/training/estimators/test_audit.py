@@ -81,19 +81,3 @@ def test_no_attack_beats_the_certificate_of_a_verb(verb: str) -> None:
         lambda X, y: train(X, y)[0], certificate, data=one, neighbour=other, runs=400
     )
     assert report.verdict == "consistent"
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_certificate_that_claims_a_tenth_is_caught(verb: str) -> None:
-    """So the attack is one: noise for a tenth of what is certified would be seen."""
-    train, changed = VERBS[verb]
-    one, other = data(1.0, changed), data(-1.0, changed)
-    mu = sdp.GaussianTradeoff.from_budget(train(*one)[1].epsilon(1e-5), 1e-5).mu
-    report = sdp.audit(
-        lambda X, y: train(X, y)[0],
-        sdp.GaussianTradeoff(mu / 10.0),
-        data=one,
-        neighbour=other,
-        runs=400,
-    )
-    assert report.verdict == "violated"
