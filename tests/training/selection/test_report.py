@@ -229,3 +229,14 @@ def test_what_cannot_be_scored_is_refused(
     with pytest.raises(InvalidInput) as caught:
         model.private_score(X, y, **{"epsilon": 1.0, **changes})
     assert caught.value.name == name
+
+
+def test_what_the_noise_hides_is_not_shown_as_a_number() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = PrivateLogisticRegression(5.0, classes=[0, 1], random_state=0).fit(X, y)
+    shown = str(model.private_score(X[:40], y[:40], epsilon=0.01, random_state=0))
+    assert "not known, the noise is larger than what it hides" in shown
+    assert "0.5000" not in shown
+    assert "Calibration" not in shown

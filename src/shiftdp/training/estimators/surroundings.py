@@ -100,7 +100,8 @@ def warn_of(leaks: tuple[str, ...]) -> None:
     if leaks:
         warnings.warn(
             f"the certificate does not cover everything that was learnt: {'; '.join(leaks)}. "
-            "PrivateTableEncoder in a PrivatePipeline prepares tables within the budget",
+            "Within a budget, PrivateTableEncoder in a PrivatePipeline prepares tables, "
+            "PrivateSearchCV chooses parameters, and private_score measures",
             PrivacyLeakWarning,
             stacklevel=4,
         )

@@ -102,18 +102,29 @@ class ScoreReport:
     def __str__(self) -> str:
         lines = [f"Measured on {self.n} records, intervals of {self.level:.0%} each"]
         rows = [("metric", "value", "from", "to")]
+        lost = [
+            name
+            for name, one in self.scores.items()
+            if name in CLASS_METRICS and one.low <= 0.0 and one.high >= 1.0
+        ]
         rows += [
             (name, f"{one.value:.4f}", f"{one.low:.4f}", f"{one.high:.4f}")
             for name, one in self.scores.items()
+            if name not in lost
         ]
-        if self.scores:
+        if len(rows) > 1:
             lines += aligned(rows, right=(1, 2, 3))
-        if self.tied is not None:
+        if lost:
+            lines.append(
+                f"{', '.join(lost)}: not known, the noise is larger than what it hides; give a "
+                "larger epsilon, or more records"
+            )
+        if self.tied is not None and "auc" not in lost:
             lines.append(
                 f"auc is that of scores up to their cell: the exact one is {self.tied:.3f} away at "
                 "most, and mostly above"
             )
-        if self.calibration:
+        if any(cell.share is not None for cell in self.calibration):
             cells = [("predicted", "records", "true", "from", "to")]
             for cell in self.calibration:
                 if cell.share is not None:
