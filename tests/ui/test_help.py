@@ -1,6 +1,7 @@
 """Help: every command has it, with examples that run."""
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,10 @@ def test_every_example_runs(
 ) -> None:
     for file in files.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
+    parts = tmp_path / "folder"  # a table in two parts
+    parts.mkdir()
+    for name in ("a.csv", "b.csv"):
+        shutil.copy(tmp_path / "data.csv", parts / name)
     monkeypatch.chdir(tmp_path)
     name, *words = shlex.split(example)
     assert name == "shiftdp"
