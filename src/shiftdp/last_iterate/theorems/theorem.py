@@ -46,6 +46,8 @@ class Theorem(ABC):
             about one record each.
         needs_releases: whether it is about runs with several releases and no others.
         needs_people: whether it is about runs with several records a person and no others.
+        why_above: why its number may be above what is attained, where that is known of the theorem
+            itself, whatever the run.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Theorem(ABC):
     protects_people: bool = False
     needs_releases: bool = False
     needs_people: bool = False
+    why_above: str = ""
 
     def applies_to(self, run: Run) -> bool:
         """Whether it is about such a run, whatever the losses."""

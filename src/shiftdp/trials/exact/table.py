@@ -208,12 +208,8 @@ def gap_words(theorem: Theorem, certificate: Certificate, ratio: float) -> str:
     run = certificate.run
     if ratio <= _EXACT:
         return "nothing is left: the bound is exact"
-    if isinstance(run, Unlearning) and theorem.name.startswith("Theorem V3 (after"):
-        return "the bound is that of training: the further steps are not counted"
-    if isinstance(run, Unlearning) and theorem.name == "Theorem V3 (distance)":
-        return "the bound knows how far the two runs may be apart, and not how likely that is"
-    if theorem.name.startswith("Group privacy"):
-        return "group privacy of one record's bound; a person's records hide each other"
+    if theorem.why_above:
+        return theorem.why_above
     if theorem.family == "composition" and not isinstance(run, ExponentialMechanism):
         return "composition pays for every iterate, and only the last one is seen"
     if theorem.family == "paper" and isinstance(run, NoisySGD) and not certificate.geometry.bounded:

@@ -86,6 +86,7 @@ class _FromDistance(Theorem):
     family = "ours"
     runs = (Unlearning,)
     protects_people = True
+    why_above = "the bound knows how far the two runs may be apart, and not how likely that is"
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         run = cast(Unlearning, run)

@@ -233,6 +233,7 @@ class _GroupPrivacy(Delegated):
 
     runs = NoisyGD, NoisyCGD, NoisySGD
     protects_people = needs_people = True
+    why_above = "group privacy of one record's bound; a person's records hide each other"
 
     def speaks_of(self, run: Any) -> bool:
         return self.base.applies_to(one_record(run))

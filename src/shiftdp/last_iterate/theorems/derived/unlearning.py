@@ -163,6 +163,7 @@ class _AfterTraining(Delegated):
 
     runs = (Unlearning,)
     protects_people = True
+    why_above = "the bound is that of training: the further steps are not counted"
 
     def speaks_of(self, run: Any) -> bool:
         return not run.later_requests and self.base.applies_to(training_of(run))
