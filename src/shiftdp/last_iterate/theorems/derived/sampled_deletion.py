@@ -42,9 +42,7 @@ from shiftdp.last_iterate.theorems.sampled import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_shifts import capped_smoothness, participation_up
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-_MUCH = (
-    1.5  # times the noise of the last step: from there on Theorem B6 gains little
-)
+_MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
 _LONG = 2_000, 20_000  # steps from where on that is not worth its time: with much noise, and always
 _MOST_NOISE = 1e30  # a larger one would leave a mu that is nothing all the same
 
