@@ -48,6 +48,10 @@ EIGHTEEN_ROUNDINGS = 2e-15
 THIRTY_SIX_ROUNDINGS = 4e-15
 """A formula of that kind with a dozen operations, or with an error of SciPy's special functions."""
 
+FFT_ULPS = 8.0
+"""The error of a step of a Fourier transform of radix 2 to 11, in ulps for each factor of 2 in the
+radix, of the sum of the moduli of its inputs."""
+
 AMPLE = 1e-12
 """4,500 ULP: for results of long sums, and of special functions, whose errors are not counted one
 by one. A part of 1e-12 of an epsilon or delta is no loss to anybody."""

@@ -247,6 +247,7 @@ _PROOFS = (
                         "cells": _COUNT,
                     }
                 ),
+                _object({"mesh": _POSITIVE, "cells": _COUNT, "tilt": _POSITIVE, "last": _POSITIVE}),
                 _NULL,
             ),
             "tail": _POSITIVE,

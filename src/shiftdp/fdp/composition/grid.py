@@ -13,7 +13,7 @@ Errors, all added to an upper bound and subtracted from a lower one:
   e^{-lam x} and lands x right of the start. What the right end loses is charged in full.
 - *FFT.* A transform is a product of at most log2(N) sparse matrices whose rows have entries of
   modulus 1, each applied with a relative error of a few ulps [Higham 2002, Sec 24.1]; every path
-  through them has modulus 1, so no output errs by more than `_FFT_ULPS log2(N)` ulps of the sum of
+  through them has modulus 1, so no output errs by more than `FFT_ULPS log2(N)` ulps of the sum of
   the moduli of the inputs. Forward that sum is at most 2; the k-th power multiplies the error by k;
   backward it is the sum of the moduli of the spectrum.
 - *Atoms.* What their rounding moves, tilted, counts k times as well.
@@ -33,11 +33,17 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
-from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, LARGEST_EXPONENT, NINE_ROUNDINGS, ULP
+from shiftdp._rounding import (
+    AMPLE,
+    FFT_ULPS,
+    INVERTIBLE_EXPONENT,
+    LARGEST_EXPONENT,
+    NINE_ROUNDINGS,
+    ULP,
+)
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms
 from shiftdp.fdp.composition.grid_law import LOG_TAIL, GridLaw
 
-_FFT_ULPS = 8.0  # error of a step of radix 2 to 11, in ulps for each factor of 2 in the radix
 _NEGLIGIBLE = -60.0  # log modulus below which Fourier coefficients are left out
 MOST_ATOMS = 1 << 23  # of one grid: 64 MB for an array of them
 _KEPT = 1 << 17  # points of a transform up to which its memory is kept
@@ -177,7 +183,7 @@ def _transform(
     And a bound on the error of an atom from the rounding of these and the absence of the others. A
     coefficient F of a factor, known to e, contributes F^k, known to (|F| + e)^k - |F|^k.
     """
-    ulps = _FFT_ULPS * math.log2(size) * ULP
+    ulps = FFT_ULPS * math.log2(size) * ULP
     errors = [2.0 * ulps * float(t.moved[row]) + float(t.error[row]) + 8 * ULP for t in tilted]
     frequencies, less_ones = _significant(tilted, counts, errors, row, size)
     log_modulus, log_most, phase = (

@@ -28,8 +28,9 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._rounding import GENEROUS
-from shiftdp.interpolation.participation.ages import StartLaw, equal_ages
-from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
+from shiftdp.interpolation.participation.ages import StartLaw
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw
+from shiftdp.interpolation.participation.sticks import Sticks, walk_law
 
 _MANY = 1800.0  # participations, in the mean, from which on the line is the tighter bound
 _SHARE = 0.6  # of the root of their number: how many are to be followed ...
@@ -62,8 +63,8 @@ def slope_law(p: float, recent: float, negligible: float) -> StartLaw:
 
 
 def long_run_law(
-    p: float, steps: float, recent: float, *, delta: float
-) -> tuple[ParticipationLaw, Grid | None]:
+    p: float, steps: float, recent: int, *, delta: float
+) -> tuple[ParticipationLaw, Grid | Sticks | None]:
     """A law that dominates mu(V) for equal steps with c = 1, and the grid of the last steps.
 
     Args:
@@ -72,7 +73,7 @@ def long_run_law(
         recent: J, how many of them are followed.
         delta: the tail that matters.
     """
-    young, grid = law_on_grid(equal_ages(p, 1.0, 1.0, 1.0, recent), delta=delta)
+    young, grid = walk_law(p, recent, delta=delta)
     slope = slope_law(p, recent, _RARE * delta)
     inner = np.array(young.mu)[:, None] + slope.values * math.sqrt(recent)
     mu = np.sqrt(inner**2 + slope.values**2 * (steps - recent)).ravel()

@@ -27,12 +27,14 @@ from shiftdp.interpolation.participation.law import (
 )
 from shiftdp.interpolation.participation.long_run import long_run_law, recent_steps
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
+from shiftdp.interpolation.participation.sticks import Sticks, walk_law
 from shiftdp.interpolation.participation.verification.claims import (
     verify_allocation,
     verify_cut_run,
     verify_equal_steps,
     verify_long_run,
     verify_schedule,
+    verify_sticks,
 )
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
@@ -101,7 +103,7 @@ def participation_law(
     contracting: bool,
     followed: int,
     delta: float,
-) -> tuple[ParticipationLaw, Grid | None]:
+) -> tuple[ParticipationLaw, Grid | Sticks | None]:
     """A law that dominates mu(V), in few values, and the grid that proves it.
 
     Args:
@@ -132,7 +134,7 @@ def fine_participation_law(
     contracting: bool,
     followed: int,
     delta: float,
-) -> tuple[ParticipationLaw, Grid | None]:
+) -> tuple[ParticipationLaw, Grid | Sticks | None]:
     """The same in as many values as it was found in."""
     if not np.any(steps.s):
         return ParticipationLaw((0.0,), (1.0,)), None
@@ -163,7 +165,7 @@ def verify_participation(
     followed: int,
     delta: float,
     law: ParticipationLaw,
-    grid: Grid | None,
+    grid: Grid | Sticks | None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it."""
     expands = bool(np.any(np.asarray(steps.c) > 1.0))
@@ -178,26 +180,50 @@ def verify_participation(
         most = math.sqrt(float(np.sum((s / sd) ** 2))) if np.any(steps.s) else 0.0
         _require(law.mu[0] >= most, "the law has no grid, and is below what composition gives")
         return
-    work = len(grid.slopes) * (grid.cells + grid.cap) * float(len(grid.starts)) ** 2
-    _require(work <= _MOST_WORK, "it would take too long to check the law")
     p, c, sizes, batches, width = _shape(run, geometry, steps, contracting, followed)
     scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
     unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
-        if cut and not bounded:
-            verify_long_run(p, t, last, law=unit, grid=grid, delta=delta)
+        if c == 1.0 and not (cut and bounded):
+            _verify_walk(p, t, last, unit, grid, delta)
         elif cut:
+            grid = _on_vertices(grid)
             verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
         else:
+            grid = _on_vertices(grid)
             verify_equal_steps(p, c, 1.0, 1.0, t, law=unit, grid=grid, delta=delta)
         return
+    grid = _on_vertices(grid)
     slopes, s, sd = _listed(c, sizes)
     if batches is not None:
         verify_allocation(slopes, s, sd, batches, law=unit, grid=grid, delta=delta)
     else:
         chance = np.full(len(slopes), p)
         verify_schedule(chance, slopes, s, sd, law=unit, grid=grid, delta=delta)
+
+
+def _verify_walk(
+    p: float, steps: int, followed: int, law: ParticipationLaw, grid: Grid | Sticks, delta: float
+) -> None:
+    """The same for equal steps with c = 1 and displacements and noise of 1."""
+    if not isinstance(grid, Sticks):
+        grid = _on_vertices(grid)
+    if followed < steps:
+        verify_long_run(p, steps, followed, law=law, grid=grid, delta=delta)
+    elif isinstance(grid, Sticks):
+        verify_sticks(p, steps, law=law, sticks=grid, delta=delta)
+    else:
+        verify_equal_steps(p, 1.0, 1.0, 1.0, steps, law=law, grid=grid, delta=delta)
+
+
+def _on_vertices(grid: Grid | Sticks) -> Grid:
+    """The grid of a law of vertices that can be checked in reasonable time."""
+    if isinstance(grid, Sticks):
+        raise VerificationFailed("sticks are not broken for such steps")
+    work = len(grid.slopes) * (grid.cells + grid.cap) * float(len(grid.starts)) ** 2
+    _require(work <= _MOST_WORK, "it would take too long to check the law")
+    return grid
 
 
 def _require(condition: bool, problem: str) -> None:
@@ -256,7 +282,7 @@ def _unit_law(
     batches: int | None,
     width: float,
     delta: float,
-) -> tuple[ParticipationLaw, Grid | None]:
+) -> tuple[ParticipationLaw, Grid | Sticks | None]:
     """The law for displacements and noise of 1, with room for other roundings.
 
     Another machine rounds sums differently, and what verifies a law may find it a little larger.
@@ -284,15 +310,17 @@ def _found(
     batches: int | None,
     width: float,
     delta: float,
-) -> tuple[ParticipationLaw, Grid | None]:
+) -> tuple[ParticipationLaw, Grid | Sticks | None]:
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
         if last < t and math.isinf(width):
             return long_run_law(p, t, last, delta=delta)
         if last < t:
             return law_on_grid(cut_ages(p, c, 1.0, 1.0, t, width, last), delta=delta)
-        # where steps contract the rough law was asked before, and is remembered
-        top = _rough_unit_law(p, c, t, delta)[1] if c < 1.0 else None
+        if c == 1.0:
+            return walk_law(p, t, delta=delta)
+        # the rough law was asked before, and is remembered
+        top = _rough_unit_law(p, c, t, delta)[1]
         return law_on_grid(equal_ages(p, c, 1.0, 1.0, t), delta=delta, top=top)
     slopes, s, sd = _listed(c, sizes)
     ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)

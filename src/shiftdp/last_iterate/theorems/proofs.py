@@ -9,6 +9,7 @@ from typing import Any
 from shiftdp._checks import count
 from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.participation.law import Grid
+from shiftdp.interpolation.participation.sticks import Sticks
 from shiftdp.interpolation.shifts import Shifts
 from shiftdp.last_iterate.schedules.visits import Visits
 
@@ -123,7 +124,7 @@ class HiddenProof:
     revealed: bool
     contracting: bool
     followed: int
-    grid: Grid | None
+    grid: Grid | Sticks | None
     tail: float
     cap: int | None = None
 
@@ -199,7 +200,10 @@ def _visits(data: Mapping[str, Any]) -> Visits:
     return Visits(data["pattern"], count("position", data["position"]), first)
 
 
-def _grid(data: Mapping[str, Any]) -> Grid:
+def _grid(data: Mapping[str, Any]) -> Grid | Sticks:
+    if "mesh" in data:
+        cells = count("cells", data["cells"])
+        return Sticks(float(data["mesh"]), cells, float(data["tilt"]), float(data["last"]))
     return Grid(
         starts=tuple(count("starts", item) for item in data["starts"]),
         unit=float(data["unit"]),

@@ -21,6 +21,7 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._errors import VerificationFailed
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw
+from shiftdp.interpolation.participation.sticks import Sticks
 from shiftdp.interpolation.participation.verification.classes import (
     Classes,
     Steps,
@@ -34,6 +35,7 @@ from shiftdp.interpolation.participation.verification.epochs import (
     classes_with_start,
     start_of,
 )
+from shiftdp.interpolation.participation.verification.sticks import proved_sticks
 from shiftdp.interpolation.participation.verification.tail import proved_tail
 
 _RARE = 1e-7  # of delta: what the verifier leaves out in a step of the ladder
@@ -190,7 +192,20 @@ def verify_classes(
         delta: the tail that matters.
         ceiling: what mu never exceeds: the place of what is lost or beyond all cells.
     """
-    at, proved = _proved(classes, grid, delta, ceiling)
+    _require_dominated(*_proved(classes, grid, delta, ceiling), law)
+
+
+def verify_sticks(
+    p: float, steps: int, *, law: ParticipationLaw, sticks: Sticks, delta: float
+) -> None:
+    """The same for equal steps with c = 1 and displacements and noise of 1. [Theorem C7]"""
+    with _grids_that_prove_nothing():
+        at, proved = proved_sticks(p, steps, sticks, delta)
+    _require_dominated(at, proved, law)
+
+
+def _require_dominated(at: Array, proved: Array, law: ParticipationLaw) -> None:
+    """Raise `VerificationFailed` unless what is proved is at most what the law claims."""
     mu, claimed = _claimed(law)
     # P(mu >= at[n]) <= proved[n] has to be at most the claimed weight of values >= at[n]
     place = np.searchsorted(mu, at * (1.0 - _WHOLE), side="left")
@@ -200,10 +215,10 @@ def verify_classes(
 def verify_long_run(
     p: float,
     steps: float,
-    recent: float,
+    recent: int,
     *,
     law: ParticipationLaw,
-    grid: Grid,
+    grid: Grid | Sticks,
     delta: float,
 ) -> None:
     """The same for equal steps with c = 1 and displacements and noise of 1. [Theorem C6]
@@ -220,11 +235,14 @@ def verify_long_run(
         grid: on which the law of the last ones was found.
         delta: the tail that the law was made for.
     """
-    followed = steps_of_equal(p, 1.0, 1.0, 1.0, recent)
     with _grids_that_prove_nothing():
-        _require_sound(grid)
-        classes = classes_of(followed, grid.starts, grid.unit, grid.tick, grid.values)
-        at, proved = _proved(classes, grid, delta, _ceiling(followed))
+        if isinstance(grid, Sticks):
+            at, proved = proved_sticks(p, recent, grid, delta)
+        else:
+            followed = steps_of_equal(p, 1.0, 1.0, 1.0, recent)
+            _require_sound(grid)
+            classes = classes_of(followed, grid.starts, grid.unit, grid.tick, grid.values)
+            at, proved = _proved(classes, grid, delta, _ceiling(followed))
     mu, claimed = _claimed(law)
     slopes = _slopes(p, recent, _RARE * delta)
     inner = (mu[:, None] / _UP) ** 2 - slopes.values**2 * (steps - recent)

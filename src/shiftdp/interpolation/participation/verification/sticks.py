@@ -1,0 +1,173 @@
+"""The independent check of a law by broken sticks. [Theorem C7]
+
+The energy mu(V)^2 of t equal steps with c = 1 is the sum over the cycles of a uniform permutation
+of Bin(l, p)^2 / l, l being the length of the cycle, so that with K_l the transform of the law of
+one cycle, the transform of the energy is the coefficient of x^t in exp(sum_l K_l x^l / l).
+
+Nothing of the engine is used. Every length has a law of its own, from logarithms of factorials;
+energies are rounded up to the lattice of the claim, tilted, and transformed by NumPy; the
+coefficient is Cauchy's integral, a mean over a circle that is chosen here. Bounds on aliasing,
+roundings, and on what is beyond the lattice are added to the tail: see the theorem.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+from shiftdp._checks import Array
+from shiftdp.interpolation.participation.sticks import Sticks
+
+_MOST_STEPS, _MOST_CELLS, _MOST_RISES = 1 << 13, 1 << 14, 1 << 11
+_MOST_EXPONENT = 600.0  # of a tilt, at the end of the lattice
+_UP = 1.0 + 1e-9  # probabilities: logarithms of factorials are good to a part of 1e-11
+_LATTICE_UP = 1.0 + 1e-11  # energies: a quotient of whole numbers
+_FFT = 8.0 * 2.0**-52  # error of a transform for each factor of 2, of the sum of the moduli
+_UNIT = 2.0**-53  # one rounding
+_DEEP = 1e-7  # of the delta: rises that are left out
+_TINY = 1e-290  # probabilities that count as this much, and are left out
+_LARGEST = 700.0  # exponents are cut off here
+_INNER = 16  # radii that are tried, by factors of e^2 for a whole turn
+_OUTER = range(4, 84, 4)  # circles outside of them that bound the aliasing, likewise
+_ROUNDINGS = 300.0  # about how many the mean over a circle takes
+
+
+def proved_sticks(p: float, steps: int, sticks: Sticks, delta: float) -> tuple[Array, Array]:
+    """Values of mu, rising, and upper bounds on the probabilities of that much or more.
+
+    Raises `ValueError` for a lattice on which nothing is proved, or not in reasonable time.
+
+    Args:
+        p: probability of taking part.
+        steps: t.
+        sticks: lattice and tilts of the claim.
+        delta: the tail that matters.
+    """
+    h, N, tilt, last = sticks.mesh, sticks.cells, sticks.tilt, sticks.last
+    positive = all(math.isfinite(x) and x > 0.0 for x in (h, tilt, last))
+    if not positive or max(tilt, last) * h * N > _MOST_EXPONENT:
+        raise ValueError("mesh and tilts are not of one size")
+    if not (2 <= N <= _MOST_CELLS and 1 <= steps <= _MOST_STEPS):
+        raise ValueError("there are too many steps or cells")
+    table, left_out = _cycles(p, steps, h, N, _DEEP * delta)
+    place = np.arange(N)
+    # P(sum >= N h) <= E exp(last sum) exp(-last N h)
+    end = _moment(table @ np.exp(last * h * place)) * math.exp(-last * h * N) * _UP
+    lost = end + float(np.sum(left_out / np.arange(1, steps + 1))) * _UP
+    tilted, error = _coefficient(table * np.exp(tilt * h * place))
+    fall = np.exp(-tilt * h * place)
+    proved = np.cumsum((tilted * fall)[::-1])[::-1] * _UP
+    proved += error * np.sqrt(np.cumsum((fall * fall)[::-1])[::-1]) + lost
+    at = np.append(np.sqrt(place * h), math.inf)
+    largest = math.sqrt(steps) * _LATTICE_UP
+    return np.minimum(at * _LATTICE_UP, largest), np.minimum(np.append(proved, lost), 1.0)
+
+
+def _cycles(p: float, steps: int, h: float, N: int, rare: float) -> tuple[Array, Array]:
+    """The law of the energy of a cycle of each length on the lattice, and what it leaves out."""
+    length = np.arange(1, steps + 1)[:, None]
+    rise = np.arange(min(steps, _rises(p, steps, rare)) + 1)
+    fits = rise <= length
+    apart = np.where(fits, length - rise, 0)
+    log_chance = gammaln(length + 1.0) - gammaln(rise + 1.0) - gammaln(apart + 1.0)
+    log_chance += rise * math.log(p) + apart * math.log1p(-p)
+    chance = np.where(fits, np.exp(log_chance), 0.0)
+    chance[chance < _TINY] = 0.0
+    place = np.ceil(rise.astype(float) ** 2 / length / h * _LATTICE_UP)
+    inside = fits & (place < N)
+    index = np.where(inside, place, 0).astype(np.int64) + np.arange(steps)[:, None] * N
+    kept = np.where(inside, chance, 0.0) * _UP
+    table = np.asarray(np.bincount(index.ravel(), kept.ravel(), steps * N), dtype=np.float64)
+    beyond = np.where(fits & ~inside, chance, 0.0).sum(axis=1) * _UP
+    return table.reshape(steps, N), beyond + rare + _TINY * len(rise)
+
+
+def _rises(p: float, steps: int, rare: float) -> int:
+    """A rise that all cycles exceed with a probability below `rare`, by Chernoff's bound."""
+    for rise in range(math.ceil(p * steps), min(steps, _MOST_RISES) + 1):
+        q = (rise + 1) / steps
+        if q >= 1.0:
+            return steps
+        if q > p:
+            distance = q * math.log(q / p) + (1.0 - q) * math.log((1.0 - q) / (1.0 - p))
+            if math.exp(-steps * distance) * _UP <= rare:
+                return rise
+    raise ValueError("there are too many participations")
+
+
+def _moment(of_cycle: Array) -> float:
+    """The coefficient of x^t in exp(sum_l K_l x^l / l), for K_l > 0: m a_m = sum_l K_l a_(m-l)."""
+    coefficients = np.ones(len(of_cycle) + 1)
+    for m in range(1, len(of_cycle) + 1):
+        coefficients[m] = np.dot(of_cycle[:m], coefficients[m - 1 :: -1]) / m
+    return float(coefficients[-1]) * _UP
+
+
+def _coefficient(table: Array) -> tuple[Array, float]:
+    """The tilted law of the energy, and the root of the sum of its squared errors, at most."""
+    steps, N = table.shape
+    M = 32
+    while 4 * steps > M:
+        M *= 2
+    length = np.arange(1, steps + 1)
+    scaled = table / length[:, None]
+    sums = scaled.sum(axis=1)
+    y, alias = _radius(sums, M)
+    damp = np.exp(y * length)
+    total = float(sums @ damp)
+    transform = np.fft.rfft(scaled * damp[:, None], axis=1)
+    turn = np.exp(2j * np.pi * ((np.arange(M) * steps) % M) / M)
+    found = np.empty(transform.shape[1], dtype=np.complex128)
+    mean_square = 0.0
+    width = max(1, (1 << 20) // M)
+    for begin in range(0, transform.shape[1], width):
+        series = np.zeros((min(width, transform.shape[1] - begin), M), dtype=np.complex128)
+        series[:, 1 : steps + 1] = transform[:, begin : begin + width].T
+        values = np.exp(np.fft.fft(series, axis=1) - steps * y)
+        if begin == 0:
+            mean_square = float(np.mean(values[0].real ** 2 + values[0].imag ** 2))
+        found[begin : begin + width] = values @ turn / M
+    exponent = total * (_FFT * (math.log2(N) + math.log2(M)) + 8.0 * _UNIT)
+    exponent += (total + abs(steps * y)) * 2.0 * _UNIT + (M + 32) * _UNIT
+    back = _FFT * math.log2(N) * float(np.max(np.abs(found))) * math.sqrt(N)
+    error = (math.sqrt(mean_square) * math.expm1(exponent) + alias) * _UP + back
+    return np.maximum(np.fft.irfft(found, N), 0.0), error
+
+
+def _radius(sums: Array, M: int) -> tuple[float, float]:
+    """The logarithm of a radius, and what aliasing adds at most.
+
+    The coefficient of x^m is at most exp(g(z) - m z) for every z, g(z) = sum_l K_l e^(l z) / l. So
+    those of x^(t + jM) are, seen from the radius e^y, at most exp(g(z) - t z) e^(-jM (z - y)).
+    """
+    steps = len(sums)
+    length = np.arange(1, steps + 1)
+
+    def bound(z: float) -> float:
+        """g(z) - t z."""
+        exponents = z * length
+        if float(exponents[-1]) > _MOST_EXPONENT:
+            return math.inf
+        return float(sums @ np.exp(exponents)) - steps * z
+
+    # the least of the bound, by thirds: it is convex
+    low, high = -_MOST_EXPONENT / steps, _MOST_EXPONENT / steps
+    for _ in range(80):
+        third = (high - low) / 3.0
+        if bound(low + third) < bound(high - third):
+            high -= third
+        else:
+            low += third
+    best = (math.inf, 0.0, math.inf)
+    for inner in range(_INNER):
+        y = low - 2.0 * inner / M
+        tails = [
+            math.exp(min(bound(y + outer / M) - outer, _LARGEST)) / -math.expm1(-outer)
+            for outer in _OUTER
+        ]
+        alias = min(tails) * _UP
+        roundings = math.exp(min(bound(y), _LARGEST)) * _ROUNDINGS * _UNIT
+        best = min(best, (alias + roundings, y, alias))
+    return best[1], best[2]
