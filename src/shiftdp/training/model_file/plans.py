@@ -19,6 +19,7 @@ from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.descent.entropy import Aes, Seeded, System
 from shiftdp.training.descent.projection import Ball, Box, Simplex
 from shiftdp.training.descent.proximal import L1, ElasticNet
+from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
@@ -33,7 +34,7 @@ _CLASSES: dict[str, Any] = {
     for kind in (
         Planned, Problem, Plan, Prediction,
         NoisyGD, NoisyCGD, NoisySGD, NoisyStream, Overrides,
-        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted,
+        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted, Joint,
         Ball, Box, Simplex, L1, ElasticNet,
         System, Aes, Seeded,
     )
