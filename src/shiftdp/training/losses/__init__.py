@@ -6,4 +6,13 @@ from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, Smoo
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
 
-__all__ = ["ClippedSquared", "Huber", "Joint", "Logistic", "Loss", "SmoothedHinge", "Softmax", "Weighted"]
+__all__ = [
+    "ClippedSquared",
+    "Huber",
+    "Joint",
+    "Logistic",
+    "Loss",
+    "SmoothedHinge",
+    "Softmax",
+    "Weighted",
+]

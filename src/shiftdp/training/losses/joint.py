@@ -56,7 +56,9 @@ class Joint(Loss):
 
     def __post_init__(self) -> None:
         heads = tuple(self.heads)
-        if not heads or any(isinstance(head, Joint) or not isinstance(head, Loss) for head in heads):
+        if not heads or any(
+            isinstance(head, Joint) or not isinstance(head, Loss) for head in heads
+        ):
             raise InvalidInput(
                 "heads",
                 tuple(type(head).__name__ for head in heads),
