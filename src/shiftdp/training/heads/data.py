@@ -104,7 +104,8 @@ class Reader:
     def _batches(self, places: Sequence[int] | None) -> Iterator[tuple[int | None, Any]]:
         if self.in_memory:
             everything = torch.arange(self.number) if places is None else torch.as_tensor(places)
-            for some in everything.split(self.size):
+            for start in range(0, len(everything), self.size):
+                some = everything[start : start + self.size]
                 yield len(some), _pair(self.dataset[some])
             return
         chosen = self.dataset if places is None else Subset(self.dataset, [int(i) for i in places])

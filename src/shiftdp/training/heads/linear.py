@@ -28,6 +28,7 @@ class CertifiedLinear(nn.Linear):
 
     certificate: Certificate
     outputs: tuple[int, ...]
+    biased: bool
 
     def __init__(
         self,
@@ -46,30 +47,23 @@ class CertifiedLinear(nn.Linear):
             if bias:
                 self.bias.copy_(torch.from_numpy(np.ascontiguousarray(released[:, -1])))
         self.certificate = certificate
-        self.outputs = outputs
+        self.outputs, self.biased = outputs, bias
 
     def heads(self) -> list[nn.Linear]:
         """A layer for each head, in the order of their losses; each has its own weights.
 
         The certificate is that of all of them together: publishing one costs no more.
         """
-        found = []
-        parts = zip(
-            self.weight.detach().split(list(self.outputs)),
-            [None] * len(self.outputs)
-            if self.bias is None
-            else self.bias.detach().split(list(self.outputs)),
-            strict=True,
-        )
-        for weight, bias in parts:
-            layer = nn.Linear(
-                self.in_features, len(weight), bias=bias is not None, dtype=weight.dtype
-            )
+        found, begin = [], 0
+        for outputs in self.outputs:
+            own = slice(begin, begin + outputs)
+            layer = nn.Linear(self.in_features, outputs, bias=self.biased, dtype=self.weight.dtype)
             with torch.no_grad():
-                layer.weight.copy_(weight)
-                if bias is not None:
-                    layer.bias.copy_(bias)
+                layer.weight.copy_(self.weight[own])
+                if self.biased:
+                    layer.bias.copy_(self.bias[own])
             found.append(layer)
+            begin += outputs
         return found
 
 
@@ -89,8 +83,10 @@ class BoundedFeatures(nn.Module):
         rows = features.flatten(1)
         # entries below 1 in size: squares of large ones would overflow
         size = rows.abs().amax(dim=1, keepdim=True).clamp(min=self.feature_bound)
-        norms = (rows / size).norm(dim=1, keepdim=True) * (size / self.feature_bound)
-        return rows / norms.clamp(min=1.0)
+        small = rows / size
+        norms = torch.linalg.vector_norm(small, dim=1, keepdim=True)
+        long = norms * size > self.feature_bound
+        return torch.where(long, small * (self.feature_bound / norms), rows)
 
     def extra_repr(self) -> str:
         return f"feature_bound={self.feature_bound:g}"

@@ -84,7 +84,8 @@ class Ranks:
 
     def told(self, work: Callable[[], Answer]) -> Answer:
         """What `work` returns on the first rank, which alone does it, for all."""
-        return self._of_first(self.agreed(lambda: work() if self.first else None))
+        answer: Answer = self._of_first(self.agreed(lambda: work() if self.first else None))
+        return answer
 
     def _of_first(self, value: Any) -> Any:
         if self.number == 1:
@@ -214,13 +215,17 @@ class _Part:
         message, out = self._message(), np.empty_like(models)
 
         def gradient(at: Floats, rows: Indices) -> Floats:
-            drawn = not isinstance(rows, slice)
-            head = (_PLACES, rows.size, 0) if drawn else (_SLICE, rows.start, rows.stop)
+            places: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+            if isinstance(rows, slice):
+                head = (_SLICE, rows.start, rows.stop)
+            else:
+                places = rows.astype(np.int64)
+                head = (_PLACES, places.size, 0)
             message[:_HEAD] = torch.tensor(head, dtype=torch.float64)
             message[_HEAD:] = torch.from_numpy(at.reshape(-1))
             self._ranks.send(message)
-            if drawn and rows.size:
-                self._ranks.send(torch.from_numpy(rows.astype(np.int64)).to(message.device))
+            if places.size:
+                self._ranks.send(torch.from_numpy(places).to(message.device))
             self._add(own, at, rows, out)
             return out
 

@@ -31,9 +31,8 @@ _Formula = Callable[[Any, torch.Tensor, torch.Tensor, torch.Tensor | None], torc
 
 def held_targets(loss: Loss, targets: NDArray[Any], device: torch.device) -> Targets:
     """Targets, as the loss makes them, on a device."""
-    columns = (
-        [targets[name] for name in targets.dtype.names] if isinstance(loss, Joint) else [targets]
-    )
+    names = targets.dtype.names or ()
+    columns = [targets[name] for name in names] if isinstance(loss, Joint) else [targets]
     return tuple(torch.from_numpy(np.ascontiguousarray(column)).to(device) for column in columns)
 
 

@@ -164,4 +164,5 @@ def _chunks(rows: Indices, device: torch.device) -> Iterator[slice | torch.Tenso
             yield slice(start, min(start + CHUNK, rows.stop))
         return
     places = torch.from_numpy(rows).to(device)
-    yield from places.split(CHUNK) if rows.size else ()
+    for start in range(0, rows.size, CHUNK):
+        yield places[start : start + CHUNK]
