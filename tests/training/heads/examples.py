@@ -81,7 +81,7 @@ def last_iterate(plan: Plan, source: Source) -> NDArray[Any]:
     models = starting_point(plan, source, 1)
     for _ in iterates(plan, source, models, [plan.entropy]):
         pass
-    return models[0]
+    return np.asarray(models[0])
 
 
 def without_noise(plan: Plan) -> Plan:

@@ -86,7 +86,7 @@ def test_records_at_places_come_in_that_order() -> None:
 def test_a_network_is_frozen_while_it_is_asked_and_left_as_it_was(data: Any) -> None:
     network = Network().train()
     network.norm.eval()
-    statistics = network.norm.running_mean.clone()  # type: ignore[operator, union-attr]
+    statistics = network.norm.running_mean.clone()  # type: ignore[union-attr]
     features, _ = gathered(reader_of(data, backbone=network), cache=True)
     assert torch.equal(network.norm.running_mean, statistics)  # type: ignore[arg-type]
     assert (network.training, network.drop.training, network.norm.training) == (True, True, False)
@@ -122,7 +122,7 @@ def test_inputs_of_several_parts_are_passed_by_name_or_in_order() -> None:
 def test_a_distributed_sampler_says_which_part_a_rank_has_and_repeats_none() -> None:
     parts = []
     for rank in range(2):
-        sampler = DistributedSampler(Listed(), num_replicas=2, rank=rank)
+        sampler: DistributedSampler[Any] = DistributedSampler(Listed(), num_replicas=2, rank=rank)
         features, _ = gathered(reader_of(DataLoader(Listed(), sampler=sampler)), cache=True)
         parts.append(features)
     together = np.concatenate(parts)
@@ -154,6 +154,8 @@ def test_a_loader_that_leaves_out_or_repeats_records_is_refused(loader: Any) -> 
         (Listed(), Y),
         (X, Y[:-1]),
         (X, "text"),
+        ("text", Y),
+        ([[1.0], [1.0, 2.0]], Y[:2]),
         (X, torch.zeros(2, 2, 2)),
         ([{"x": 1.0}] * 4, None),
         (TensorDataset(X), None),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch.distributed as dist
-from torch import multiprocessing
+from torch.multiprocessing.spawn import ProcessExitedException, spawn
 
 from shiftdp import InvalidInput
 from shiftdp.last_iterate import Certificate
@@ -28,7 +28,7 @@ CLOSE = 1e-9  # of weights of size 1
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What two ranks report."""
     folder = tmp_path_factory.mktemp("ranks")
-    multiprocessing.spawn(workers.work, args=(str(folder),), nprocs=2)  # type: ignore[no-untyped-call]
+    spawn(workers.work, args=(str(folder),), nprocs=2)  # type: ignore[no-untyped-call]
     return [pickle.loads(Path(folder, f"rank {rank}").read_bytes()) for rank in range(2)]
 
 
@@ -100,8 +100,8 @@ def test_full_batches_of_a_distributed_loader_are_those_of_all_records(
 
 @pytest.mark.slow
 def test_a_rank_that_is_killed_ends_the_run_of_the_other(tmp_path: Path) -> None:
-    with pytest.raises(multiprocessing.ProcessExitedException):
-        multiprocessing.spawn(workers.killed, args=(str(tmp_path),), nprocs=2)  # type: ignore[no-untyped-call]
+    with pytest.raises(ProcessExitedException):
+        spawn(workers.killed, args=(str(tmp_path),), nprocs=2)  # type: ignore[no-untyped-call]
     assert not (tmp_path / "rank 1").exists()
     if (
         tmp_path / "rank 0"

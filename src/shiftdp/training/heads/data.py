@@ -172,11 +172,22 @@ def reader_of(data: Any, y: Any = None, backbone: nn.Module | None = None) -> Re
             "has no targets",
             "give fit(X, y) of tensors, a Dataset or a DataLoader of pairs",
         )
-    X = torch.as_tensor(data)
+    X = _tensor(data)
     targets = torch.from_numpy(numbers_of(y))
     if len(X) != len(targets):
         raise InvalidInput("y", described(y), f"does not have {len(X)} entries", "give one a row")
     return Reader(TensorDataset(X, targets), backbone=backbone)
+
+
+def _tensor(data: Any) -> torch.Tensor:
+    """Inputs in a tensor, which shares their memory if it may be written to."""
+    read_only = isinstance(data, np.ndarray) and not data.flags.writeable
+    try:
+        return torch.as_tensor(data.copy() if read_only else data)
+    except (TypeError, ValueError, RuntimeError):
+        given = described(data)
+    # outside of the handler, so that this does not lead to what torch says
+    raise InvalidInput("data", given, "is no tensor of inputs", "give a tensor, a row a record")
 
 
 def _of_loader(loader: DataLoader[Any]) -> Reader:

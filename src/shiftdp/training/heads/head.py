@@ -22,7 +22,7 @@ from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import descend_on, require_certified
 from shiftdp.training.descent.records import prepare
-from shiftdp.training.heads.data import Block, Cache, Reader, gathered, reader_of
+from shiftdp.training.heads.data import Cache, Reader, gathered, numbers_of, reader_of
 from shiftdp.training.heads.linear import CertifiedLinear
 from shiftdp.training.heads.ranks import Ranks
 from shiftdp.training.heads.recomputed import RecomputedSource, first_of
@@ -51,21 +51,23 @@ class Release(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The records of this rank: read, or to be read again in each step."""
+    """The records of this rank: all of them, or the first and what reads them in each step."""
 
-    reader: Reader
-    X: NDArray[Any] | None
-    y: NDArray[Any] | None
-    records: int
-    first: Block  # some records
+    reader: Reader | None
+    X: NDArray[Any]
+    y: NDArray[Any]
+
+    @property
+    def records(self) -> int:
+        return len(self.X) if self.reader is None else self.reader.number
 
     @property
     def features(self) -> int:
-        return int(self.first[0].shape[1])
+        return int(self.X.shape[1]) if self.X.ndim > 1 else 1
 
     @property
     def kind(self) -> torch.dtype:
-        return torch.float32 if self.first[0].dtype == np.float32 else torch.float64
+        return torch.float32 if self.X.dtype == np.float32 else torch.float64
 
 
 @dataclass(eq=False)
@@ -178,7 +180,8 @@ class PrivateHead:
         Returns:
             A linear layer in the type of the features, with `certificate`.
         """
-        device, ranks = usable_device(self.device), Ranks()
+        ranks = Ranks()
+        device = ranks.agreed(lambda: usable_device(self.device))
         found = ranks.agreed(lambda: self._read(data, y))
         sizes = self._sizes(ranks, found)
         planned, certificate = ranks.told(lambda: self._certified(sum(sizes), found.features))
@@ -238,13 +241,13 @@ class PrivateHead:
                 "cache", self.cache, "is no place to keep features", 'give True, "disk" or False'
             )
         self._loss()
+        if isinstance(data, np.ndarray) and y is not None and self.backbone is None:
+            return _Found(None, data, numbers_of(y))  # it may be a file, which stays one
         reader = reader_of(data, y, self.backbone)
         again = self.cache is False and (self.backbone is not None or not reader.in_memory)
         if again:
-            first = first_of(reader)
-            return _Found(reader, None, None, reader.number, first)
-        X, targets = gathered(reader, self.cache)
-        return _Found(reader, X, targets, len(X), (X[:_COMPARED], targets[:_COMPARED]))
+            return _Found(reader, *first_of(reader))
+        return _Found(None, *gathered(reader, self.cache))
 
     def _sizes(self, ranks: Ranks, found: _Found) -> list[int]:
         """How many records each rank has, if they are alike and not the same."""
@@ -253,7 +256,7 @@ class PrivateHead:
             raise InvalidInput(
                 "data", kinds, "are features that differ from rank to rank", "give all the same"
             )
-        ranks.require_apart(*found.first)
+        ranks.require_apart(found.X[:_COMPARED], found.y[:_COMPARED])
         return ranks.shared(found.records)
 
     def _source(
@@ -261,7 +264,7 @@ class PrivateHead:
     ) -> Source:
         """The records of this rank, checked."""
         plan = planned.plan
-        if found.X is None:
+        if found.reader is not None:
             return RecomputedSource.of(plan, found.reader, device, threads)
         records = prepare(plan, found.X, found.y, part=found.records)
         return source_of(plan, records, device, threads)

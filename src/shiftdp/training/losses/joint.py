@@ -97,7 +97,7 @@ class Joint(Loss):
 
     @property
     def initial_residual(self) -> float:
-        return math.hypot(*(head.initial_residual for head in self.heads))
+        return math.hypot(*(head.initial_residual for head in self.heads)) * _UP  # as the slope
 
     @property
     def good_score(self) -> float:
