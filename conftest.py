@@ -104,8 +104,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 _IMPORTS = re.compile(r"^(?:>>> |\.\.\. )? *(?:from|import) (shiftdp\.[\w.]+|\w+)", re.MULTILINE)
-_ADAPTED = {
-    "shiftdp.sklearn": "sklearn",
-    "shiftdp.torch": "torch",
-    "shiftdp.ui.plots": "matplotlib",
-}
+_ADAPTED = {"shiftdp.sklearn": "sklearn", "shiftdp.ui.plots": "matplotlib"}
+_ADAPTED |= {"shiftdp.torch": "torch"}
