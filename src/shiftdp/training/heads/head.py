@@ -95,9 +95,11 @@ class PrivateHead:
             False computes them again in each step.
         device: what sums gradients; it has to compute in float64. The backbone stays where it is.
         adjacency, bias: which data sets are neighbours; whether the head has an intercept.
-        algorithm, order, last_batch, sampling, batch_size, epochs, learning_rate, l2, clip, noise,
-            bounds, checkpoints, average: chosen by the planner unless given, as for the
-            estimators of `shiftdp.sklearn`.
+        algorithm, order, last_batch, sampling: which batches there are; this and what follows,
+            to `average`, is chosen by the planner unless it is given, and means what it does for
+            the estimators of `shiftdp.sklearn`.
+        batch_size, epochs, learning_rate, l2, clip, noise, bounds: of the run.
+        checkpoints, average: which heads are released beside the last one, in `releases_`.
         compute: how many multiplications a fit may take, those of the backbone apart.
         oversized: what happens to rows above the bound: "scale" or "refuse".
         ledger: charged before each fit.
