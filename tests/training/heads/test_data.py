@@ -15,6 +15,7 @@ from torch.utils.data import (
     DistributedSampler,
     IterableDataset,
     RandomSampler,
+    Subset,
     SubsetRandomSampler,
     TensorDataset,
     WeightedRandomSampler,
@@ -69,6 +70,20 @@ def test_every_way_gives_each_record_once_in_order(data: Any, cache: Any) -> Non
     assert torch.equal(before, torch.random.get_rng_state())
     if cache == "disk" and data is not WAYS["iterable"]:
         assert is_mapped(features)
+
+
+def test_workers_do_not_repeat_records_that_come_once() -> None:
+    features, _ = gathered(reader_of(DataLoader(Passing(), batch_size=4, num_workers=2)), True)
+    assert (features == X.numpy()).all()
+
+
+def test_a_subset_is_read_as_it_is_and_refused_if_it_repeats_records() -> None:
+    places = [7, 3, 11]
+    features, _ = gathered(reader_of(Subset(Listed(), places)), cache=True)
+    assert (features == X[places].numpy()).all()
+    for twice in (Subset(Listed(), [1, 1, 2]), Subset(Subset(Listed(), [1, 1, 2]), [0, 2])):
+        with pytest.raises(InvalidInput, match="has records twice"):
+            reader_of(DataLoader(twice, shuffle=True))
 
 
 def test_tensors_are_not_copied() -> None:

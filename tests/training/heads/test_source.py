@@ -12,6 +12,7 @@ from shiftdp import InvalidInput, NoisyGD
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.training import Loss, Softmax, descend
 from shiftdp.training.descent.batches import TrainingRun
+from shiftdp.training.descent.disk import on_disk
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import prepare
@@ -72,6 +73,20 @@ def test_huge_rows_are_scaled_as_numpy_scales_them() -> None:
     ours = prepare(plan, X, y)
     found = last_iterate(plan, DeviceSource.of(plan, ours, CPU))
     assert np.abs(found - last_iterate(plan, LocalSource(ours))).max() <= CLOSE
+
+
+def test_features_in_a_file_are_sent_block_by_block() -> None:
+    loss = Softmax(classes=4)
+    X, y = records(loss)
+    X[5] = 1e308
+    stored = on_disk(X.shape)
+    stored[...] = X
+    plan = plan_of(RUNS["shuffled"], loss)
+    source = DeviceSource.of(plan, prepare(plan, stored, y), CPU)
+    assert source.mapped
+    assert source.held is None
+    kept = last_iterate(plan, LocalSource(prepare(plan, X, y)))
+    assert np.abs(last_iterate(plan, source) - kept).max() <= CLOSE
 
 
 def test_on_the_processor_features_stay_where_they_are() -> None:

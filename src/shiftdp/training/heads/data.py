@@ -156,7 +156,7 @@ def reader_of(data: Any, y: Any = None, backbone: nn.Module | None = None) -> Re
         raise InvalidInput(
             "backbone", type(backbone).__name__, "is no network", "give a torch.nn.Module"
         )
-    if isinstance(data, (tuple, list)) and y is None and len(data) == 2:
+    if isinstance(data, tuple) and y is None and len(data) == 2:
         data, y = data
     if isinstance(data, (DataLoader, Dataset)):
         if y is not None:
@@ -164,6 +164,7 @@ def reader_of(data: Any, y: Any = None, backbone: nn.Module | None = None) -> Re
                 "y", described(y), "is given beside a dataset, which has its own", "leave it out"
             )
         made = _of_loader(data) if isinstance(data, DataLoader) else Reader(data)
+        _require_once(made.dataset)
         return replace(made, backbone=backbone)
     if y is None:
         raise InvalidInput(
@@ -211,7 +212,9 @@ def _of_loader(loader: DataLoader[Any]) -> Reader:
                 "has a sampler of its own, and the plan says which records make a batch",
                 "give shuffle=True or False, and torch.utils.data.Subset to leave records out",
             )
-    return Reader(dataset, size, loader.collate_fn, loader.num_workers)
+        return Reader(dataset, size, loader.collate_fn, loader.num_workers)
+    # several workers would each go through all of it, and each record come several times
+    return Reader(dataset, size, loader.collate_fn)
 
 
 def _once_each(sampler: Any, records: int) -> bool:
@@ -219,6 +222,19 @@ def _once_each(sampler: Any, records: int) -> bool:
     if type(sampler) is RandomSampler:
         return not sampler.replacement and sampler.num_samples == records
     return type(sampler) is SequentialSampler
+
+
+def _require_once(dataset: Any) -> None:
+    """Refuse a part of a dataset that has a record twice: it would count twice."""
+    while isinstance(dataset, Subset):
+        if len(set(dataset.indices)) < len(dataset.indices):
+            raise InvalidInput(
+                "data",
+                "<Subset>",
+                "has records twice, which count as one in the certificate",
+                "give each place once; classes get weights by training.Weighted",
+            )
+        dataset = dataset.dataset
 
 
 def gathered(reader: Reader, cache: Cache) -> Block:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.descent.gradient import BatchGradient, LocalSource, Source
-from shiftdp.training.descent.records import Indices, Records
+from shiftdp.training.descent.records import BoundedRows, Indices, Records
 from shiftdp.training.heads.residuals import Targets, held_targets, require_formula, residuals_of
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -64,16 +64,21 @@ def source_of(plan: Plan, records: Records, device: torch.device, threads: int =
 
 @dataclass(frozen=True, repr=False)
 class DeviceSource:
-    """Records in the memory of a device.
+    """Records in the memory of a device; features that are in a file are sent there block by block.
 
     Args:
-        rows: features as they were given, of float32 or float64.
-        factors: of each row, applied one after the other in float64, so that none is too long.
+        rows: where the features are.
+        device: what computes.
+        held: the features on the device, as they were given; None if they are in a file.
+        factors: of each row on the device, applied one after the other in float64, so that none
+            is too long.
         targets: one tensor a head.
         limits: the norm that the residual of each record is clipped to.
     """
 
-    rows: torch.Tensor
+    rows: BoundedRows
+    device: torch.device
+    held: torch.Tensor | None
     factors: tuple[torch.Tensor, ...]
     targets: Targets
     limits: torch.Tensor | None
@@ -89,19 +94,21 @@ class DeviceSource:
             )
         factors = [part for part in (rows.shrink, rows.scales) if part is not None]
         return cls(
-            _moved(rows.features, device),
-            tuple(_moved(part, device) for part in factors),
+            rows,
+            device,
+            None if rows.mapped else _moved(rows.features, device),
+            () if rows.mapped else tuple(_moved(part, device) for part in factors),
             held_targets(plan.loss, records.targets, device),
             None if records.limits is None else _moved(records.limits, device),
         )
 
     @property
     def features(self) -> int:
-        return int(self.rows.shape[1])
+        return self.rows.shape[1]
 
     @property
     def mapped(self) -> bool:
-        return False
+        return self.rows.mapped
 
     def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
         return self._gradient(plan, models)
@@ -109,14 +116,14 @@ class DeviceSource:
     @contextmanager
     def _gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
         out = np.empty_like(models)
-        on_device = torch.empty(models.shape, dtype=torch.float64, device=self.rows.device)
+        on_device = torch.empty(models.shape, dtype=torch.float64, device=self.device)
         total = torch.empty_like(on_device)
 
         @torch.inference_mode()
         def gradient(at: Floats, rows: Indices) -> Floats:
             on_device.copy_(torch.from_numpy(at))
             total.zero_()
-            for part in _chunks(rows, self.rows.device):
+            for part in _chunks(rows):
                 total.add_(self._chunk(plan, on_device, part))
             out[...] = total.cpu().numpy()
             return out
@@ -128,26 +135,34 @@ class DeviceSource:
                 tensor.zero_()
             out.fill(0)
 
-    def _chunk(self, plan: Plan, models: torch.Tensor, rows: slice | torch.Tensor) -> torch.Tensor:
+    def _chunk(self, plan: Plan, models: torch.Tensor, rows: Indices) -> torch.Tensor:
         """The sum over at most `CHUNK` records: two products, and what lies between."""
         d = self.features
-        X = self.rows[rows].to(torch.float64)
-        for factor in self.factors:
-            X = X * factor[rows][:, None]
+        places = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.device)
+        X = self._taken(rows, places)
         z = models[..., :d] @ X.T
         if plan.intercept:
             z = z + models[..., d:]
         g = residuals_of(
             plan.loss,
             z,
-            tuple(part[rows] for part in self.targets),
-            None if self.limits is None else self.limits[rows],
+            tuple(part[places] for part in self.targets),
+            None if self.limits is None else self.limits[places],
             scaled=plan.plainly_clipped,
         )
         weights = g @ X
-        return (
-            torch.cat([weights, g.sum(dim=-1, keepdim=True)], dim=-1) if plan.intercept else weights
-        )
+        if not plan.intercept:
+            return weights
+        return torch.cat([weights, g.sum(dim=-1, keepdim=True)], dim=-1)
+
+    def _taken(self, rows: Indices, places: slice | torch.Tensor) -> torch.Tensor:
+        """These rows in float64, within the bound."""
+        if self.held is None:
+            return torch.from_numpy(self.rows.take(rows)).to(self.device)
+        X = self.held[places].to(torch.float64)
+        for factor in self.factors:
+            X = X * factor[places][:, None]
+        return X
 
 
 def _moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
@@ -157,12 +172,11 @@ def _moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     return torch.from_numpy(contiguous).to(device)
 
 
-def _chunks(rows: Indices, device: torch.device) -> Iterator[slice | torch.Tensor]:
-    """The rows of a batch, at most `CHUNK` at a time, as a tensor can be asked for them."""
+def _chunks(rows: Indices) -> Iterator[Indices]:
+    """The rows of a batch, at most `CHUNK` at a time."""
     if isinstance(rows, slice):
         for start in range(rows.start, rows.stop, CHUNK):
             yield slice(start, min(start + CHUNK, rows.stop))
-        return
-    places = torch.from_numpy(rows).to(device)
-    for start in range(0, rows.size, CHUNK):
-        yield places[start : start + CHUNK]
+    else:
+        for start in range(0, rows.size, CHUNK):
+            yield rows[start : start + CHUNK]
