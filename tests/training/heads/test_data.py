@@ -54,6 +54,7 @@ WAYS: dict[str, Any] = {
     "dataset": Listed(),
     "loader": DataLoader(Listed(), batch_size=4),
     "shuffling loader": DataLoader(Listed(), batch_size=4, shuffle=True),
+    "loader with a worker": DataLoader(Listed(), batch_size=8, num_workers=1),
     "dropping loader": DataLoader(TensorDataset(X, Y), batch_size=4, drop_last=True),
     "iterable": DataLoader(Passing(), batch_size=4),
 }

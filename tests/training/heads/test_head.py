@@ -190,6 +190,16 @@ def test_a_run_without_a_seed_differs_and_is_private() -> None:
     assert "not private" in str(seeded.fit(X, y).certificate.assumptions)
 
 
+def test_softmax_by_the_last_iterate_is_clipped_by_the_envelope() -> None:
+    X, y = tensors(Softmax(classes=4))
+    fields: dict[str, Any] = {"order": "fixed", "batch_size": 10, "epochs": 3, "l2": 0.1}
+    head = PrivateHead(2.0, 1e-5, 2.0, classes=4, clip=0.5, bounds="best", **fields)
+    head.fit(X, y)
+    assert head.plan_.plan.clipping == "envelope"
+    assert "composition" not in head.certificate_.bound
+    head.certificate_.verify()
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({}, "both missing"),
     ({"classes": 2, "loss": Logistic()}, "both given"),

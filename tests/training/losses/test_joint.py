@@ -24,6 +24,7 @@ from shiftdp.training import (
     Seeded,
     SmoothedHinge,
     Softmax,
+    System,
     Weighted,
     descend,
 )
@@ -129,6 +130,20 @@ def test_heads_without_noise_do_not_see_each_other() -> None:
     for head, place, own in zip(SOME.heads, SOME.places, y.T, strict=True):
         alone = np.atleast_2d(descend(Plan(loss=head, **common), X, own))
         assert np.abs(together[place] - alone).max() <= 1e-7
+
+
+def test_two_heads_of_one_score_are_clipped_by_their_envelopes_in_either_way() -> None:
+    """Their residual has two numbers, of which scaling is not the gradient of a convex function."""
+    loss = Joint((Logistic(), Huber(width=2.0)))
+    run = NoisyGD(n=30, steps=4, learning_rate=0.1, noise=0.1)
+    X, y = np.random.default_rng(1).normal(size=(30, 2)), labels(loss, 30, 2)
+    fields: dict[str, Any] = {"run": run, "loss": loss, "feature_bound": 1.0, "clip": 0.3}
+    plans = [Plan(**fields, clipping=word, entropy=Seeded(1)) for word in ("plain", "envelope")]
+    plain, envelope = (descend(plan, X, y) for plan in plans)
+    assert (plain == envelope).all()
+    for plan in plans:
+        assert not plan.plainly_clipped
+        replace(plan, entropy=System()).certificate.verify()
 
 
 def certified(**fields: Any) -> Certificate:

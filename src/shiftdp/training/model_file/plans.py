@@ -19,7 +19,6 @@ from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.training.descent.entropy import Aes, Seeded, System
 from shiftdp.training.descent.projection import Ball, Box, Simplex
 from shiftdp.training.descent.proximal import L1, ElasticNet
-from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
@@ -34,7 +33,7 @@ _CLASSES: dict[str, Any] = {
     for kind in (
         Planned, Problem, Plan, Prediction,
         NoisyGD, NoisyCGD, NoisySGD, NoisyStream, Overrides,
-        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted, Joint,
+        Logistic, SmoothedHinge, Huber, ClippedSquared, Softmax, Weighted,
         Ball, Box, Simplex, L1, ElasticNet,
         System, Aes, Seeded,
     )
