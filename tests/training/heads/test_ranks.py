@@ -89,6 +89,7 @@ def test_a_head_is_that_of_one_process_on_every_rank(found: list[dict[str, Any]]
         assert np.abs(rank["head"][0] - expected).max() <= CLOSE
         assert np.abs(rank["average"][0] - mean).max() <= CLOSE
         assert Certificate.from_json(rank["head"][1]) == head.certificate_
+    assert np.abs(found[1]["alone"] - expected).max() == 0.0
 
 
 def test_full_batches_of_a_distributed_loader_are_those_of_all_records(

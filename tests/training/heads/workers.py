@@ -137,6 +137,14 @@ def fitted_from_a_loader() -> Any:
     return PrivateHead(**FIELDS, algorithm="gd").fit(loader).weight.detach().numpy()
 
 
+def alone(rank: int) -> Any:
+    """The second rank trains by itself, and the first one does something else."""
+    if rank == 0:
+        return None
+    head = PrivateHead(**FIELDS, distributed=False)
+    return head.fit(*tensors(slice(0, sum(SIZES)))).weight.detach().numpy()
+
+
 def with_a_bad_label() -> Any:
     X, y = tensors(part(Ranks().rank))
     if Ranks().rank == 1:
@@ -193,6 +201,7 @@ def work(rank: int, folder: str) -> None:
     found["the same records"] = told(lambda: PrivateHead(**FIELDS).fit(*tensors(slice(0, 30))))
     found["head"] = told(fitted)
     found["average"] = told(lambda: fitted(average=2, algorithm="gd"))
+    found["alone"] = told(lambda: alone(rank))
     found["loader"] = told(fitted_from_a_loader)
     Path(folder, f"rank {rank}").write_bytes(pickle.dumps(found))
     dist.destroy_process_group()

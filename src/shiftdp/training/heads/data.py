@@ -103,9 +103,9 @@ class Reader:
 
     def _batches(self, places: Sequence[int] | None) -> Iterator[tuple[int | None, Any]]:
         if self.in_memory:
-            everything = torch.arange(self.number) if places is None else torch.as_tensor(places)
+            everything = np.arange(self.number) if places is None else np.asarray(places)
             for start in range(0, len(everything), self.size):
-                some = everything[start : start + self.size]
+                some = torch.from_numpy(everything[start : start + self.size])
                 yield len(some), _pair(self.dataset[some])
             return
         chosen = self.dataset if places is None else Subset(self.dataset, [int(i) for i in places])

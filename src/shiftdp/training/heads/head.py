@@ -94,6 +94,8 @@ class PrivateHead:
         cache: True keeps the features that were read in memory, "disk" in a file without a name;
             False computes them again in each step.
         device: what sums gradients; it has to compute in float64. The backbone stays where it is.
+        distributed: whether the ranks of `torch.distributed`, if it has a process group, train one
+            head together, each with records of its own; all of them have to call `fit` then.
         adjacency, bias: which data sets are neighbours; whether the head has an intercept.
         algorithm, order, last_batch, sampling: which batches there are; this and what follows,
             to `average`, is chosen by the planner unless it is given, and means what it does for
@@ -125,6 +127,7 @@ class PrivateHead:
     backbone: nn.Module | None = None
     cache: Cache = True
     device: Any = "cpu"
+    distributed: bool = True
     adjacency: Adjacency = "replace_one"
     bias: bool = True
     algorithm: Algorithm | None = None
@@ -182,7 +185,7 @@ class PrivateHead:
         Returns:
             A linear layer in the type of the features, with `certificate`.
         """
-        ranks = Ranks()
+        ranks = Ranks(bool(self.distributed))
         device = ranks.agreed(lambda: usable_device(self.device))
         found = ranks.agreed(lambda: self._read(data, y))
         sizes = self._sizes(ranks, found)

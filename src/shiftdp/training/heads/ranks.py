@@ -37,10 +37,14 @@ _HEAD = 3  # numbers before the model: what is asked for, and two about the rows
 
 
 class Ranks:
-    """The processes of a run. Without `torch.distributed`, or with one process, it is this one."""
+    """The processes of a run. Without `torch.distributed`, or with one process, it is this one.
 
-    def __init__(self) -> None:
-        together = dist.is_available() and dist.is_initialized()
+    Args:
+        together: whether the processes of a group, if there is one, train together.
+    """
+
+    def __init__(self, together: bool = True) -> None:
+        together = together and dist.is_available() and dist.is_initialized()
         self.rank = dist.get_rank() if together else 0
         self.number = dist.get_world_size() if together else 1
         if self.number > THREADS:
@@ -277,7 +281,7 @@ class _Part:
 
     def _add(self, own: BatchGradient, at: Floats, rows: Indices, out: Floats) -> None:
         """The sum over all ranks, with one number more: how many of them have failed."""
-        part = torch.zeros(out.size + 1, dtype=torch.float64)
+        part = torch.zeros(out.size + 1, dtype=torch.float64, device="cpu")
         failed = None
         try:
             part[:-1] = torch.from_numpy(own(at, self._mine(rows)).reshape(-1))
