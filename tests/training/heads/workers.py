@@ -173,11 +173,18 @@ def told(work: Callable[[], Any]) -> Any:
         return type(error).__name__, str(error)
 
 
+def meet(rank: int, folder: str) -> None:
+    """Two processes of one machine, which need no network to find each other."""
+    if Path("/sys/class/net/lo").exists():
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+
+
 def work(rank: int, folder: str) -> None:
     """Everything that two ranks are asked to do, one after another in one group."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    meet(rank, folder)
     opened: list[str] = []
     draw = Seeded.open
 
@@ -210,5 +217,5 @@ def work(rank: int, folder: str) -> None:
 def killed(rank: int, folder: str) -> None:
     """The second rank is killed in the middle of a step."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    meet(rank, folder)
     Path(folder, f"rank {rank}").write_bytes(pickle.dumps(told(lambda: failing(1, 3, kill=True))))
