@@ -17,7 +17,8 @@ from shiftdp.training import Softmax, TrainingStopped
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import prepare
-from shiftdp.training.heads.data import gathered, reader_of
+from shiftdp.training.heads.data import gathered
+from shiftdp.training.heads.loaders import reader_of
 from shiftdp.training.heads.recomputed import RecomputedSource, first_of
 from tests.training.heads.examples import RUNS, Network, last_iterate, plan_of, records
 

@@ -23,7 +23,7 @@ from shiftdp.training import Plan, Seeded, Softmax
 from shiftdp.training.descent.gradient import BatchGradient, LocalSource, Source
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import Indices, prepare
-from shiftdp.training.heads.data import reader_of
+from shiftdp.training.heads.loaders import reader_of
 from shiftdp.training.heads.ranks import Ranks
 from shiftdp.training.heads.recomputed import RecomputedSource
 from shiftdp.training.heads.source import DeviceSource

@@ -3,7 +3,8 @@
 | what | where |
 | --- | --- |
 | `PrivateHead`: the plan, the ledger, `fit` | `head` |
-| tensors, datasets and loaders, and the features that a frozen network makes of them | `data` |
+| tensors, datasets and loaders that are given | `loaders`; nested tensors: `tensors` |
+| reading them, and the features that a frozen network makes of them | `data` |
 | records on a device, and their gradients | `source`; residuals there: `residuals`, `envelope` |
 | features that are computed again whenever they are needed | `recomputed` |
 | several processes | `ranks` |

@@ -22,11 +22,13 @@ from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import descend_on, require_certified
 from shiftdp.training.descent.records import prepare
-from shiftdp.training.heads.data import Cache, Reader, gathered, numbers_of, reader_of
+from shiftdp.training.heads.data import Cache, Reader, gathered
 from shiftdp.training.heads.linear import CertifiedLinear
+from shiftdp.training.heads.loaders import reader_of
 from shiftdp.training.heads.ranks import Ranks
 from shiftdp.training.heads.recomputed import RecomputedSource, first_of
 from shiftdp.training.heads.source import source_of, usable_device
+from shiftdp.training.heads.tensors import numbers_of
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import Logistic
