@@ -105,3 +105,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 _IMPORTS = re.compile(r"^(?:>>> |\.\.\. )? *(?:from|import) (shiftdp\.[\w.]+|\w+)", re.MULTILINE)
 _ADAPTED = {"shiftdp.sklearn": "sklearn", "shiftdp.ui.plots": "matplotlib"}
+_ADAPTED |= {"shiftdp.torch": "torch"}

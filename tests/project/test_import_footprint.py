@@ -60,5 +60,12 @@ def test_a_missing_library_is_named_with_its_extra(adapter: str, library: str, e
     assert f"pip install shiftdp[{extra}]" in result.stderr.splitlines()[-1]
 
 
+def test_private_heads_name_the_extra_that_they_need() -> None:
+    program = "import sys; sys.modules['torch'] = None; import shiftdp.training, shiftdp.torch"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "pip install 'shiftdp[torch]'" in result.stderr.splitlines()[-1]
+
+
 def test_the_tests_test_this_checkout() -> None:
     assert Path(shiftdp.__file__).is_relative_to(ROOT / "src")

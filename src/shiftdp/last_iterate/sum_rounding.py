@@ -43,7 +43,7 @@ CHUNK = 4096
 """Records whose contributions are added before the sum joins the total."""
 
 THREADS = 64
-"""At most so many threads share out a batch."""
+"""At most so many threads, those of all processes together, share out a batch."""
 
 ENVELOPE_ACCURACY = 1e-10
 """An envelope that is solved for is within this part of its limit of the exact one."""

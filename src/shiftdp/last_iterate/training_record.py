@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from shiftdp._errors import VerificationFailed
 from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.loss_constants import (
+    MOST,
+    Parameters,
+    constants_of,
+    flaw_of,
+    in_range,
+    is_known,
+)
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Run
 from shiftdp.last_iterate.sum_rounding import (
     largest_batch,
@@ -16,8 +23,6 @@ from shiftdp.last_iterate.sum_rounding import (
     stated_excess,
     sum_error,
 )
-
-Parameters = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,7 @@ class TrainingRecord:
         if self.prox is not None:
             parts.append(f"prox of {_called(self.prox, self.prox_parameters)}")
         by = f"shiftdp {self.version} on {self.date}"
-        own = {"loss": self.loss in _LOSSES, "noise source": self.noise_source in _SOURCES}
+        own = {"loss": is_known(self.loss), "noise source": self.noise_source in _SOURCES}
         own["prox"] = self.prox is None or self.prox in _PROXES
         own["projection"] = self.projection is None or self.projection in _PROJECTIONS
         foreign = [name for name, known in own.items() if not known]
@@ -94,25 +99,10 @@ def _called(name: str, parameters: Parameters) -> str:
     return f"{name}({', '.join(f'{key}={value:g}' for key, value in parameters)})"
 
 
-_Constants = Callable[[Mapping[str, Fraction]], tuple[Fraction | None, Fraction]]
-# The square of the slope (None where it is not bounded) and the curvature. [docs/losses.md]
-_LOSSES: dict[str, _Constants] = {
-    "Logistic": lambda of: (Fraction(1), Fraction(1, 4)),
-    "Softmax": lambda of: (Fraction(2), Fraction(1, 2)),
-    "SmoothedHinge": lambda of: (Fraction(1), 1 / of["width"]),
-    "Huber": lambda of: (of["width"] ** 2, Fraction(1)),
-    "ClippedSquared": lambda of: (
-        of["residual_bound"] ** 2 if "residual_bound" in of else None,
-        Fraction(1),
-    ),
-}
-_NAMES = ("classes", "width", "residual_bound")  # of their parameters, weights of classes apart
-_OF_CLASSES = ("Logistic", "Softmax", "SmoothedHinge")
 _PROJECTIONS = ("Ball", "Box", "Simplex")
 _PROXES = ("L1", "ElasticNet")
 _SOURCES = {"System": True, "Aes": True, "Seeded": False}
 _TWO_DIGITS, _LAST_DIGITS = 0.06, 4e-15  # rounding to two digits, and of a quotient minus 1
-_LEAST, _MOST = Fraction(1, 10**12), Fraction(10**12)  # of parameters of losses and sets
 
 
 def verify_training(
@@ -133,13 +123,12 @@ def verify_training(
             f"NOT PRIVATE: the noise came from a seed ({record.noise_source}), and whoever knows "
             "it can undo it; the numbers would hold with the entropy of the operating system"
         )
-    given = {name: Fraction(x) for name, x in record.loss_parameters if math.isfinite(x)}
     _require_parameters(record)
-    least = _LOSSES.get(record.loss)
+    least = constants_of(record.loss, record.loss_parameters)
     slope = None if math.isinf(record.slope) else Fraction(record.slope) ** 2
     curvature = Fraction(record.curvature)
     if least is not None:
-        steepest, bend = least(given)
+        steepest, bend = least
         _require(slope is None or (steepest is not None and slope >= steepest), "slope")
         _require(curvature >= bend, "curvature")
     R2 = Fraction(record.feature_bound) ** 2 + int(record.intercept)
@@ -201,28 +190,15 @@ def _require_arithmetic(
 
 def _require_parameters(record: TrainingRecord) -> None:
     """Losses and sets of ours have the parameters that they can have."""
-    numbers = dict(record.loss_parameters)
-    if record.loss == "Softmax":
-        _require(numbers.get("classes") == record.outputs >= 2, "number of scores")
-    elif record.loss in _LOSSES:
-        _require(record.outputs == 1, "number of scores")
-    ours = record.loss in _LOSSES
-    if ours:
-        _require(len(numbers) == len(record.loss_parameters), "parameter of the loss")
-        weights = {name: value for name, value in numbers.items() if name not in _NAMES}
-        known = {f"weight_{place}" for place in range(max(2, record.outputs))}
-        one_each = set(weights) == known and record.loss in _OF_CLASSES
-        _require(not weights or one_each, "weight of a class")
-        _require(all(weight <= 1 for weight in weights.values()), "weight of a class")
-    positive = [*numbers.values()] if ours else []
+    flaw = flaw_of(record.loss, record.loss_parameters, record.outputs)
+    _require(flaw is None, flaw or "")
+    positive: list[float] = []
     if record.projection in ("Ball", "Simplex"):
-        positive += [value for _, value in record.projection_parameters]
-    for value in positive:
-        inside = math.isinf(value) or _LEAST <= Fraction(value) <= _MOST
-        _require(value > 0 and inside, "parameter of the loss or of the set")
+        positive = [value for _, value in record.projection_parameters]
+    _require(all(map(in_range, positive)), "parameter of the loss or of the set")
     if record.projection == "Box":
         ends = dict(record.projection_parameters)
-        _require(-_MOST <= ends["low"] < ends["high"] <= _MOST, "box")
+        _require(-MOST <= ends["low"] < ends["high"] <= MOST, "box")
 
 
 def _require_diameter(record: TrainingRecord, geometry: Geometry) -> None:

@@ -5,6 +5,7 @@ from shiftdp.training.descent.loop import Progress, TrainingStopped, descend, de
 from shiftdp.training.descent.projection import Ball, Box, Projection, Simplex
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.losses.base import Loss
+from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
@@ -19,6 +20,7 @@ __all__ = [
     "ElasticNet",
     "Entropy",
     "Huber",
+    "Joint",
     "Logistic",
     "Loss",
     "Plan",

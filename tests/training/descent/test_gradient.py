@@ -20,6 +20,7 @@ from shiftdp.training import (
 )
 from shiftdp.training.descent import gradient as gradient_module
 from shiftdp.training.descent.batches import TrainingRun
+from shiftdp.training.descent.records import prepare
 
 PLAN = Plan(
     run=NoisyGD(n=6, steps=3, learning_rate=0.1, noise=0.1),
@@ -117,3 +118,26 @@ def test_an_error_in_another_thread_ends_the_run(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TrainingStopped, match="ValueError after step 0"):
         descend(PLAN, X, np.array([0, 1, 0, 1, 0, 1]))
     descend(PLAN, X, np.zeros(6))
+
+
+@pytest.mark.parametrize(("allowed", "made"), [(1, 1), (3, 3), (64, 8)])
+def test_no_more_threads_share_out_a_batch_than_are_allowed(
+    allowed: int, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gradient_module, "_cores", lambda: 8)
+    monkeypatch.setattr(gradient_module, "_SMALL", 0)
+    shares: list[object] = []
+    one = gradient_module._Sum
+
+    def counted(*parts: Any) -> Any:
+        shares.append(parts)
+        return one(*parts)
+
+    monkeypatch.setattr(gradient_module, "_Sum", counted)
+    source = gradient_module.LocalSource(prepare(PLAN, X, Y), threads=allowed)
+    models = np.ones((1, 1, 7))
+    with source.gradient(PLAN, models) as gradient:
+        total = gradient(models, slice(0, 6)).copy()
+    assert len(shares) == made
+    with gradient_module.LocalSource(prepare(PLAN, X, Y)).gradient(PLAN, models) as gradient:
+        assert np.allclose(total, gradient(models, slice(0, 6)))

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from shiftdp import InvalidInput
-from shiftdp.training.descent.records import bounded_rows
+from shiftdp import InvalidInput, NoisyGD
+from shiftdp.training import Logistic, Plan
+from shiftdp.training.descent.records import bounded_rows, prepare
 
 ENTRY = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
@@ -153,3 +154,13 @@ def test_places_beyond_the_matrix_are_refused() -> None:
     wrong.indices[1] = 77
     with pytest.raises(InvalidInput, match="damaged"):
         bounded_rows(wrong, 1.0)
+
+
+def test_a_part_of_the_records_is_checked_against_its_own_number() -> None:
+    run = NoisyGD(n=9, steps=1, learning_rate=0.1, noise=1.0)
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0)
+    X, y = np.ones((4, 2)), np.ones(4)
+    assert prepare(plan, X, y, part=4).rows.shape == (4, 2)
+    for part in (None, 5):
+        with pytest.raises(InvalidInput, match=f"does not have the {part or 9} records"):
+            prepare(plan, X, y, part=part)

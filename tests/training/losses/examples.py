@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shiftdp.training import (
     ClippedSquared,
     Huber,
+    Joint,
     Logistic,
     Loss,
     SmoothedHinge,
@@ -28,11 +29,14 @@ LOSSES: list[Loss] = [
     Weighted(Logistic(), (0.3, 1.0)),
     Weighted(SmoothedHinge(width=0.5), (1.0, 0.01)),
     Weighted(Softmax(classes=3), (1.0, 0.2, 0.7)),
+    Joint((Logistic(), Softmax(classes=3), Huber(width=0.7))),
 ]
 
 
 def labels(loss: Loss, size: int, seed: int) -> NDArray[Any]:
     rng = np.random.default_rng(seed)
+    if isinstance(loss, Joint):
+        return np.stack([labels(head, size, seed + k) for k, head in enumerate(loss.heads)], axis=1)
     if loss.outputs > 1:
         return rng.integers(0, loss.outputs, size)
     if isinstance(loss, (Huber, ClippedSquared)):
@@ -48,8 +52,11 @@ def residuals(
     return out
 
 
-def value(loss: Loss, z: NDArray[np.float64], y: int | float) -> mpmath.mpf:
+def value(loss: Loss, z: NDArray[np.float64], y: Any) -> mpmath.mpf:
     """The loss of one record by its definition, in 40 digits."""
+    if isinstance(loss, Joint):
+        parts = zip(loss.heads, loss.places, y, strict=True)
+        return sum(value(head, z[place], float(own)) for head, place, own in parts)
     if isinstance(loss, Weighted):
         return mpmath.mpf(loss.weights[int(y)]) * value(loss.loss, z, y)
     scores = [mpmath.mpf(float(score)) for score in z]

@@ -62,9 +62,16 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class LocalSource:
-    """Records in the memory of this process, or in files that it has mapped."""
+    """Records in the memory of this process, or in files that it has mapped.
+
+    Args:
+        records: the records.
+        threads: at most so many share out a batch; fewer than `THREADS` where other processes sum
+            parts of it, as Theorem F1 counts the threads of all.
+    """
 
     records: Records
+    threads: int = THREADS
 
     @property
     def features(self) -> int:
@@ -75,21 +82,24 @@ class LocalSource:
         return self.records.rows.mapped
 
     def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
-        return batch_gradient(plan, self.records, models)
+        return batch_gradient(plan, self.records, models, self.threads)
 
 
 @contextmanager
-def batch_gradient(plan: Plan, records: Records, models: Floats) -> Iterator[BatchGradient]:
+def batch_gradient(
+    plan: Plan, records: Records, models: Floats, threads: int = THREADS
+) -> Iterator[BatchGradient]:
     """A function that sums the gradients of a batch, clipped as the plan says, without the ridge.
 
     Its threads and buffers last as long as the context; what is left in the buffers is overwritten.
 
     Args:
         models: an array in the shape of those that are passed later.
+        threads: at most so many share out a batch.
     """
     size = models.size // models.shape[-1] * records.rows.shape[1]
     large = size * largest_batch(plan.run) > _SMALL
-    shares = min(_cores(), THREADS) if large and _blas() is not None else 1
+    shares = min(_cores(), threads) if large and _blas() is not None else 1
     sums = [_Sum(plan, records, models) for _ in range(shares)]
 
     def gradient(at: Floats, rows: Indices) -> Floats:

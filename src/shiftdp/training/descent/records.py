@@ -130,13 +130,20 @@ class Records:
     limits: Floats | None
 
 
-def prepare(plan: Plan, X: Any, y: Any) -> Records:
-    """Check the data that a plan is to run on; an error names shapes and types, never a value."""
+def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
+    """Check the data that a plan is to run on; an error names shapes and types, never a value.
+
+    Args:
+        plan: what runs.
+        X, y: the records.
+        part: how many of the plan's records these are, where they are not all.
+    """
     rows = bounded_rows(X, plan.feature_bound)
     n, d = rows.shape
-    if n != plan.run.n:
+    expected = plan.run.n if part is None else part
+    if n != expected:
         raise InvalidInput(
-            "X", described(X), f"does not have the {plan.run.n} records of the plan", "plan anew"
+            "X", described(X), f"does not have the {expected} records of the plan", "plan anew"
         )
     if plan.features is not None and d != plan.features:
         raise InvalidInput(

@@ -21,8 +21,7 @@ from sklearn.utils.validation import validate_data
 from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
-from shiftdp.privacy.ledger.entry import Account
-from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.training.charging import charged
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.estimators.combinations import refuse_unproved
@@ -204,20 +203,8 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
         A run with entropy that is not private cannot be charged.
         """
-        if self.ledger is None:
+        with charged(self.ledger, certificate, entropy, label, self.random_state):
             yield
-            return
-        if not entropy.private:
-            raise InvalidInput(
-                "random_state",
-                self.random_state,
-                "makes a reproducible run, which is not private and cannot be charged",
-                "give random_state=None, or no ledger",
-            )
-        ledger = self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
-        entry = ledger.reserve(certificate, label=label)
-        yield
-        ledger.complete(entry)
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""

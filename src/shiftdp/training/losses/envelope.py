@@ -18,12 +18,12 @@ LEAST = 1e-4
 """The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse
 smaller ones: nu is about 1/kappa, and digits of z would be lost in it."""
 
-_NEWTON = 20  # steps of Newton's method; what has not settled by then is bracketed
+NEWTON = 20  # steps of Newton's method; what has not settled by then is bracketed
 _CLOSING = 200  # steps that a bracket may take to close; halving to the last bit takes some 60
-_TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
+TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
 _MOVED = 4e-16  # a relative change that is still seen in a float
-_SHRINKS = 0.9  # the part of nu that one step may take away at most, as nu has to stay positive
-_BELOW_ONE = 1.0 - 1e-6  # the most that the other classes may have together, as a first guess
+SHRINKS = 0.9  # the part of nu that one step may take away at most, as nu has to stay positive
+BELOW_ONE = 1.0 - 1e-6  # the most that the other classes may have together, as a first guess
 _LEAST_END = 1e-3  # of the bracket of nu, so that doubling it gets somewhere
 
 
@@ -70,13 +70,13 @@ def _newton(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, NDArray[np.
     settled = np.zeros(z.shape[1], dtype=bool)
     active = columns
     scale = 1.0 + np.abs(z).max(axis=0)
-    for _ in range(_NEWTON):
+    for _ in range(NEWTON):
         q = _gradient(v, y)
         size = _length(q)
         gap = v - z + nu * q
         # v matters through q only, which is smooth: an error e in v is at most e/2 in q
-        done = (np.abs(gap).max(axis=0) <= _TOLERANCE * scale) & (
-            np.abs(size - kappa) <= _TOLERANCE * kappa
+        done = (np.abs(gap).max(axis=0) <= TOLERANCE * scale) & (
+            np.abs(size - kappa) <= TOLERANCE * kappa
         )
         done &= nu >= 0.0
         if done.any():
@@ -95,7 +95,7 @@ def _newton(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, NDArray[np.
         wanted = size * size * (1.0 - size / kappa)
         with np.errstate(all="ignore"):
             step = -(wanted + _dot(h, a)) / _dot(h, c)
-            move = np.where(np.isfinite(step), np.maximum(step, -_SHRINKS * nu), 0.0)
+            move = np.where(np.isfinite(step), np.maximum(step, -SHRINKS * nu), 0.0)
             change = -a - c * move
             # far from the solution scores may not run: half their spread and a little is enough
             longest = np.abs(change).max(axis=0)
@@ -116,7 +116,7 @@ def _start(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, Array]:
     total = shares.sum(axis=0)
     shares /= total
     length = 1.0 + np.einsum("ij,ij->j", shares, shares)
-    rest = np.minimum(kappa / np.sqrt(length), _BELOW_ONE)
+    rest = np.minimum(kappa / np.sqrt(length), BELOW_ONE)
     lead = top + np.log(total) - z[y, columns]
     nu = np.maximum(lead - np.log(rest / (1.0 - rest)), 0.0) / (rest * length)
     q = shares * rest
@@ -144,7 +144,7 @@ def _bracketed(z: Array, y: NDArray[Any], kappa: Array) -> Array:
         size = _length(q)
         long = size > kappa
         low, high = np.where(long, nu, low), np.where(long, high, nu)
-        open_still = (high - low > _MOVED * high) & (np.abs(size - kappa) > _TOLERANCE * kappa)
+        open_still = (high - low > _MOVED * high) & (np.abs(size - kappa) > TOLERANCE * kappa)
         if not (open_still | long).any():
             break
         p = q.copy()

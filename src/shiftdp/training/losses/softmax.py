@@ -15,7 +15,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.losses.base import Floats, Loss, described, real_vector
 from shiftdp.training.losses.envelope import LEAST, envelope_residuals
 
-_CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
+CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ def _residuals(z: Floats, y: NDArray[Any], limits: Floats | None) -> None:
         return
     # scores of any size are rare: a pass over them is saved until they occur. Others stay as they
     # are to the last bit, so that a residual depends on the scores of its own record only
-    if not (z.max() < _CALM and z.min() > -_CALM):
+    if not (z.max() < CALM and z.min() > -CALM):
         top = np.maximum.reduce(z, axis=-2, keepdims=True)
         least = np.minimum.reduce(z, axis=-2, keepdims=True)
-        z -= np.where((top < _CALM) & (least > -_CALM), 0.0, top)
+        z -= np.where((top < CALM) & (least > -CALM), 0.0, top)
     *models, classes, records = z.shape
     flat = z.reshape(-1)
     own = y * records + np.arange(records)

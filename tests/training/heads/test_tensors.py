@@ -1,0 +1,36 @@
+"""Arrays that are made of tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from shiftdp.training.heads.tensors import first_record, matrix_of, moved, numbers_of
+from tests.training.heads.datasets import X, Y
+
+
+def test_features_of_any_real_type_become_float32_or_float64_exactly() -> None:
+    for kind in (torch.float16, torch.bfloat16):
+        found = matrix_of(X.to(kind))
+        assert found.dtype == np.float32
+        assert (found == X.to(kind).float().numpy()).all()
+    assert matrix_of(torch.arange(3)).shape == (3, 1)
+    assert matrix_of(torch.arange(6).reshape(1, 2, 3)).dtype == np.float64
+
+
+def test_targets_of_several_heads_are_columns() -> None:
+    found = numbers_of([Y, Y.float() / 2])
+    assert found.shape == (23, 2)
+    assert (found[:, 1] == Y.numpy() / 2).all()
+    assert numbers_of(Y[:, None]).shape == (23,)
+
+
+def test_nested_inputs_are_taken_apart_record_by_record_where_that_is_possible() -> None:
+    nested = {"a": X, "b": [X, 2 * X]}
+    first = first_record(nested)
+    assert first["a"].shape == (1, X.shape[1])
+    assert torch.equal(first["b"][1], 2 * X[:1])
+    assert first_record({"a": X, "text": ["word"]}) is None
+    assert first_record([X, "word"]) is None
+    assert moved("word", torch.device("cpu")) == "word"
+    assert moved(nested, None)["a"] is X
