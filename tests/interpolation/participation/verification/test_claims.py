@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_
 from shiftdp.interpolation.participation.long_run import long_run_law
 from shiftdp.interpolation.participation.path import Resolution
 from shiftdp.interpolation.participation.start import cut_ages
-from shiftdp.interpolation.participation.sticks import Sticks
 from shiftdp.interpolation.participation.verification.claims import (
     verify_allocation,
     verify_cut_run,
@@ -34,13 +33,10 @@ from shiftdp.interpolation.participation.verification.tail import proved_tail
 from tests.interpolation.participation.patterns import all_patterns
 
 Claim = tuple[ParticipationLaw, Grid]
-AnyGrid = TypeVar("AnyGrid", Grid, Grid | Sticks)
 SOME = Resolution(1.15, 400, 30, rung=1.2, cells=400)
 
 
-def inflated(
-    found: tuple[ParticipationLaw, AnyGrid | None], delta: float
-) -> tuple[ParticipationLaw, AnyGrid]:
+def inflated(found: tuple[ParticipationLaw, Any], delta: float) -> tuple[ParticipationLaw, Any]:
     """As a certificate has it: a little more tail, and few values."""
     law, grid = found
     assert grid is not None
