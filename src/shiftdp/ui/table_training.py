@@ -7,10 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.labels import BadLabels, Labels
+from shiftdp.training.table_files.labels import BadLabels, Labels
+from shiftdp.training.table_files.parts import Paths, require_records, shown
+from shiftdp.training.table_files.raw_files import (
+    RawFile,
+    columns_of,
+    read_blocks,
+    read_raw,
+    records_in,
+)
 from shiftdp.ui.output import plain, print_json, print_text, up
-from shiftdp.ui.parts import Paths, require_records, shown
-from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, read_raw, records_in
 from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:

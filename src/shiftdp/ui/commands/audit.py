@@ -155,7 +155,7 @@ def model(model: str, json: bool, **options: Any) -> None:
     plan = found.planned.plan
     data = None
     if options["data"] is not None:
-        from shiftdp.ui.data_files import Rules, read
+        from shiftdp.training.table_files.reading import Rules, read
 
         numbers = type(plan.loss).__name__ in ("Huber", "ClippedSquared")
         table = read(options["data"], Rules(target=options["target"], numbers=numbers))
