@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression
-from shiftdp.training.descent import batches, disk
+from shiftdp.training.descent import disk, permutations
 from shiftdp.training.descent.disk import DiskFull, blocks, is_mapped, let_go, on_disk, taken
-from shiftdp.training.descent.entropy import Seeded
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.losses.scalar import Logistic
 from shiftdp.training.plan import Plan
@@ -40,7 +37,7 @@ def stored(folder: Path, X: Any) -> Any:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few rows, so that small arrays have many of them."""
     monkeypatch.setattr(disk, "RESIDENT", 1 << 18)
-    monkeypatch.setattr(batches, "RESIDENT", 1 << 12)
+    monkeypatch.setattr(permutations, "RESIDENT", 1 << 12)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -94,36 +91,6 @@ def test_a_mapped_file_whose_rows_become_longer_is_refused(
     records.rows.take(slice(0, 200))
     with pytest.raises(InvalidInput, match="changed while it was read"):
         records.rows.take(everything)
-
-
-@settings(max_examples=25, deadline=None)
-@given(n=st.integers(1, 400), seed=st.integers(0, 99), resident=st.integers(64, 5000))
-def test_a_permutation_on_disk_is_the_one_in_memory(n: int, seed: int, resident: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "RESIDENT", resident)
-        patch.setattr(disk, "RESIDENT", resident)
-        made = batches.permutation_on_disk(n, Seeded(seed).open("batches"))
-    assert made.tolist() == batches.permutation(n, Seeded(seed).open("batches")).tolist()
-
-
-class _Repeating:
-    """A stream whose first keys are all equal."""
-
-    def __init__(self, n: int) -> None:
-        self.left = n
-        self.rest = Seeded(0).open("batches")
-
-    def draw(self, size: int) -> bytes:
-        if self.left > 0:
-            self.left -= size // 8
-            return bytes(size)
-        return self.rest.draw(size)
-
-
-def test_equal_keys_are_drawn_again() -> None:
-    stream: Any = _Repeating(9)
-    made = batches.permutation_on_disk(9, stream)
-    assert made.tolist() == batches.permutation(9, Seeded(0).open("batches")).tolist()
 
 
 def test_what_is_let_go_of_is_still_there() -> None:

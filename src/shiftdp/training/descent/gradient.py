@@ -9,24 +9,32 @@ for the cache, and large batches are shared out among threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, Protocol
+from queue import SimpleQueue
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
-from shiftdp.training.descent.records import Indices, Records, numbers_at
+from shiftdp.training.descent.batches import Batch
+from shiftdp.training.descent.records import Indices, Records, held_records, numbers_at
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
 _SMALL = 1 << 21  # multiplications of a product that is over before a second thread could help
 _BLOCK = 1 << 19  # entries of a block's features, and of its scores: more leave the cache
 _LEAST = 16  # records of a block, however many features they have
+_READERS = 4  # threads that have blocks of a file in memory, however many there are
+_AHEAD = 1 << 22  # bytes of random records of a file that are read before they are needed
+_NUMBERS = (
+    6  # of a record beside its features, while it is held: norm, scale, limit, target, places
+)
 
 BatchGradient = Callable[[Floats, Indices], Floats]
 """From models, of shape (models, outputs, columns), and the rows of a batch to the sum of the
@@ -60,6 +68,45 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """A `BatchGradient` that wants to know which random records come next."""
+
+    @property
+    def ahead(self) -> int:
+        """How many of them at once; 0 for none."""
+        ...
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Told before the batches that these records make up, in any order."""
+        ...
+
+
+def told_ahead(gradient: BatchGradient, chosen: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, of which the gradient hears before it is asked for their sums."""
+    room = gradient.ahead if isinstance(gradient, ReadsAhead) else 0
+    waiting: list[Batch] = []
+    held = 0
+    for batch in chosen:
+        size = batch.rows.size if isinstance(batch.rows, np.ndarray) else room + 1
+        if waiting and held + size > room:
+            yield from _told(gradient, waiting)
+            waiting, held = [], 0
+        if size > room:
+            yield batch
+        else:
+            waiting.append(batch)
+            held += size
+    yield from _told(gradient, waiting)
+
+
+def _told(gradient: BatchGradient, waiting: list[Batch]) -> Iterator[Batch]:
+    rows = [batch.rows for batch in waiting if isinstance(batch.rows, np.ndarray)]
+    if len(rows) > 1 and isinstance(gradient, ReadsAhead):
+        gradient.expect(np.concatenate(rows))
+    yield from waiting
+
+
 @dataclass(frozen=True)
 class LocalSource:
     """Records in the memory of this process, or in files that it has mapped."""
@@ -90,25 +137,75 @@ def batch_gradient(plan: Plan, records: Records, models: Floats) -> Iterator[Bat
     size = models.size // models.shape[-1] * records.rows.shape[1]
     large = size * largest_batch(plan.run) > _SMALL
     shares = min(_cores(), THREADS) if large and _blas() is not None else 1
-    sums = [_Sum(plan, records, models) for _ in range(shares)]
+    workers = min(shares, _READERS) if records.rows.mapped else shares
+    sums = [_Sum(plan, records, models) for _ in range(workers)]
+    with _single_threaded_products(), ThreadPoolExecutor(workers) as pool:
+        try:
+            yield _Gradient(records, sums, shares, pool, _SMALL // size)
+        finally:
+            for each in sums:
+                each.erase()
 
-    def gradient(at: Floats, rows: Indices) -> Floats:
+
+class _Gradient:
+    """The sum over a batch, shared out among threads where it is large.
+
+    Of records in a file, those of several batches can be read at once: a batch of random records
+    alone would be a pass over the file for a few of its rows.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        sums: Sequence[_Sum],
+        shares: int,
+        pool: ThreadPoolExecutor,
+        few: int,
+    ) -> None:
+        self._records, self._held, self._places = records, records, np.empty(0, dtype=np.intp)
+        self._sums, self._shares, self._pool, self._few = sums, shares, pool, few
+        self._free: SimpleQueue[_Sum] = SimpleQueue()
+        for each in sums:
+            self._free.put(each)
+
+    @property
+    def ahead(self) -> int:
+        """How many random records can be held for the batches to come."""
+        rows = self._records.rows
+        return _AHEAD // (8 * (rows.shape[1] + _NUMBERS)) if rows.mapped else 0
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Read these records, which the next batches consist of."""
+        self._held = self._records  # first let go of what is held
+        ranked = np.sort(places)
+        self._places = ranked[np.diff(ranked, prepend=-1) > 0]  # batches may have some in common
+        self._held = held_records(self._records, self._places)
+
+    def __call__(self, at: Floats, rows: Indices) -> Floats:
+        records = self._records
+        if self._held is not records and not isinstance(rows, slice) and self._has(rows):
+            records, rows = self._held, np.searchsorted(self._places, rows)
         number = _length(rows)
-        if shares == 1 or size * number <= _SMALL:
-            return sums[0](at, rows)
-        ends = [number * k // shares for k in range(shares + 1)]
-        parts = [_part(rows, *pair) for pair in pairwise(ends)]
-        totals: list[Floats] = list(pool.map(lambda one, part: one(at, part), sums, parts))
+        if self._shares == 1 or number <= self._few:
+            return self._sums[0].of(records)(at, rows)
+        ends = [number * k // self._shares for k in range(self._shares + 1)]
+
+        def total(part: Indices) -> Floats:
+            one = self._free.get()
+            try:
+                return one.of(records)(at, part).copy()
+            finally:
+                self._free.put(one)
+
+        totals = list(self._pool.map(total, (_part(rows, *pair) for pair in pairwise(ends))))
         for other in totals[1:]:
             totals[0] += other
         return totals[0]
 
-    with _single_threaded_products(), ThreadPoolExecutor(shares) as pool:
-        try:
-            yield gradient
-        finally:
-            for each in sums:
-                each.erase()
+    def _has(self, rows: NDArray[np.intp]) -> bool:
+        """Whether all of these records are held."""
+        where = np.minimum(np.searchsorted(self._places, rows), self._places.size - 1)
+        return bool((self._places[where] == rows).all())
 
 
 class _Sum:
@@ -125,6 +222,11 @@ class _Sum:
         self._scores = np.empty(self._outputs * rows)
         self._taken: tuple[Indices, Any] | None = None
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
+
+    def of(self, records: Records) -> _Sum:
+        """Itself, for the records that it was made for, or for some of them."""
+        self._records = records
+        return self
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
         """The sum over these rows: blocks are added up to chunks, and chunks to the total.

@@ -19,8 +19,8 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.table_files.parts import refused
 from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules
 
-ENTRIES = 1 << 18
-"""Of a block: as text they take some 20 MB."""
+ENTRIES = 1 << 16
+"""Of a block: as text they take some 5 MB."""
 _DECIMAL = frozenset("0123456789+-.eE \t\n")
 
 
@@ -78,7 +78,7 @@ def _csv_head(names: list[str], rules: Rules, n: int) -> Head:
     return Head(n, len(kept), None if unknown else kept)
 
 
-def csv_blocks(path: str, rules: Rules) -> Iterator[Block]:
+def csv_blocks(path: str, rules: Rules, memory: float = np.inf) -> Iterator[Block]:
     lines = csv_lines(path)
     names = _csv_names(path, lines, rules.target)
     place = names.index(str(rules.target))

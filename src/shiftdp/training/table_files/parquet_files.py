@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp.training.descent.entropy import MissingPackage
+from shiftdp.training.table_files.parquet_pages import require_small_pages
 from shiftdp.training.table_files.parts import refused
 from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules, place_of
 
@@ -27,11 +28,22 @@ def parquet_file(path: str) -> Any:
     return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
 
 
-def parquet_batches(path: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Some records at a time."""
+def parquet_batches(
+    path: str, columns: Sequence[str] | None = None, memory: float = np.inf
+) -> Iterator[Any]:
+    """Some records at a time.
+
+    Args:
+        path: of the file.
+        columns: which are read; all of them unless told.
+        memory: how many bytes may be held of pages, of which one of each column is decoded at a
+            time. A file that needs more is refused before it is read.
+    """
     found = parquet_file(path)
-    rows = max(1, ENTRIES // max(1, len(columns or found.schema_arrow.names)))
-    yield from found.iter_batches(batch_size=rows, columns=None if columns is None else [*columns])
+    wanted = [*found.schema_arrow.names] if columns is None else [*columns]
+    require_small_pages(path, found.metadata, memory)
+    rows = max(1, ENTRIES // max(1, len(wanted)))
+    yield from found.iter_batches(batch_size=rows, columns=wanted)
 
 
 def parquet_head(path: str, rules: Rules) -> Head:
@@ -46,9 +58,9 @@ def parquet_head(path: str, rules: Rules) -> Head:
     return Head(found.metadata.num_rows, len(kept), tuple(names[i] for i in kept), dtype)
 
 
-def parquet_blocks(path: str, rules: Rules) -> Iterator[Block]:
+def parquet_blocks(path: str, rules: Rules, memory: float = np.inf) -> Iterator[Block]:
     head = parquet_head(path, rules)
-    for batch in parquet_batches(path):
+    for batch in parquet_batches(path, memory=memory):
         names = list(batch.schema.names)
         place = place_of(path, names, rules.target)
         # a column with missing entries becomes one of another type

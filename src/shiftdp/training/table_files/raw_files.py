@@ -114,18 +114,22 @@ def read_blocks(
     wanted: Sequence[str],
     use: Callable[[RawFile], object],
     remedy: str = _REMEDY,
+    memory: float = np.inf,
 ) -> None:
-    """Call a function with these columns of some records at a time, in their order."""
+    """Call a function with these columns of some records at a time, in their order.
+
+    `memory`: how many bytes may be held of a file to read it.
+    """
 
     def read(path: str) -> None:
-        for block in _blocks(path, wanted, remedy):
+        for block in _blocks(path, wanted, remedy, memory):
             use(block)
 
     for path in files_of(paths):
         quietly_read(read, path)
 
 
-def _blocks(path: str, wanted: Sequence[str], remedy: str) -> Iterator[RawFile]:
+def _blocks(path: str, wanted: Sequence[str], remedy: str, memory: float) -> Iterator[RawFile]:
     if _format(path) == "csv":
         lines = csv_lines(path)
         names = _names(path, next(lines, []))
@@ -137,7 +141,7 @@ def _blocks(path: str, wanted: Sequence[str], remedy: str) -> Iterator[RawFile]:
             )
         return
     _require(path, _names(path, parquet_file(path).schema_arrow.names), wanted, remedy)
-    for batch in parquet_batches(path):
+    for batch in parquet_batches(path, wanted, memory):
         entries = {name: batch.column(batch.schema.names.index(name)) for name in wanted}
         yield RawFile(
             {name: _entries(arrow_entries(column)) for name, column in entries.items()},

@@ -8,6 +8,7 @@ A refusal names the file, a column or a type, never an entry, nor which record i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -30,8 +31,12 @@ from shiftdp.training.table_files.parts import (
     require_records,
     shown,
 )
-from shiftdp.training.table_files.rules import Block, Head, Rules, Shape, Table
+from shiftdp.training.table_files.rules import PER_RECORD, WORKING, Block, Head, Rules, Shape, Table
 from shiftdp.training.table_files.svmlight_files import svmlight_block, svmlight_head
+
+_PER_CHARACTER = (
+    8  # bytes in memory for one of an svmlight file: "1:1 " becomes a float and an index
+)
 
 
 def shape_of(paths: Paths, rules: Rules) -> Shape:
@@ -48,26 +53,27 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     Args:
         paths: of one file, or of all parts.
         rules: how they are read.
-        memory: how many bytes the table may take, with what is made of it. If it would take more,
-            its features are in a file: see `on_disk`.
+        memory: how many bytes reading and training may add to the process. If the table would take
+            more, with what is made of it, it is in files: see `on_disk`. What cannot be read within
+            it is refused.
     """
     files = files_of(paths)
     if format_of(files[0]) == "svmlight":
-        return _whole(files, rules)
+        return _whole(files, rules, memory)
     heads = _heads(paths, rules, lambda path: _HEADS[format_of(path)](path, rules))
     n, features = sum(head.n for head in heads), heads[0].features
     require_records(shown(paths), n)
     dtype = np.result_type(*(head.dtype for head in heads))
-    large = 2 * n * features * dtype.itemsize > memory
+    large = n * (2 * features * dtype.itemsize + PER_RECORD) + WORKING > memory
     X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
-    every = Labels(n, rules.classes, numbers=rules.numbers)
+    every = Labels(n, rules.classes, numbers=rules.numbers, disk=large)
     done, finite = 0, True
     for path, head in zip(files, heads, strict=True):
         order = _order(heads[0], head)
 
         def fill(path: str, order: list[int] | None = order, start: int = done) -> tuple[int, bool]:
             good = True
-            for block in _BLOCKS[format_of(path)](path, rules):
+            for block in _BLOCKS[format_of(path)](path, rules, memory - WORKING):
                 part = slice(start, start + len(block.X))
                 X[part] = block.X if order is None else block.X[:, order]
                 good = good and bool(np.isfinite(block.X).all())
@@ -112,10 +118,18 @@ def _order(first: Head, head: Head) -> list[int] | None:
     return [head.names.index(name) for name in first.names]
 
 
-def _whole(files: Sequence[str], rules: Rules) -> Table:
+def _whole(files: Sequence[str], rules: Rules, memory: float) -> Table:
     """Sparse features, which are read at once and stay in memory."""
     from scipy.sparse import vstack
 
+    size = sum(map(os.path.getsize, files))
+    if _PER_CHARACTER * size + WORKING > memory:
+        raise InvalidInput(
+            "memory",
+            memory,
+            f"is less than {shown(files)} may take, as sparse features are not read in blocks",
+            f"give {_PER_CHARACTER * size + WORKING} bytes, or a table in another format",
+        )
     found = [quietly_read(lambda name: svmlight_block(name, rules), path) for path in files]
     X = found[0].X if len(found) == 1 else vstack([block.X for block in found], format="csr")
     require_records(files[0], X.shape[0])
@@ -156,7 +170,7 @@ _SHAPES: dict[str, Callable[[str, Rules], Head]] = {
     "svmlight": svmlight_head,
 }
 _HEADS = {**_SHAPES, "csv": csv_quick}
-_BLOCKS: dict[str, Callable[[str, Rules], Iterator[Block]]] = {
+_BLOCKS: dict[str, Callable[[str, Rules, float], Iterator[Block]]] = {
     "csv": csv_blocks,
     "parquet": parquet_blocks,
     "npz": npz_blocks,

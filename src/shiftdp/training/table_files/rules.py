@@ -71,6 +71,15 @@ class Block(NamedTuple):
     targets: Any
 
 
+BLOCK = 1 << 22
+"""Bytes of the features of a block of records, in float64."""
+
+WORKING = 48_000_000
+"""Bytes that reading and training take beside the table: blocks that are decoded, and buffers."""
+
+PER_RECORD = 100
+"""Bytes that a record takes in memory beside its features: lengths, labels, a random order."""
+
 ENCODE = (
     "describe the columns in a schema (shiftdp schema writes a template) and give --schema, or "
     "encode them by a rule that does not depend on the data"
