@@ -108,11 +108,11 @@ def test_a_table_that_is_too_large_is_on_disk_and_gives_the_same_weights(
     monkeypatch.setattr(csv_files, "ENTRIES", 64)  # many blocks
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = os.listdir(tmp_path)
-    memory, disk = (read("data.csv", RULES, limit) for limit in (10**6, 100))
+    memory, disk = (read("data.csv", RULES, limit) for limit in (10**9, 100))
     assert (is_mapped(memory.X), is_mapped(disk.X)) == (False, True)
     np.testing.assert_array_equal(memory.X, disk.X)
     schema, rules = read_schema("people.toml"), Rules("bought", classes=["no", "yes"])
-    (one, y), (two, z) = (read_table("people.csv", schema, rules, m) for m in (10**6, 100))
+    (one, y), (two, z) = (read_table("people.csv", schema, rules, m) for m in (10**9, 100))
     assert (is_mapped(one.values["age"]), is_mapped(two.values["age"])) == (False, True)
     np.testing.assert_array_equal(one.values["age"], two.values["age"])
     everything = slice(0, two.n)

@@ -26,6 +26,8 @@ RESIDENT = 1 << 22
 """How many bytes of a mapped array are read before they are let go of."""
 _AROUND = 1 << 21  # bytes on each side that may be mapped with one that is read
 _SPAN = 1 << 23  # bytes between the first and the last of rows that are taken together
+_MOST_AHEAD = 1 << 25  # bytes that are read ahead of a large file
+_PASSES = 256  # over a file in an epoch of random batches, where this is not more than that
 _FEW = 4  # rows that are taken together however far apart they are
 _SHARED = ("r", "r+", "w+")  # modes in which what is let go of is still in the file
 
@@ -61,6 +63,23 @@ def scratch_file(size: int) -> IO[bytes]:
     )
 
 
+def may_read_ahead(array: NDArray[Any], size: float) -> None:
+    """Say how many bytes of an array on disk may be read before they are needed."""
+    owner = _owner(array)
+    if owner is not None:
+        owner.read_ahead = int(size)
+
+
+def read_ahead(array: Any) -> int:
+    """How many bytes of an array on disk may be read before they are needed: what was said of it,
+    or a small part of it."""
+    owner = _owner(array)
+    if owner is None:
+        return 0
+    usual = min(_MOST_AHEAD, max(RESIDENT, owner.nbytes // _PASSES))
+    return int(getattr(owner, "read_ahead", usual))
+
+
 def is_mapped(array: Any) -> bool:
     """Whether an array is a file, of which pages can be let go of without loss."""
     return _map(array) is not None
@@ -68,10 +87,19 @@ def is_mapped(array: Any) -> bool:
 
 def _map(array: Any) -> Any:
     """The file under an array; None for other arrays, and for those with changes of their own."""
+    owner = _owner(array)
+    return None if owner is None else owner._mmap
+
+
+def _owner(array: Any) -> Any:
+    """The array that the file under another one was mapped to."""
     while isinstance(array, np.ndarray):
         file: Any = getattr(array, "_mmap", None)
         if isinstance(array, np.memmap) and file is not None:
-            return file if array.mode in _SHARED and hasattr(file, "madvise") else None
+            if isinstance(array.base, np.memmap):
+                array = array.base
+                continue
+            return array if array.mode in _SHARED and hasattr(file, "madvise") else None
         array = array.base
     return None
 
@@ -91,6 +119,20 @@ def let_go(array: NDArray[Any]) -> None:
     file.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
+def _let_go_behind(array: NDArray[Any], rows: slice) -> None:
+    """Give back what was read up to these rows, where a part of the file ends in them.
+
+    To do so after every few rows would map again and again what was mapped together.
+    """
+    width = array.strides[0]
+    if width < max(array.strides):  # columns lie one after the other: rows are all over the file
+        let_go(array[rows])
+        return
+    part = rows.start * width // _AROUND
+    if rows.stop * width // _AROUND != part or rows.stop == len(array):
+        let_go(array[min(rows.start, part * _AROUND // width) : rows.stop])
+
+
 def blocks(n: int, row_bytes: int) -> Iterator[slice]:
     """Slices of n rows, each of about `RESIDENT` bytes."""
     rows = max(1, RESIDENT // max(1, row_bytes))
@@ -102,7 +144,7 @@ def taken(array: NDArray[Any], rows: slice | NDArray[np.intp], out: NDArray[Any]
     """Copy rows of an array on disk, given in rising order where they are not a slice."""
     if isinstance(rows, slice):
         np.copyto(out, array[rows])
-        let_go(array[rows])
+        _let_go_behind(array, rows)
         return
     start, near = 0, max(1, _SPAN // max(1, array.nbytes // len(array)))
     while start < rows.size:

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
 from shiftdp.training.descent.batches import Batch
+from shiftdp.training.descent.disk import read_ahead
 from shiftdp.training.descent.records import Indices, Records, held_records, numbers_at
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -31,7 +32,6 @@ _SMALL = 1 << 21  # multiplications of a product that is over before a second th
 _BLOCK = 1 << 19  # entries of a block's features, and of its scores: more leave the cache
 _LEAST = 16  # records of a block, however many features they have
 _READERS = 4  # threads that have blocks of a file in memory, however many there are
-_AHEAD = 1 << 22  # bytes of random records of a file that are read before they are needed
 _NUMBERS = (
     6  # of a record beside its features, while it is held: norm, scale, limit, target, places
 )
@@ -172,7 +172,7 @@ class _Gradient:
     def ahead(self) -> int:
         """How many random records can be held for the batches to come."""
         rows = self._records.rows
-        return _AHEAD // (8 * (rows.shape[1] + _NUMBERS)) if rows.mapped else 0
+        return read_ahead(rows.features) // (8 * (rows.shape[1] + _NUMBERS)) if rows.mapped else 0
 
     def expect(self, places: NDArray[np.intp]) -> None:
         """Read these records, which the next batches consist of."""
@@ -208,6 +208,21 @@ class _Gradient:
         return bool((self._places[where] == rows).all())
 
 
+class _Taken(NamedTuple):
+    """Some records as the products see them."""
+
+    rows: Any
+    X: Any
+    targets: NDArray[Any]
+    limits: Floats | None
+
+    @classmethod
+    def of(cls, records: Records, rows: Indices, buffer: Floats | None) -> _Taken:
+        limits = None if records.limits is None else numbers_at(records.limits, rows)
+        targets = numbers_at(records.targets, rows)
+        return cls(rows, records.rows.take(rows, buffer), targets, limits)
+
+
 class _Sum:
     """The sum of the gradients of some records, by one thread in buffers of its own."""
 
@@ -218,9 +233,13 @@ class _Sum:
         )
         rows = _block_rows(records, models, largest_batch(plan.run))
         self._rows, self._outputs = rows, models.size // models.shape[-1]
-        self._features = None if records.rows.sparse else np.empty((rows, records.rows.shape[1]))
+        # of a file, several blocks are read at once, each a part of what is read
+        together = max(1, _BLOCK // (rows * records.rows.shape[1])) if records.rows.mapped else 1
+        self._together = rows * together
+        shape = (self._together, records.rows.shape[1])
+        self._features = None if records.rows.sparse else np.empty(shape)
         self._scores = np.empty(self._outputs * rows)
-        self._taken: tuple[Indices, Any] | None = None
+        self._taken: _Taken | None = None
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
 
     def of(self, records: Records) -> _Sum:
@@ -234,6 +253,7 @@ class _Sum:
         Theorem F1 bounds the rounding of sums in this order. A single block is the sum itself.
         """
         number = _length(rows)
+        self._end = rows.stop if isinstance(rows, slice) else 0
         with np.errstate(all="ignore"):  # each thread has settings of its own
             if 0 < number <= self._rows:
                 self._sum_block(models, rows, self._total)
@@ -253,7 +273,7 @@ class _Sum:
         """The sum over one block: two products, and what lies between."""
         sparse, d = self._records.rows.sparse, self._records.rows.shape[1]
         W, out = models.reshape(self._outputs, -1), into.reshape(self._outputs, -1)
-        X = self._taken_rows(rows)
+        X, targets, limits = self._taken_rows(rows)
         z = self._scores[: self._outputs * X.shape[0]].reshape(self._outputs, -1)
         if sparse:
             z[...] = (X @ W[:, :d].T).T
@@ -261,12 +281,7 @@ class _Sum:
             np.matmul(W[:, :d], X.T, out=z)
         if self._intercept:
             z += W[:, d:]
-        limits = self._records.limits
-        self._residuals(
-            z.reshape(*models.shape[:2], -1),
-            numbers_at(self._records.targets, rows),
-            None if limits is None else numbers_at(limits, rows),
-        )
+        self._residuals(z.reshape(*models.shape[:2], -1), targets, limits)
         if sparse:
             out[:, :d] = (X.T @ np.ascontiguousarray(z.T)).T
         else:
@@ -274,11 +289,21 @@ class _Sum:
         if self._intercept:
             np.add.reduce(z, axis=1, keepdims=True, out=out[:, d:])
 
-    def _taken_rows(self, rows: Indices) -> Any:
-        """The features of these rows; if they are those of the last block, as they are."""
-        if self._taken is None or not isinstance(rows, slice) or rows != self._taken[0]:
-            self._taken = rows, self._records.rows.take(rows, self._features)
-        return self._taken[1]
+    def _taken_rows(self, rows: Indices) -> tuple[Any, NDArray[Any], Floats | None]:
+        """Features, targets and limits of these rows; those that are there are not read again."""
+        records, held = self._records, self._taken
+        if not isinstance(rows, slice):
+            self._taken = None
+            return _Taken.of(records, rows, self._features)[1:]
+        if held is None or rows.start < held.rows.start or rows.stop > held.rows.stop:
+            more = min(max(rows.stop, rows.start + self._together), max(self._end, rows.stop))
+            wanted = slice(rows.start, more if records.rows.mapped else rows.stop)
+            held = self._taken = _Taken.of(records, wanted, self._features)
+        if rows == held.rows:
+            return held[1:]
+        part = slice(rows.start - held.rows.start, rows.stop - held.rows.start)
+        limits = None if held.limits is None else held.limits[part]
+        return held.X[part], held.targets[part], limits
 
     def erase(self) -> None:
         for array in (self._scores, self._block, self._chunk, self._total):

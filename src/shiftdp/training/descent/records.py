@@ -83,7 +83,7 @@ class BoundedRows:
             np.copyto(block, self.features[rows])
         for factors in (self.shrink, self.scales):
             if factors is not None:
-                block *= numbers_at(factors, rows)[:, None]
+                _scale(block, numbers_at(factors, rows))
         if self.mapped:
             self._require_unchanged(rows, block)
         return block
@@ -113,6 +113,15 @@ class BoundedRows:
             if factors is not None:
                 data *= np.repeat(numbers_at(factors, rows), entries)
         return csr(data, block.indices, block.indptr, block.shape)
+
+
+def _scale(block: Floats, factors: Floats) -> None:
+    """Multiply rows by their factors; those whose factor is 1 need not be touched."""
+    some = np.flatnonzero(factors != 1.0)
+    if 4 * some.size > factors.size:
+        block *= factors[:, None]
+    elif some.size:
+        block[some] *= factors[some, None]
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.descent.disk import let_go, on_disk
+from shiftdp.training.descent.disk import let_go, may_read_ahead, on_disk
 from shiftdp.training.table_files.csv_files import csv_blocks, csv_quick, csv_shape
 from shiftdp.training.table_files.labels import BadLabels, Labels
 from shiftdp.training.table_files.npz_files import npz_blocks, npz_head
@@ -66,6 +66,7 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     dtype = np.result_type(*(head.dtype for head in heads))
     large = n * (2 * features * dtype.itemsize + PER_RECORD) + WORKING > memory
     X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
+    may_read_ahead(X, (memory - WORKING) // 4)
     every = Labels(n, rules.classes, numbers=rules.numbers, disk=large)
     done, finite = 0, True
     for path, head in zip(files, heads, strict=True):

@@ -77,6 +77,9 @@ BLOCK = 1 << 22
 WORKING = 48_000_000
 """Bytes that reading and training take beside the table: blocks that are decoded, and buffers."""
 
+LEAST_MEMORY = 64 * 10**6
+"""The least that reading and training can be asked to stay below."""
+
 PER_RECORD = 100
 """Bytes that a record takes in memory beside its features: lengths, labels, a random order."""
 
