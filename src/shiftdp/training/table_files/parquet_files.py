@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp.training.descent.entropy import MissingPackage
-from shiftdp.training.table_files.parquet_pages import require_small_pages
+from shiftdp.training.table_files.parquet_pages import groups_of_columns, require_small_pages
 from shiftdp.training.table_files.parts import refused
 from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules, place_of
 
@@ -40,10 +40,16 @@ def parquet_batches(
             time. A file that needs more is refused before it is read.
     """
     found = parquet_file(path)
-    wanted = [*found.schema_arrow.names] if columns is None else [*columns]
-    require_small_pages(path, found.metadata, memory)
-    rows = max(1, ENTRIES // max(1, len(wanted)))
-    yield from found.iter_batches(batch_size=rows, columns=wanted)
+    require_small_pages(path, found, memory)
+    yield from _batches(found, [*found.schema_arrow.names] if columns is None else [*columns])
+
+
+def _batches(found: Any, columns: list[str]) -> Iterator[Any]:
+    import pyarrow
+
+    rows = max(1, ENTRIES // max(1, len(columns)))
+    yield from found.iter_batches(batch_size=rows, columns=columns)
+    pyarrow.default_memory_pool().release_unused()
 
 
 def parquet_head(path: str, rules: Rules) -> Head:
@@ -59,22 +65,36 @@ def parquet_head(path: str, rules: Rules) -> Head:
 
 
 def parquet_blocks(path: str, rules: Rules, memory: float = np.inf) -> Iterator[Block]:
-    head = parquet_head(path, rules)
-    for batch in parquet_batches(path, memory=memory):
-        names = list(batch.schema.names)
-        place = place_of(path, names, rules.target)
-        # a column with missing entries becomes one of another type
-        if any(batch.column(i).null_count for i in range(len(names))):
-            raise refused(path, "has missing entries", "fill or leave them out by a public rule")
-        X = np.empty((batch.num_rows, head.features), head.dtype)
-        for k, i in enumerate(i for i in range(len(names)) if i != place):
-            values = np.asarray(batch.column(i).to_numpy(zero_copy_only=False))
-            if values.dtype.kind not in "fiub":
+    """Some records at a time; where the pages of all columns take more than `memory`, some columns
+    of all records after the other."""
+    head, found = parquet_head(path, rules), parquet_file(path)
+    names = [*found.schema_arrow.names]
+    place_of(path, names, rules.target)
+    places = {name: k for k, name in enumerate(n for n in names if n != rules.target)}
+    groups = groups_of_columns(path, found, memory)
+    for group in groups:
+        first = 0
+        for batch in _batches(found, group):
+            # a column with missing entries becomes one of another type
+            if any(batch.column(i).null_count for i in range(batch.num_columns)):
                 raise refused(
-                    path, f"has entries in the column {names[i]} that are not numbers", ENCODE
+                    path, "has missing entries", "fill or leave them out by a public rule"
                 )
-            X[:, k] = values
-        yield Block(X, arrow_entries(batch.column(place)))
+            kept = [i for i, name in enumerate(group) if name != rules.target]
+            X = np.empty((batch.num_rows, len(kept)), head.dtype)
+            for k, i in enumerate(kept):
+                values = np.asarray(batch.column(i).to_numpy(zero_copy_only=False))
+                if values.dtype.kind not in "fiub":
+                    raise refused(
+                        path, f"has entries in the column {group[i]} that are not numbers", ENCODE
+                    )
+                X[:, k] = values
+            targets = None
+            if rules.target in group:
+                targets = arrow_entries(batch.column(group.index(str(rules.target))))
+            columns = None if len(groups) == 1 else [places[group[i]] for i in kept]
+            yield Block(X, targets, first, columns)
+            first += batch.num_rows
 
 
 def arrow_entries(column: Any) -> Any:

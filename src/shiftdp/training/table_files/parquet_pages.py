@@ -10,27 +10,59 @@ from __future__ import annotations
 
 from typing import IO, Any
 
+from shiftdp._errors import InvalidInput
 from shiftdp.training.table_files.parts import refused
 
 _HEADER = 64  # bytes from the beginning of a page that hold the sizes, which come first
 _HELD = 3  # a page compressed, decoded, and its entries
 
 
-def require_small_pages(path: str, metadata: Any, memory: float) -> None:
-    """Refuse a file whose row groups, and pages of each column together, are above `memory`."""
+def groups_of_columns(path: str, found: Any, memory: float) -> list[list[str]]:
+    """The columns of a file in groups, each of which can be read within `memory`.
+
+    Args:
+        path: of the file.
+        found: the file, as pyarrow opens it.
+        memory: how many bytes may be held of pages.
+    """
+    names = list(found.schema_arrow.names)
+    metadata = found.metadata
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    groups = [group for group in groups if _HELD * group.total_byte_size > memory]
+    if not groups:
+        return [names]  # whatever their pages are
     with open(path, "rb") as file:
-        for k in range(metadata.num_row_groups):
-            group = metadata.row_group(k)
-            if _HELD * group.total_byte_size <= memory:
-                continue  # whatever its pages are
-            columns = [group.column(i) for i in range(group.num_columns)]
-            held = _HELD * sum(_first_pages(file, column) for column in columns)
-            if held > memory:
-                raise refused(
-                    path,
-                    f"has row groups that take {held} bytes to read, as their pages are that large",
-                    "write it with smaller row groups or pages, or give more memory",
-                )
+        held = [
+            _HELD * max(_first_pages(file, group.column(i)) for group in groups)
+            for i in range(metadata.num_columns)
+        ]
+    if len(held) != len(names):  # columns within columns are read with these
+        held = [sum(held)] * len(names)
+    if max(held) > memory:
+        raise _too_large(path, max(held))
+    made: list[list[str]] = [[]]
+    room = memory
+    for name, size in zip(names, held, strict=True):
+        if size > room:
+            made.append([])
+            room = memory
+        made[-1].append(name)
+        room -= size
+    return made
+
+
+def require_small_pages(path: str, found: Any, memory: float) -> None:
+    """Refuse a file whose columns cannot be read all at once within `memory`."""
+    if len(groups_of_columns(path, found, memory)) > 1:
+        raise _too_large(path, int(memory) + 1)
+
+
+def _too_large(path: str, held: int) -> InvalidInput:
+    return refused(
+        path,
+        f"has row groups that take {held} bytes or more to read, as their pages are that large",
+        "write it with smaller row groups or pages, or give more memory",
+    )
 
 
 def _first_pages(file: IO[bytes], column: Any) -> int:

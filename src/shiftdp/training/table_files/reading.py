@@ -73,15 +73,23 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
         order = _order(heads[0], head)
 
         def fill(path: str, order: list[int] | None = order, start: int = done) -> tuple[int, bool]:
-            good = True
+            good, following = True, start
             for block in _BLOCKS[format_of(path)](path, rules, memory - WORKING):
-                part = slice(start, start + len(block.X))
-                X[part] = block.X if order is None else block.X[:, order]
+                begin = following if block.first is None else start + block.first
+                part = slice(begin, begin + len(block.X))
+                if block.columns is not None:
+                    places = (
+                        block.columns if order is None else list(map(order.index, block.columns))
+                    )
+                    X[part, places] = block.X
+                else:
+                    X[part] = block.X if order is None else block.X[:, order]
                 good = good and bool(np.isfinite(block.X).all())
-                every.add(block.targets)
+                if block.targets is not None:
+                    every.add(block.targets)
                 let_go(X[part])
-                start = part.stop
-            return start, good
+                following = part.stop
+            return following, good
 
         done, good = quietly_read(fill, path)
         finite = finite and good

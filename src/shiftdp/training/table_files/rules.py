@@ -65,10 +65,19 @@ class Head(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The features and the targets of some records."""
+    """The features and the targets of some records.
+
+    Args:
+        X: their features.
+        targets: None where they are in another block.
+        first: which record of the file is the first; None for the one after the last block.
+        columns: which features these are, by their places in the file; None for all of them.
+    """
 
     X: Any
     targets: Any
+    first: int | None = None
+    columns: list[int] | None = None
 
 
 BLOCK = 1 << 22
