@@ -186,7 +186,7 @@ def _targets(plan: Plan, y: Any, mapped: bool) -> NDArray[Any]:
     found = on_disk(len(y), plan.loss.targets(y[:1]).dtype)
     for part in blocks(len(y), 8):
         found[part] = plan.loss.targets(y[part])
-        let_go(found[part])
+        _let_go(part, found, y)
     return found
 
 
