@@ -9,10 +9,10 @@ pass over the file, and measures in the same run, alternately, always the best o
 - a step over the file.
 
 Cold: the file is dropped from the cache of the system before each, as is the case of a file that is
-larger than memory, and what counts is elapsed time. Warm: all of it is in the cache, nothing is read
-from the disk, and processor seconds count; reading is then a walk through memory, which arithmetic
-cannot keep up with. At the end, for a folder of Parquet: reading it by `read_table`, beside pyarrow
-alone decoding all of its batches.
+larger than memory, and what counts is elapsed time. Warm: all of it is in the cache, nothing is
+read from the disk, and processor seconds count; reading is then a walk through memory, which the
+arithmetic of a step alone takes longer than. For a Parquet file: reading it by `read_table`, which
+writes it to a temporary file, beside pyarrow alone decoding all of its batches.
 
     python benchmarks/streaming.py                      # 4 million rows of 20, 320 and 640 MB
     python benchmarks/streaming.py --rows 100000000     # 8 and 16 GB

@@ -15,7 +15,16 @@ import pytest
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression
 from shiftdp.training.descent import disk, permutations
-from shiftdp.training.descent.disk import DiskFull, blocks, is_mapped, let_go, on_disk, taken
+from shiftdp.training.descent.disk import (
+    DiskFull,
+    blocks,
+    is_mapped,
+    let_go,
+    may_read_ahead,
+    on_disk,
+    read_ahead,
+    taken,
+)
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.losses.scalar import Logistic
 from shiftdp.training.plan import Plan
@@ -104,6 +113,14 @@ def test_what_is_let_go_of_is_still_there() -> None:
     taken(array, rows, out)
     assert out[:, 0].tolist() == [0.0, 450.0, 2997.0]
     assert [(b.start, b.stop) for b in blocks(5, disk.RESIDENT // 2)] == [(0, 2), (2, 4), (4, 5)]
+
+
+def test_what_may_be_read_ahead_is_said_of_the_file_and_known_of_its_parts() -> None:
+    array = on_disk((1000, 3))
+    assert read_ahead(array) == disk.RESIDENT
+    may_read_ahead(array, 12_345)
+    assert read_ahead(np.asarray(array)[5:, 1:]) == 12_345
+    assert read_ahead(np.zeros(3)) == 0
 
 
 def test_changes_that_are_in_memory_alone_are_not_let_go_of(tmp_path: Path) -> None:
