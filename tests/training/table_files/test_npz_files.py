@@ -53,8 +53,8 @@ def test_blocks_of_an_npz_file_are_its_rows(
     monkeypatch.setattr(npz_files, "BLOCK", 200)  # some rows a block
     X = (np.arange(100 * 3).reshape(100, 3) % 7).astype(dtype)
     words = np.array(["no", "yes"])[np.arange(100) % 2]
-    for order in "CF":
-        save(tmp_path / "a.npz", X=np.asarray(X, order=order), y=words)
+    for order, array in (("C", X), ("F", np.asfortranarray(X))):
+        save(tmp_path / "a.npz", X=array, y=words)
         found = read(str(tmp_path / "a.npz"), Rules("y", classes=["no", "yes"]))
         np.testing.assert_array_equal(found.X, X)
         assert found.y.tolist() == words.tolist()

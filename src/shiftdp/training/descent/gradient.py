@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
 from shiftdp.training.descent.batches import Batch
 from shiftdp.training.descent.disk import read_ahead
-from shiftdp.training.descent.records import Indices, Records, held_records, numbers_at
+from shiftdp.training.descent.records import (
+    Indices,
+    Records,
+    held_records,
+    let_go_around,
+    numbers_at,
+)
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -82,7 +88,7 @@ class ReadsAhead(Protocol):
         ...
 
 
-def told_ahead(gradient: BatchGradient, chosen: Iterator[Batch]) -> Iterator[Batch]:
+def told_ahead(gradient: object, chosen: Iterator[Batch]) -> Iterator[Batch]:
     """The same batches, of which the gradient hears before it is asked for their sums."""
     room = gradient.ahead if isinstance(gradient, ReadsAhead) else 0
     waiting: list[Batch] = []
@@ -100,7 +106,7 @@ def told_ahead(gradient: BatchGradient, chosen: Iterator[Batch]) -> Iterator[Bat
     yield from _told(gradient, waiting)
 
 
-def _told(gradient: BatchGradient, waiting: list[Batch]) -> Iterator[Batch]:
+def _told(gradient: object, waiting: list[Batch]) -> Iterator[Batch]:
     rows = [batch.rows for batch in waiting if isinstance(batch.rows, np.ndarray)]
     if len(rows) > 1 and isinstance(gradient, ReadsAhead):
         gradient.expect(np.concatenate(rows))
@@ -257,6 +263,7 @@ class _Sum:
         with np.errstate(all="ignore"):  # each thread has settings of its own
             if 0 < number <= self._rows:
                 self._sum_block(models, rows, self._total)
+                self._let_go()
                 return self._total
             self._total.fill(0)
             for start in range(0, number, CHUNK):
@@ -267,7 +274,13 @@ class _Sum:
                     self._sum_block(models, part, self._block)
                     self._chunk += self._block
                 self._total += self._chunk
+        self._let_go()
         return self._total
+
+    def _let_go(self) -> None:
+        """Leave nothing mapped of a file behind a slice of its rows."""
+        if self._end and self._records.rows.mapped:
+            let_go_around(self._records, self._end)
 
     def _sum_block(self, models: Floats, rows: Indices, into: Floats) -> None:
         """The sum over one block: two products, and what lies between."""

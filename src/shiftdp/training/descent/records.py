@@ -139,6 +139,13 @@ class Records:
     limits: Floats | None
 
 
+def let_go_around(records: Records, stop: int) -> None:
+    """Give back what is mapped of a file where a pass over some of its rows ended."""
+    rows = records.rows
+    arrays = (rows.features, rows.norms, rows.scales, rows.shrink, records.targets, records.limits)
+    _let_go(slice(max(0, stop - 1), stop), *arrays)
+
+
 def held_records(records: Records, places: NDArray[np.intp]) -> Records:
     """Some records of a file in memory, with the very numbers that are taken of them there.
 
