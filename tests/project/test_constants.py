@@ -14,7 +14,7 @@ SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
     "*.py", "fdp", "interpolation", "last_iterate", "privacy", "training/*.py", "training/descent",
     "training/estimators", "training/heads", "training/losses", "training/model_file",
-    "training/preparation",
+    "training/preparation", "training/table_files",
     "trials",
 )  # fmt: skip
 """Where it is so. The planner lists candidates, which are tables of numbers, and `ui` has the sizes

@@ -10,6 +10,7 @@ from shiftdp.training.losses.scalar import ClippedSquared, Huber, Logistic, Smoo
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.losses.weighted import Weighted
 from shiftdp.training.plan import Plan
+from shiftdp.training.table_files.read_table import read_table
 
 __all__ = [
     "L1",
@@ -36,4 +37,5 @@ __all__ = [
     "Weighted",
     "descend",
     "descend_stacked",
+    "read_table",
 ]

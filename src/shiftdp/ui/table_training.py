@@ -7,10 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.labels import BadLabels, Labels
+from shiftdp.training.table_files.labels import BadLabels, Labels
+from shiftdp.training.table_files.parts import Paths, require_records, shown
+from shiftdp.training.table_files.raw_files import (
+    RawFile,
+    columns_of,
+    read_blocks,
+    read_raw,
+    records_in,
+)
 from shiftdp.ui.output import plain, print_json, print_text, up
-from shiftdp.ui.parts import Paths, require_records, shown
-from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, read_raw, records_in
 from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
@@ -53,22 +59,24 @@ def read_table(
         paths: of one file, or of all parts.
         schema: the columns.
         rules: how the target is read.
-        memory: how many bytes the table and its encoding may take before both are put on disk.
+        memory: how many bytes reading and training may add to the process. If the table and its
+            encoding would take more, both are put on disk.
     """
     from shiftdp.training.preparation.stored import StoredTable
+    from shiftdp.training.table_files.rules import WORKING
 
     target = _target(shown(paths), schema, rules.target)
     columns_of(paths)  # refuses parts of different tables
     n = records_in(paths)
     require_records(shown(paths), n)
-    table = StoredTable(schema, n, memory)
-    every = Labels(n, rules.classes, numbers=rules.numbers)
+    table = StoredTable(schema, n, memory - WORKING)
+    every = Labels(n, rules.classes, numbers=rules.numbers, disk=table.on_disk)
 
     def keep(block: RawFile) -> None:
         table.add(block.columns)
         every.add(block.columns[target])
 
-    read_blocks(paths, [*schema.columns, target], keep, _ABSENT)
+    read_blocks(paths, [*schema.columns, target], keep, _ABSENT, memory - WORKING)
     table.require_full()
     return table, _result(every, paths)
 

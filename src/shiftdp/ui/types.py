@@ -21,7 +21,7 @@ else:  # neither is generic in older releases of click
 FORMATS = ("png", "svg", "pdf")
 _MOST_VALUES = 10_000  # of a range
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_FEWEST = 64 * 10**6  # bytes: less would not be less than what reading takes
+_FEWEST = 64 * 10**6  # bytes: reading and training take nearly as much
 
 
 def _fail(

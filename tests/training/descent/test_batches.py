@@ -14,9 +14,9 @@ from shiftdp.training.descent.batches import (
     allocation,
     batches,
     bernoulli,
-    permutation,
     subset,
 )
+from shiftdp.training.descent.permutations import permutation
 
 
 def rows(batch: Batch, n: int) -> list[int]:

@@ -11,14 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.sklearn import PrivateHuberRegressor, PrivateLogisticRegression
-from shiftdp.training.descent import batches, disk
-from shiftdp.training.descent.disk import DiskFull, blocks, is_mapped, let_go, on_disk, taken
-from shiftdp.training.descent.entropy import Seeded
+from shiftdp.training.descent import disk, permutations
+from shiftdp.training.descent.disk import (
+    DiskFull,
+    blocks,
+    is_mapped,
+    let_go,
+    may_read_ahead,
+    on_disk,
+    read_ahead,
+    taken,
+)
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.losses.scalar import Logistic
 from shiftdp.training.plan import Plan
@@ -40,7 +46,7 @@ def stored(folder: Path, X: Any) -> Any:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few rows, so that small arrays have many of them."""
     monkeypatch.setattr(disk, "RESIDENT", 1 << 18)
-    monkeypatch.setattr(batches, "RESIDENT", 1 << 12)
+    monkeypatch.setattr(permutations, "RESIDENT", 1 << 12)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -96,36 +102,6 @@ def test_a_mapped_file_whose_rows_become_longer_is_refused(
         records.rows.take(everything)
 
 
-@settings(max_examples=25, deadline=None)
-@given(n=st.integers(1, 400), seed=st.integers(0, 99), resident=st.integers(64, 5000))
-def test_a_permutation_on_disk_is_the_one_in_memory(n: int, seed: int, resident: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "RESIDENT", resident)
-        patch.setattr(disk, "RESIDENT", resident)
-        made = batches.permutation_on_disk(n, Seeded(seed).open("batches"))
-    assert made.tolist() == batches.permutation(n, Seeded(seed).open("batches")).tolist()
-
-
-class _Repeating:
-    """A stream whose first keys are all equal."""
-
-    def __init__(self, n: int) -> None:
-        self.left = n
-        self.rest = Seeded(0).open("batches")
-
-    def draw(self, size: int) -> bytes:
-        if self.left > 0:
-            self.left -= size // 8
-            return bytes(size)
-        return self.rest.draw(size)
-
-
-def test_equal_keys_are_drawn_again() -> None:
-    stream: Any = _Repeating(9)
-    made = batches.permutation_on_disk(9, stream)
-    assert made.tolist() == batches.permutation(9, Seeded(0).open("batches")).tolist()
-
-
 def test_what_is_let_go_of_is_still_there() -> None:
     array = on_disk((1000, 3))
     array[:] = np.arange(3000).reshape(1000, 3)
@@ -137,6 +113,14 @@ def test_what_is_let_go_of_is_still_there() -> None:
     taken(array, rows, out)
     assert out[:, 0].tolist() == [0.0, 450.0, 2997.0]
     assert [(b.start, b.stop) for b in blocks(5, disk.RESIDENT // 2)] == [(0, 2), (2, 4), (4, 5)]
+
+
+def test_what_may_be_read_ahead_is_said_of_the_file_and_known_of_its_parts() -> None:
+    array = on_disk((1000, 3))
+    assert read_ahead(array) == disk.RESIDENT
+    may_read_ahead(array, 12_345)
+    assert read_ahead(np.asarray(array)[5:, 1:]) == 12_345
+    assert read_ahead(np.zeros(3)) == 0
 
 
 def test_changes_that_are_in_memory_alone_are_not_let_go_of(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.training.descent.disk import RESIDENT, blocks, let_go, on_disk
+from shiftdp.training.descent.disk import blocks, let_go
 from shiftdp.training.descent.entropy import Stream
+from shiftdp.training.descent.permutations import Places, permutation, permutation_on_disk, words
 from shiftdp.training.descent.records import Indices
 
 TrainingRun = NoisyGD | NoisyCGD | NoisySGD
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -115,49 +115,6 @@ def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:
         yield Batch(rows, b)
 
 
-def permutation(n: int, stream: Stream) -> Places:
-    """A uniform permutation: the order of n random keys, drawn again if two are equal."""
-    while True:
-        keys = _words(n, stream)
-        order = np.argsort(keys)
-        ranked = keys[order]
-        if not (ranked[1:] == ranked[:-1]).any():
-            return order
-
-
-def permutation_on_disk(n: int, stream: Stream) -> Places:
-    """The same permutation, sorted on disk: keys in ranges that are small enough for memory."""
-    ranges = max(1, n * 64 // RESIDENT)  # 8 bytes a key, and copies of keys and places
-    keys, order = on_disk(n, np.uint64), on_disk(n, np.intp)
-    width = (1 << 64) // ranges + 1
-    while True:
-        for part in blocks(n, 8):
-            keys[part] = _words(part.stop - part.start, stream)
-            let_go(keys[part])
-        done, distinct = 0, True
-        for low in range(0, 1 << 64, width):
-            inside: list[Places] = []
-            for part in blocks(n, 8):
-                # the top of the last range may be beyond 64 bits
-                here = (keys[part] >= np.uint64(low)) & (
-                    keys[part] <= np.uint64(min(low + width, 1 << 64) - 1)
-                )
-                inside.append(np.flatnonzero(here) + part.start)
-                let_go(keys[part])
-            places = np.concatenate(inside)
-            found = np.concatenate(
-                [keys[some] for some in inside if some.size] or [np.empty(0, np.uint64)]
-            )
-            ranked = np.argsort(found)
-            distinct = distinct and not (found[ranked][1:] == found[ranked][:-1]).any()
-            order[done : done + places.size] = places[ranked]
-            let_go(order[done : done + places.size])
-            let_go(keys)
-            done += places.size
-        if distinct:
-            return order
-
-
 def subset(n: int, b: int, stream: Stream) -> Places:
     """A uniform set of b of n records, sorted: uniform records until b different ones are there."""
     if 2 * b > n:
@@ -176,17 +133,20 @@ def bernoulli(n: int, b: int, stream: Stream) -> Places:
     """Each of n records independently with probability floor(2^64 b/n) / 2^64.
 
     One byte a record decides for nearly all; where it equals the first byte of the fraction, the
-    other seven are drawn.
+    other seven are drawn. What is held at a time is a block of bytes, and the records that are in.
     """
     if b >= n:
         return np.arange(n)
     fraction = (b << 64) // n
     lead, rest = fraction >> 56, fraction & ((1 << 56) - 1)
-    first = np.frombuffer(stream.draw(n), dtype=np.uint8)
-    inside = first < lead
-    ties = np.flatnonzero(first == lead)
-    inside[ties] = (_words(ties.size, stream) >> np.uint64(8)) < np.uint64(rest)
-    return np.flatnonzero(inside)
+    inside, ties = [], []
+    for part in blocks(n, 8):
+        first = np.frombuffer(stream.draw(part.stop - part.start), dtype=np.uint8)
+        inside.append(np.flatnonzero(first < lead) + part.start)
+        ties.append(np.flatnonzero(first == lead) + part.start)
+    unsure = np.concatenate(ties)
+    more = unsure[(words(unsure.size, stream) >> np.uint64(8)) < np.uint64(rest)]
+    return np.sort(np.concatenate([*inside, more]))
 
 
 def allocation(n: int, parts: int, stream: Stream) -> list[Places]:
@@ -202,12 +162,8 @@ def _integers(n: int, size: int, stream: Stream) -> Places:
     found: list[NDArray[Any]] = []
     missing = size
     while missing > 0:
-        values = _words(2 * missing, stream) & mask
+        values = words(2 * missing, stream) & mask
         kept = values[values < n][:missing]
         found.append(kept)
         missing -= kept.size
     return np.concatenate(found).astype(np.intp)
-
-
-def _words(size: int, stream: Stream) -> NDArray[np.uint64]:
-    return np.frombuffer(stream.draw(8 * size), dtype=np.uint64)

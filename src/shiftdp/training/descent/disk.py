@@ -15,16 +15,20 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from shiftdp._errors import ShiftdpError
 
-RESIDENT = 1 << 24
+RESIDENT = 1 << 22
 """How many bytes of a mapped array are read before they are let go of."""
-_AROUND = 1 << 16  # bytes that come with one that is read, where a system reads ahead within a map
+_AROUND = 1 << 21  # bytes on each side that may be mapped with one that is read
+_SPAN = 1 << 23  # bytes between the first and the last of rows that are taken together
+_MOST_AHEAD = 1 << 25  # bytes that are read ahead of a large file
+_PASSES = 256  # over a file in an epoch of random batches, where this is not more than that
+_FEW = 4  # rows that are taken together however far apart they are
 _SHARED = ("r", "r+", "w+")  # modes in which what is let go of is still in the file
 
 
@@ -36,21 +40,44 @@ def on_disk(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDAr
     """An array of zeros in a file of its own, in the folder of TMPDIR."""
     kind = np.dtype(dtype)
     size = max(1, int(np.prod(shape, dtype=np.int64)) * kind.itemsize)
-    problem = ""
+    with scratch_file(size) as file:
+        return np.memmap(file, dtype=kind, mode="r+", shape=shape)
+
+
+def scratch_file(size: int) -> IO[bytes]:
+    """A file without a name, in the folder of TMPDIR, that has room for so many bytes."""
+    file = tempfile.TemporaryFile(prefix="shiftdp-")  # noqa: SIM115  # closed by the caller
     try:
-        with tempfile.TemporaryFile(prefix="shiftdp-") as file:
-            # all of it now: a mapped file that finds the disk full later ends the process
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
-            return np.memmap(file, dtype=kind, mode="r+", shape=shape)
+        # all of it now: a mapped file that finds the disk full later ends the process
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+        return file
     except OSError as error:
+        file.close()
         problem = error.strerror or type(error).__name__
     raise DiskFull(
         f"{tempfile.gettempdir()}: {problem}; {size} bytes are needed there: make room, set "
         "TMPDIR to a folder that has it, or hold the table in memory"
     )
+
+
+def may_read_ahead(array: NDArray[Any], size: float) -> None:
+    """Say how many bytes of an array on disk may be read before they are needed."""
+    owner = _owner(array)
+    if owner is not None:
+        owner.read_ahead = int(size)
+
+
+def read_ahead(array: Any) -> int:
+    """How many bytes of an array on disk may be read before they are needed: what was said of it,
+    or a small part of it."""
+    owner = _owner(array)
+    if owner is None:
+        return 0
+    usual = min(_MOST_AHEAD, max(RESIDENT, owner.nbytes // _PASSES))
+    return int(getattr(owner, "read_ahead", usual))
 
 
 def is_mapped(array: Any) -> bool:
@@ -60,10 +87,19 @@ def is_mapped(array: Any) -> bool:
 
 def _map(array: Any) -> Any:
     """The file under an array; None for other arrays, and for those with changes of their own."""
+    owner = _owner(array)
+    return None if owner is None else owner._mmap
+
+
+def _owner(array: Any) -> Any:
+    """The array that the file under another one was mapped to."""
     while isinstance(array, np.ndarray):
         file: Any = getattr(array, "_mmap", None)
         if isinstance(array, np.memmap) and file is not None:
-            return file if array.mode in _SHARED and hasattr(file, "madvise") else None
+            if isinstance(array.base, np.memmap):
+                array = array.base
+                continue
+            return array if array.mode in _SHARED and hasattr(file, "madvise") else None
         array = array.base
     return None
 
@@ -78,9 +114,23 @@ def let_go(array: NDArray[Any]) -> None:
         return
     low, high = np.lib.array_utils.byte_bounds(array)
     begin, _ = np.lib.array_utils.byte_bounds(np.frombuffer(file, dtype=np.uint8))
-    first = max(0, (low - begin) // _AROUND * _AROUND)
-    last = min(len(file), -(-(high - begin) // _AROUND) * _AROUND)
+    first = max(0, (low - begin - _AROUND) // mmap.PAGESIZE * mmap.PAGESIZE)
+    last = min(len(file), high - begin + _AROUND)
     file.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _let_go_behind(array: NDArray[Any], rows: slice) -> None:
+    """Give back what was read up to these rows, where a part of the file ends in them.
+
+    To do so after every few rows would map again and again what was mapped together.
+    """
+    width = array.strides[0]
+    if width < max(array.strides):  # columns lie one after the other: rows are all over the file
+        let_go(array[rows])
+        return
+    part = rows.start * width // _AROUND
+    if rows.stop * width // _AROUND != part or rows.stop == len(array):
+        let_go(array[min(rows.start, part * _AROUND // width) : rows.stop])
 
 
 def blocks(n: int, row_bytes: int) -> Iterator[slice]:
@@ -94,10 +144,12 @@ def taken(array: NDArray[Any], rows: slice | NDArray[np.intp], out: NDArray[Any]
     """Copy rows of an array on disk, given in rising order where they are not a slice."""
     if isinstance(rows, slice):
         np.copyto(out, array[rows])
-        let_go(array[rows])
+        _let_go_behind(array, rows)
         return
-    step = RESIDENT // _AROUND  # each may be alone in what comes with it
-    for start in range(0, rows.size, step):
-        some = rows[start : start + step]
-        np.copyto(out[start : start + step], array[some])
+    start, near = 0, max(1, _SPAN // max(1, array.nbytes // len(array)))
+    while start < rows.size:
+        stop = max(start + _FEW, int(np.searchsorted(rows, rows[start] + near)))
+        some = rows[start:stop]
+        np.copyto(out[start:stop], array[some])
         let_go(array[some[0] : some[-1] + 1])
+        start = stop

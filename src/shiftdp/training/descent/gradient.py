@@ -9,24 +9,38 @@ for the cache, and large batches are shared out among threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, Protocol
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
-from shiftdp.training.descent.records import Indices, Records, numbers_at
+from shiftdp.training.descent.batches import Batch
+from shiftdp.training.descent.disk import read_ahead
+from shiftdp.training.descent.records import (
+    Indices,
+    Records,
+    held_records,
+    let_go_around,
+    numbers_at,
+)
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
 _SMALL = 1 << 21  # multiplications of a product that is over before a second thread could help
 _BLOCK = 1 << 19  # entries of a block's features, and of its scores: more leave the cache
 _LEAST = 16  # records of a block, however many features they have
+_READERS = 4  # threads that have blocks of a file in memory, however many there are
+_NUMBERS = (
+    6  # of a record beside its features, while it is held: norm, scale, limit, target, places
+)
 
 BatchGradient = Callable[[Floats, Indices], Floats]
 """From models, of shape (models, outputs, columns), and the rows of a batch to the sum of the
@@ -58,6 +72,45 @@ class Source(Protocol):
             models: an array in the shape of those that are passed later.
         """
         ...
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """A `BatchGradient` that wants to know which random records come next."""
+
+    @property
+    def ahead(self) -> int:
+        """How many of them at once; 0 for none."""
+        ...
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Told before the batches that these records make up, in any order."""
+        ...
+
+
+def told_ahead(gradient: object, chosen: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, of which the gradient hears before it is asked for their sums."""
+    room = gradient.ahead if isinstance(gradient, ReadsAhead) else 0
+    waiting: list[Batch] = []
+    held = 0
+    for batch in chosen:
+        size = batch.rows.size if isinstance(batch.rows, np.ndarray) else room + 1
+        if waiting and held + size > room:
+            yield from _told(gradient, waiting)
+            waiting, held = [], 0
+        if size > room:
+            yield batch
+        else:
+            waiting.append(batch)
+            held += size
+    yield from _told(gradient, waiting)
+
+
+def _told(gradient: object, waiting: list[Batch]) -> Iterator[Batch]:
+    rows = [batch.rows for batch in waiting if isinstance(batch.rows, np.ndarray)]
+    if len(rows) > 1 and isinstance(gradient, ReadsAhead):
+        gradient.expect(np.concatenate(rows))
+    yield from waiting
 
 
 @dataclass(frozen=True)
@@ -100,25 +153,90 @@ def batch_gradient(
     size = models.size // models.shape[-1] * records.rows.shape[1]
     large = size * largest_batch(plan.run) > _SMALL
     shares = min(_cores(), threads) if large and _blas() is not None else 1
-    sums = [_Sum(plan, records, models) for _ in range(shares)]
+    workers = min(shares, _READERS) if records.rows.mapped else shares
+    sums = [_Sum(plan, records, models) for _ in range(workers)]
+    with _single_threaded_products(), ThreadPoolExecutor(workers) as pool:
+        try:
+            yield _Gradient(records, sums, shares, pool, _SMALL // size)
+        finally:
+            for each in sums:
+                each.erase()
 
-    def gradient(at: Floats, rows: Indices) -> Floats:
+
+class _Gradient:
+    """The sum over a batch, shared out among threads where it is large.
+
+    Of records in a file, those of several batches can be read at once: a batch of random records
+    alone would be a pass over the file for a few of its rows.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        sums: Sequence[_Sum],
+        shares: int,
+        pool: ThreadPoolExecutor,
+        few: int,
+    ) -> None:
+        self._records, self._held, self._places = records, records, np.empty(0, dtype=np.intp)
+        self._sums, self._shares, self._pool, self._few = sums, shares, pool, few
+        self._free: SimpleQueue[_Sum] = SimpleQueue()
+        for each in sums:
+            self._free.put(each)
+
+    @property
+    def ahead(self) -> int:
+        """How many random records can be held for the batches to come."""
+        rows = self._records.rows
+        return read_ahead(rows.features) // (8 * (rows.shape[1] + _NUMBERS)) if rows.mapped else 0
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Read these records, which the next batches consist of."""
+        self._held = self._records  # first let go of what is held
+        ranked = np.sort(places)
+        self._places = ranked[np.diff(ranked, prepend=-1) > 0]  # batches may have some in common
+        self._held = held_records(self._records, self._places)
+
+    def __call__(self, at: Floats, rows: Indices) -> Floats:
+        records = self._records
+        if self._held is not records and not isinstance(rows, slice) and self._has(rows):
+            records, rows = self._held, np.searchsorted(self._places, rows)
         number = _length(rows)
-        if shares == 1 or size * number <= _SMALL:
-            return sums[0](at, rows)
-        ends = [number * k // shares for k in range(shares + 1)]
-        parts = [_part(rows, *pair) for pair in pairwise(ends)]
-        totals: list[Floats] = list(pool.map(lambda one, part: one(at, part), sums, parts))
+        if self._shares == 1 or number <= self._few:
+            return self._sums[0].of(records)(at, rows)
+        ends = [number * k // self._shares for k in range(self._shares + 1)]
+
+        def total(part: Indices) -> Floats:
+            one = self._free.get()
+            try:
+                return one.of(records)(at, part).copy()
+            finally:
+                self._free.put(one)
+
+        totals = list(self._pool.map(total, (_part(rows, *pair) for pair in pairwise(ends))))
         for other in totals[1:]:
             totals[0] += other
         return totals[0]
 
-    with _single_threaded_products(), ThreadPoolExecutor(shares) as pool:
-        try:
-            yield gradient
-        finally:
-            for each in sums:
-                each.erase()
+    def _has(self, rows: NDArray[np.intp]) -> bool:
+        """Whether all of these records are held."""
+        where = np.minimum(np.searchsorted(self._places, rows), self._places.size - 1)
+        return bool((self._places[where] == rows).all())
+
+
+class _Taken(NamedTuple):
+    """Some records as the products see them."""
+
+    rows: Any
+    X: Any
+    targets: NDArray[Any]
+    limits: Floats | None
+
+    @classmethod
+    def of(cls, records: Records, rows: Indices, buffer: Floats | None) -> _Taken:
+        limits = None if records.limits is None else numbers_at(records.limits, rows)
+        targets = numbers_at(records.targets, rows)
+        return cls(rows, records.rows.take(rows, buffer), targets, limits)
 
 
 class _Sum:
@@ -131,10 +249,19 @@ class _Sum:
         )
         rows = _block_rows(records, models, largest_batch(plan.run))
         self._rows, self._outputs = rows, models.size // models.shape[-1]
-        self._features = None if records.rows.sparse else np.empty((rows, records.rows.shape[1]))
+        # of a file, several blocks are read at once, each a part of what is read
+        together = max(1, _BLOCK // (rows * records.rows.shape[1])) if records.rows.mapped else 1
+        self._together = rows * together
+        shape = (self._together, records.rows.shape[1])
+        self._features = None if records.rows.sparse else np.empty(shape)
         self._scores = np.empty(self._outputs * rows)
-        self._taken: tuple[Indices, Any] | None = None
+        self._taken: _Taken | None = None
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))
+
+    def of(self, records: Records) -> _Sum:
+        """Itself, for the records that it was made for, or for some of them."""
+        self._records = records
+        return self
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
         """The sum over these rows: blocks are added up to chunks, and chunks to the total.
@@ -142,9 +269,11 @@ class _Sum:
         Theorem F1 bounds the rounding of sums in this order. A single block is the sum itself.
         """
         number = _length(rows)
+        self._end = rows.stop if isinstance(rows, slice) else 0
         with np.errstate(all="ignore"):  # each thread has settings of its own
             if 0 < number <= self._rows:
                 self._sum_block(models, rows, self._total)
+                self._let_go()
                 return self._total
             self._total.fill(0)
             for start in range(0, number, CHUNK):
@@ -155,13 +284,19 @@ class _Sum:
                     self._sum_block(models, part, self._block)
                     self._chunk += self._block
                 self._total += self._chunk
+        self._let_go()
         return self._total
+
+    def _let_go(self) -> None:
+        """Leave nothing mapped of a file behind a slice of its rows."""
+        if self._end and self._records.rows.mapped:
+            let_go_around(self._records, self._end)
 
     def _sum_block(self, models: Floats, rows: Indices, into: Floats) -> None:
         """The sum over one block: two products, and what lies between."""
         sparse, d = self._records.rows.sparse, self._records.rows.shape[1]
         W, out = models.reshape(self._outputs, -1), into.reshape(self._outputs, -1)
-        X = self._taken_rows(rows)
+        X, targets, limits = self._taken_rows(rows)
         z = self._scores[: self._outputs * X.shape[0]].reshape(self._outputs, -1)
         if sparse:
             z[...] = (X @ W[:, :d].T).T
@@ -169,12 +304,7 @@ class _Sum:
             np.matmul(W[:, :d], X.T, out=z)
         if self._intercept:
             z += W[:, d:]
-        limits = self._records.limits
-        self._residuals(
-            z.reshape(*models.shape[:2], -1),
-            numbers_at(self._records.targets, rows),
-            None if limits is None else numbers_at(limits, rows),
-        )
+        self._residuals(z.reshape(*models.shape[:2], -1), targets, limits)
         if sparse:
             out[:, :d] = (X.T @ np.ascontiguousarray(z.T)).T
         else:
@@ -182,11 +312,21 @@ class _Sum:
         if self._intercept:
             np.add.reduce(z, axis=1, keepdims=True, out=out[:, d:])
 
-    def _taken_rows(self, rows: Indices) -> Any:
-        """The features of these rows; if they are those of the last block, as they are."""
-        if self._taken is None or not isinstance(rows, slice) or rows != self._taken[0]:
-            self._taken = rows, self._records.rows.take(rows, self._features)
-        return self._taken[1]
+    def _taken_rows(self, rows: Indices) -> tuple[Any, NDArray[Any], Floats | None]:
+        """Features, targets and limits of these rows; those that are there are not read again."""
+        records, held = self._records, self._taken
+        if not isinstance(rows, slice):
+            self._taken = None
+            return _Taken.of(records, rows, self._features)[1:]
+        if held is None or rows.start < held.rows.start or rows.stop > held.rows.stop:
+            more = min(max(rows.stop, rows.start + self._together), max(self._end, rows.stop))
+            wanted = slice(rows.start, more if records.rows.mapped else rows.stop)
+            held = self._taken = _Taken.of(records, wanted, self._features)
+        if rows == held.rows:
+            return held[1:]
+        part = slice(rows.start - held.rows.start, rows.stop - held.rows.start)
+        limits = None if held.limits is None else held.limits[part]
+        return held.X[part], held.targets[part], limits
 
     def erase(self) -> None:
         for array in (self._scores, self._block, self._chunk, self._total):

@@ -24,7 +24,7 @@ from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.descent.gradient import LocalSource, Source
+from shiftdp.training.descent.gradient import LocalSource, Source, told_ahead
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -269,7 +269,8 @@ def iterates(
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
     try:
         with records.gradient(plan, models) as gradient:
-            steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
+            told = told_ahead(gradient, chosen)
+            steps = enumerate(zip(rates, deviations, told, strict=True), 1)
             for step, (eta, sigma, batch) in steps:
                 total = gradient(models, batch.rows)
                 # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)

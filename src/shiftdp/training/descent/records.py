@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
 _HUGE = 2.0**500  # the square of a larger entry may overflow
 _ROOM = 1.0 - EIGHT_ROUNDINGS  # for the roundings of a scale and of the product with it
-_ENTRIES = 1 << 20  # whose norms are computed together: their float64 copies take 8 MB
+_ENTRIES = 1 << 18  # whose norms are computed together: their float64 copies take 2 MB
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +83,7 @@ class BoundedRows:
             np.copyto(block, self.features[rows])
         for factors in (self.shrink, self.scales):
             if factors is not None:
-                block *= numbers_at(factors, rows)[:, None]
+                _scale(block, numbers_at(factors, rows))
         if self.mapped:
             self._require_unchanged(rows, block)
         return block
@@ -115,6 +115,15 @@ class BoundedRows:
         return csr(data, block.indices, block.indptr, block.shape)
 
 
+def _scale(block: Floats, factors: Floats) -> None:
+    """Multiply rows by their factors; those whose factor is 1 need not be touched."""
+    some = np.flatnonzero(factors != 1.0)
+    if 4 * some.size > factors.size:
+        block *= factors[:, None]
+    elif some.size:
+        block[some] *= factors[some, None]
+
+
 @dataclass(frozen=True, repr=False)
 class Records:
     """The records of a run.
@@ -128,6 +137,26 @@ class Records:
     rows: BoundedRows
     targets: NDArray[Any]
     limits: Floats | None
+
+
+def let_go_around(records: Records, stop: int) -> None:
+    """Give back what is mapped of a file where a pass over some of its rows ended."""
+    rows = records.rows
+    arrays = (rows.features, rows.norms, rows.scales, rows.shrink, records.targets, records.limits)
+    _let_go(slice(max(0, stop - 1), stop), *arrays)
+
+
+def held_records(records: Records, places: NDArray[np.intp]) -> Records:
+    """Some records of a file in memory, with the very numbers that are taken of them there.
+
+    Args:
+        places: which, in rising order.
+    """
+    rows = records.rows
+    norms = numbers_at(rows.norms, places)
+    held = BoundedRows(rows.take(places), norms, None, None, rows.longest)
+    limits = None if records.limits is None else numbers_at(records.limits, places)
+    return Records(held, numbers_at(records.targets, places), limits)
 
 
 def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
@@ -171,7 +200,7 @@ def _targets(plan: Plan, y: Any, mapped: bool) -> NDArray[Any]:
     found = on_disk(len(y), plan.loss.targets(y[:1]).dtype)
     for part in blocks(len(y), 8):
         found[part] = plan.loss.targets(y[part])
-        let_go(found[part])
+        _let_go(part, found, y)
     return found
 
 

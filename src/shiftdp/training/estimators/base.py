@@ -22,6 +22,7 @@ from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.training.charging import charged
+from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.estimators.combinations import refuse_unproved
@@ -33,6 +34,7 @@ from shiftdp.training.estimators.inputs import (
     quietly,
     readable,
     require_numbers,
+    require_one_a_record,
     table_type,
 )
 from shiftdp.training.estimators.parameters import Penalty
@@ -176,12 +178,15 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         y = labels_of(y, numbers=bool(more.get("y_numeric")))
         types = table_type(X)
 
-        def check() -> Any:
+        def check(*labels: Any, **more: Any) -> Any:
             return validate_data(
-                self, X, y, accept_sparse="csr", dtype=types, **checks_of(X), **more
+                self, X, *labels, accept_sparse="csr", dtype=types, **checks_of(X), **more
             )
 
-        X, y = quietly(check, X, y)
+        if is_mapped(y):
+            require_one_a_record(X, y)
+            return quietly(lambda: check(reset=more["reset"]), X, y), y
+        X, y = quietly(lambda: check(y, **more), X, y)
         return X, y
 
     # --- around a run ---

@@ -11,10 +11,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from shiftdp._errors import InvalidInput
+from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.estimators.base import Records
 from shiftdp.training.estimators.fitting import Fitting
 from shiftdp.training.estimators.forgetting import Forgetting
-from shiftdp.training.estimators.inputs import given_classes, labels_of, learnt_classes, quietly
+from shiftdp.training.estimators.inputs import (
+    different,
+    given_classes,
+    labels_of,
+    learnt_classes,
+    quietly,
+)
 from shiftdp.training.estimators.prediction import scores_of
 from shiftdp.training.estimators.streams import Streaming
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
@@ -43,7 +50,9 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
     def _read(self, X: Any, y: Any, *, reset: bool, classes: Any = None) -> Records:
         """Numbers for the labels; with `reset` the classes are those of the model, or `classes`."""
         X, y = self._checked(X, y, reset=reset)
-        quietly(lambda: check_classification_targets(y), X, y)
+        # of a file, the labels that occur: the type of all is that of these
+        seen = different(y) if is_mapped(y) else y
+        quietly(lambda: check_classification_targets(seen), X, y)
         if reset:
             names = classes if self.classes is None else self.classes
             learnt = names is None

@@ -105,6 +105,16 @@ def readable(X: Any) -> Any:
     return wide_if_summed(X) if _is_sparse(X) else X
 
 
+def require_one_a_record(X: Any, y: NDArray[Any]) -> None:
+    """What scikit-learn would ask of labels in a file, had it not to read all of them at once.
+
+    Numbers that are not finite are refused where a loss is told them, block by block.
+    """
+    n = np.shape(X)[0]
+    if y.shape != (n,):
+        raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
+
+
 def checks_of(X: Any) -> dict[str, Any]:
     """What scikit-learn is told to leave out: of a mapped file, to read all of it at once for
     entries that are not finite. They are found, and refused, where lengths of rows are computed."""
@@ -220,12 +230,14 @@ def given_classes(classes: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
         )
     comparable = _alike(known, y)
     # as few bytes as the number of classes needs, and no long copies on the way
-    inside = np.zeros(y.shape, dtype=np.min_scalar_type(-known.size))
+    inside = _room_for(y, np.min_scalar_type(-known.size))
     found = comparable
     for part in blocks(len(y), 8) if comparable else ():
         places = np.minimum(np.searchsorted(known, y[part]), known.size - 1)
         found = bool((known[places] == y[part]).all()) and found
         inside[part] = places
+        let_go(inside[part])
+        let_go(y[part])
     if not found:
         raise InvalidInput(
             "y", described(y), "has labels that are not in classes", "give all labels in classes"
@@ -245,12 +257,33 @@ def _alike(known: NDArray[Any], y: NDArray[Any]) -> bool:
 
 def learnt_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The classes that occur, in order, and the place of each label among them."""
-    known, places = np.unique(y, return_inverse=True)
+    known = different(y)
     if known.size < 2:
         raise InvalidInput(
             "y", described(y), "has one class only", "give records of two classes, or classes=..."
         )
-    return known, places.astype(np.intp)
+    places = _room_for(y, np.dtype(np.intp))
+    for part in blocks(len(y), 8):
+        places[part] = np.searchsorted(known, y[part])
+        let_go(places[part])
+        let_go(y[part])
+    return known, places
+
+
+def different(y: NDArray[Any]) -> NDArray[Any]:
+    """The labels that occur, in order; a file of labels is read block by block."""
+    if not is_mapped(y):
+        return np.asarray(np.unique(y))
+    found = y[:0]
+    for part in blocks(len(y), 8):
+        found = np.unique(np.concatenate([found, np.unique(y[part])]))
+        let_go(y[part])
+    return np.asarray(found)
+
+
+def _room_for(y: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """One number for each label, where the labels are: in memory, or on disk."""
+    return on_disk(len(y), dtype) if is_mapped(y) else np.zeros(len(y), dtype)
 
 
 def outputs_of(model: Any, y: Any, n: int) -> int:

@@ -36,7 +36,7 @@ class StoredTable:
     """
 
     def __init__(self, schema: Schema, n: int, memory: float = np.inf) -> None:
-        disk = bytes_of(schema, n) > memory
+        disk = self.on_disk = bytes_of(schema, n) > memory
         self.schema, self.n, self._done = schema, n, 0
         self.values: dict[str, Words] = {}
         for name, column in schema.columns.items():

@@ -155,7 +155,8 @@ def model(model: str, json: bool, **options: Any) -> None:
     plan = found.planned.plan
     data = None
     if options["data"] is not None:
-        from shiftdp.ui.data_files import Rules, read
+        from shiftdp.training.table_files.reading import read
+        from shiftdp.training.table_files.rules import Rules
 
         numbers = type(plan.loss).__name__ in ("Huber", "ClippedSquared")
         table = read(options["data"], Rules(target=options["target"], numbers=numbers))

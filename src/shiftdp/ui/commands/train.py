@@ -10,8 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
+from shiftdp.training.table_files.parts import parts_of
 from shiftdp.ui.group import Command
-from shiftdp.ui.parts import parts_of
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model

@@ -58,9 +58,9 @@ DATA: dict[str, dict[str, Any]] = {
     "memory": {
         "type": BYTES,
         "default": "2GB",
-        "help": "What the table that is held in memory may take, as 512MB; the program and the "
-        "blocks that are read come on top. A larger table is put into a temporary file (in the "
-        "folder of TMPDIR) and read from there in blocks.",
+        "help": "What reading and training may add to what the program takes without a table, as "
+        "512MB. A table that would take more is put into a temporary file (in the folder of "
+        "TMPDIR) and read from there in blocks.",
     },
     "groups": {
         "help": "The column of numbers that says whose record each is (CSV, Parquet); it is no "

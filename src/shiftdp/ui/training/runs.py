@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.parts import shown
+from shiftdp.training.table_files.parts import shown
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
 

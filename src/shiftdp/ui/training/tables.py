@@ -11,19 +11,19 @@ import numpy as np
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.parts import shown
+from shiftdp.training.table_files.parts import shown
 from shiftdp.ui.training.models import classes_of
 
 if TYPE_CHECKING:
     from shiftdp.training.planning.planner import Planned
-    from shiftdp.ui.data_files import Rules, Table
+    from shiftdp.training.table_files.rules import Rules, Table
 
 _CUT = 0.9  # a row that is scaled by less has lost a part of its length that matters
 
 
 def rules_of(options: dict[str, Any]) -> Rules:
     """How the file of the options is read."""
-    from shiftdp.ui.data_files import Rules
+    from shiftdp.training.table_files.rules import Rules
 
     features = options["features"]
     return Rules(
@@ -37,7 +37,7 @@ def rules_of(options: dict[str, Any]) -> Rules:
 
 def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
     """What `fit` would run, by the shape of the table alone."""
-    from shiftdp.ui.data_files import shape_of
+    from shiftdp.training.table_files.reading import shape_of
 
     shape = shape_of(options["data"], rules_of(options))
     features = shape.features - (0 if options.get("groups") is None else 1)
@@ -52,7 +52,7 @@ def read_numbers(options: dict[str, Any]) -> Table:
 
     Beside them whose record each is, if a column says so.
     """
-    from shiftdp.ui.data_files import read
+    from shiftdp.training.table_files.reading import read
 
     table = read(options["data"], rules_of(options), options["memory"])
     found = _without_people(table, options)

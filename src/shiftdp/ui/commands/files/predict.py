@@ -11,11 +11,11 @@ import numpy as np
 
 from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
+from shiftdp.training.table_files.parts import Paths, parts_of
+from shiftdp.training.table_files.parts import shown as named
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
-from shiftdp.ui.parts import Paths, parts_of
-from shiftdp.ui.parts import shown as named
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.settings import read_model_file
 from shiftdp.ui.types import InData, InFile, OutFile
@@ -95,7 +95,7 @@ def _features(model: Any, paths: Paths) -> Any:
     from shiftdp.sklearn import PrivateTableEncoder
     from shiftdp.training.preparation.columns import Numeric
     from shiftdp.training.preparation.reading import RawColumn, read_column
-    from shiftdp.ui.raw_files import read_raw
+    from shiftdp.training.table_files.raw_files import read_raw
 
     first = model.steps[0][1] if hasattr(model, "steps") else model
     names = getattr(first, "feature_names_in_", None)

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from shiftdp._files import write_file
+from shiftdp.training.table_files.parts import parts_of, shown
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
 from shiftdp.ui.output import print_json, print_text
-from shiftdp.ui.parts import parts_of, shown
 from shiftdp.ui.refusals import Refused, print_warning
 from shiftdp.ui.types import InData, OutFile
 
@@ -67,7 +67,7 @@ def command(
     """
     from shiftdp._errors import InvalidInput
     from shiftdp.training.preparation.schema import KINDS, Schema, to_toml
-    from shiftdp.ui.raw_files import columns_of
+    from shiftdp.training.table_files.raw_files import columns_of
 
     if output is not None and os.path.exists(output) and not options["force"]:
         raise Refused(f"-o {output}: is there already; give another name, or --force", ctx)

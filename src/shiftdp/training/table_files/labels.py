@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._rounding import LARGEST_WHOLE
+from shiftdp.training.descent.disk import blocks, let_go, on_disk
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
@@ -81,10 +82,16 @@ class Labels:
         n: how many records there are.
         classes: all labels that there are. Those of the records are looked up among them.
         numbers: whether they are numbers to be predicted, and not names of classes.
+        disk: whether they are kept in a file: see `on_disk`.
     """
 
     def __init__(
-        self, n: int, classes: Sequence[Any] | None = None, *, numbers: bool = False
+        self,
+        n: int,
+        classes: Sequence[Any] | None = None,
+        *,
+        numbers: bool = False,
+        disk: bool = False,
     ) -> None:
         places = {} if classes is None else {label(one): i for i, one in enumerate(classes)}
         # classes that are not all different are refused by the estimator
@@ -92,7 +99,8 @@ class Labels:
         self._places: dict[Any, int] = places if self._classes is not None else {}
         self._numbers = numbers
         few = np.int16 if self._classes is not None and len(places) < 2**15 else np.int64
-        self._found: NDArray[Any] = np.zeros(n, dtype=np.float64 if numbers else few)
+        self._room: Callable[..., NDArray[Any]] = on_disk if disk else np.zeros
+        self._found = self._room(n, dtype=np.float64 if numbers else few)
         self._done = 0
         self._missing = self._unknown = self._words = False  # words, or numbers that are too large
 
@@ -109,6 +117,7 @@ class Labels:
             self._found[part] = np.array([self._one(one) for one in different])[where]
         else:
             self._found[part] = [self._one(one) for one in entries]
+        let_go(self._found[part])
 
     def _one(self, entry: Any) -> float:
         """The number, or the place of the label; 0 where there is none."""
@@ -144,7 +153,12 @@ class Labels:
             if known.dtype.kind == "i":  # as few bytes as they need
                 ends = [np.min_scalar_type(end) for end in (-abs(known).max() - 1, known.max())]
                 known = known.astype(np.result_type(*ends))
-        return np.asarray(known[self._found])
+        named = self._room(len(self._found), dtype=known.dtype)
+        for part in blocks(len(named), known.dtype.itemsize + self._found.itemsize):
+            named[part] = known[self._found[part]]
+            let_go(self._found[part])
+            let_go(named[part])
+        return named
 
 
 def _named(found: list[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftdp.ui.labels import BadLabels, labels
+from shiftdp.training.table_files.labels import BadLabels, labels
 
 
 def test_labels_without_classes_keep_who_has_the_same() -> None:

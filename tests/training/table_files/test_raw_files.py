@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from shiftdp import InvalidInput
-from shiftdp.ui.raw_files import columns_of, read_raw, records_in
+from shiftdp.training.table_files.raw_files import columns_of, read_raw, records_in
 
 CSV = 'a,b,c\n1,"x, y",true\n,,\n"3","say ""hi""",no\n'
 

@@ -10,9 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import click
-
-from shiftdp._errors import InvalidInput
+from shiftdp._errors import InvalidInput, ShiftdpError
 
 Answer = TypeVar("Answer")
 
@@ -120,7 +118,7 @@ def quietly_read(reader: Callable[[str], Answer], path: str) -> Answer:
     """Whatever a reader complains of is not repeated: it may quote an entry."""
     try:
         return reader(path)
-    except (InvalidInput, click.ClickException):
+    except ShiftdpError:
         raise
     except Exception as error:
         kind = type(error).__name__

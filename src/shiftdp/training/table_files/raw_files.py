@@ -1,6 +1,6 @@
 """Tables with names from CSV and Parquet files: entries as they stand there, for an encoder.
 
-As in `data_files`, every line of a CSV file is a record and is read by itself; what an entry means
+As in `reading`, every line of a CSV file is a record and is read by itself; what an entry means
 is for the schema to say. Names of columns come from the first line, or from the schema of Parquet.
 """
 
@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.ui.data_files import (
+from shiftdp.training.table_files.csv_files import csv_columns, csv_lines
+from shiftdp.training.table_files.parquet_files import (
     arrow_entries,
-    csv_columns,
-    csv_lines,
-    parquet_blocks,
+    parquet_batches,
     parquet_file,
 )
-from shiftdp.ui.parts import (
+from shiftdp.training.table_files.parts import (
     Paths,
     files_of,
     format_of,
@@ -115,18 +114,22 @@ def read_blocks(
     wanted: Sequence[str],
     use: Callable[[RawFile], object],
     remedy: str = _REMEDY,
+    memory: float = np.inf,
 ) -> None:
-    """Call a function with these columns of some records at a time, in their order."""
+    """Call a function with these columns of some records at a time, in their order.
+
+    `memory`: how many bytes may be held of a file to read it.
+    """
 
     def read(path: str) -> None:
-        for block in _blocks(path, wanted, remedy):
+        for block in _blocks(path, wanted, remedy, memory):
             use(block)
 
     for path in files_of(paths):
         quietly_read(read, path)
 
 
-def _blocks(path: str, wanted: Sequence[str], remedy: str) -> Iterator[RawFile]:
+def _blocks(path: str, wanted: Sequence[str], remedy: str, memory: float) -> Iterator[RawFile]:
     if _format(path) == "csv":
         lines = csv_lines(path)
         names = _names(path, next(lines, []))
@@ -138,7 +141,7 @@ def _blocks(path: str, wanted: Sequence[str], remedy: str) -> Iterator[RawFile]:
             )
         return
     _require(path, _names(path, parquet_file(path).schema_arrow.names), wanted, remedy)
-    for batch in parquet_blocks(path):
+    for batch in parquet_batches(path, wanted, memory):
         entries = {name: batch.column(batch.schema.names.index(name)) for name in wanted}
         yield RawFile(
             {name: _entries(arrow_entries(column)) for name, column in entries.items()},

@@ -1,0 +1,109 @@
+"""How a file is read, and what is known of it before its records are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp._errors import InvalidInput
+
+
+class Shape(NamedTuple):
+    """How many records and features there are."""
+
+    n: int
+    features: int
+
+
+class Table(NamedTuple):
+    """Features and targets, and the names of the features where the file has some.
+
+    `people` says whose record each is, where a column was named that does.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    names: tuple[str, ...] | None = None
+    people: Any = None
+
+
+class Rules(NamedTuple):
+    """How a file is read: all of it public, none of it guessed from the records.
+
+    Args:
+        target: the name of the column, or array, to predict (not svmlight).
+        features: how many there are; needed for svmlight, which does not say it.
+        first_index: the index of the first feature in svmlight.
+        classes: all labels, if they are known.
+        numbers: whether the target is a number, and not the name of a class.
+    """
+
+    target: str | None
+    features: int | None = None
+    first_index: int = 1
+    classes: Sequence[Any] | None = None
+    numbers: bool = False
+
+
+class Head(NamedTuple):
+    """What is known of a file before its records are read.
+
+    Args:
+        n: how many records it has.
+        features: how many features.
+        names: of the features, if it has some.
+        dtype: in which the features are kept: float32 where that is the type of all of them.
+    """
+
+    n: int
+    features: int
+    names: tuple[str, ...] | None = None
+    dtype: type[np.floating[Any]] = np.float64
+
+
+class Block(NamedTuple):
+    """The features and the targets of some records.
+
+    Args:
+        X: their features.
+        targets: None where they are in another block.
+        first: which record of the file is the first; None for the one after the last block.
+        columns: which features these are, by their places in the file; None for all of them.
+    """
+
+    X: Any
+    targets: Any
+    first: int | None = None
+    columns: list[int] | None = None
+
+
+BLOCK = 1 << 22
+"""Bytes of the features of a block of records, in float64."""
+
+WORKING = 48_000_000
+"""Bytes that reading and training take beside the table: blocks that are decoded, and buffers."""
+
+LEAST_MEMORY = 64 * 10**6
+"""The least that reading and training can be asked to stay below."""
+
+PER_RECORD = 100
+"""Bytes that a record takes in memory beside its features: lengths, labels, a random order."""
+
+ENCODE = (
+    "describe the columns in a schema (shiftdp schema writes a template) and give --schema, or "
+    "encode them by a rule that does not depend on the data"
+)
+"""The remedy for a column that is not of numbers."""
+
+
+def place_of(path: str, names: list[str], target: str | None) -> int:
+    """Where the target is, among names that cannot be those of records."""
+    if target is None:
+        raise InvalidInput("target", None, "is missing", f"name a column of {path}")
+    if target not in names:
+        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        raise InvalidInput("target", target, f"is no column of {path}", f"there are {shown}")
+    return names.index(target)

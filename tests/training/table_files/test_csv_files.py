@@ -1,0 +1,84 @@
+"""No line of a CSV file changes how another is read, and each is one record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from shiftdp import InvalidInput
+from shiftdp.training.table_files.reading import read, shape_of
+from shiftdp.training.table_files.rules import Rules
+from tests.training.table_files.one_record import (
+    HEAD,
+    RULES,
+    TAIL,
+    every_rule,
+    many,
+    records,
+    refused_or_unchanged,
+)
+
+
+def csv_file(path: Path, line: str) -> Path:
+    rows = [",".join(row) for row in (("a", "b", "y"), *HEAD)] + [line]
+    text = "\n".join([*rows, *(",".join(row) for row in TAIL)]) + "\n"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path
+
+
+@every_rule
+@many
+@given(line=records.map(",".join) | st.text(max_size=30))
+@example(line='1,2,"0')
+@example(line='1,"2')
+@example(line='1,"2\n3,4",1')
+@example(line="1,2,yes")
+@example(line="1,2,1.5")
+@example(line="1.5,2,nan")
+@example(line="1,2,9007199254740993")
+def test_a_line_of_a_csv_file(tmp_path: Path, rules: str, line: str) -> None:
+    plain = read(str(csv_file(tmp_path / "plain.csv", "1,1,1")), RULES[rules])
+    refused_or_unchanged(csv_file(tmp_path / "data.csv", line), RULES[rules], plain)
+
+
+def test_a_file_without_names_is_refused_without_its_first_record(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("Smith,7391.25,yes\nJones,2,no\n")
+    with pytest.raises(InvalidInput) as refusal:
+        read(str(path), Rules("y"))
+    assert "first line" in str(refusal.value)
+    for word in ("Smith", "7391", "yes"):
+        assert word not in str(refusal.value)
+
+
+def test_a_quoted_line_is_read(tmp_path: Path) -> None:
+    path = csv_file(tmp_path / "data.csv", '"4"," 5","1"')
+    assert read(str(path), RULES["classes"]).X[2].tolist() == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1,2,0\r1,2,1", "carriage return"),
+        ("1,2,0\r\r", "carriage return"),
+        ("", "blank line"),
+        (" \t", "blank line"),
+    ],
+)
+def test_a_line_of_a_csv_file_is_one_record(tmp_path: Path, line: str, problem: str) -> None:
+    path = str(csv_file(tmp_path / "data.csv", line))
+    for reader in (read, shape_of):
+        with pytest.raises(InvalidInput, match=problem):
+            reader(path, Rules("y"))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_lines_of_a_csv_file_end_as_on_any_system(tmp_path: Path, ending: str, last: bool) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes((ending.join(["a,y", "1,0", "2,1"]) + ending * last).encode())
+    assert shape_of(str(path), Rules("y")) == (2, 1)
+    assert read(str(path), Rules("y")).X.tolist() == [[1.0], [2.0]]
