@@ -1,0 +1,1 @@
+"""Heads on frozen features in PyTorch. Needs the extra `torch`."""
