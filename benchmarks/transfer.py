@@ -3,10 +3,10 @@
     python benchmarks/transfer.py [--data digits,mnist,fashion] [--features whitened,plain,random]
         [--epsilon 3] [--seeds 3] [--cache FOLDER] [--rows planner,last,full,dp-sgd,none]
 
-Accuracy on test images at (epsilon, 1e-5), `zero_out` unless a row says otherwise, mean and deviation
-over seeds. Features are made by examples/transfer from each record alone: `plain` is scattering with
-group norm, `whitened` the same, whitened by drawn strokes, `random` a random convolutional network,
-whitened likewise. All heads see the same rows of norm 1, without a constant.
+Accuracy on test images at (epsilon, 1e-5), `zero_out` unless a row says otherwise, mean and
+deviation over seeds. Features are made by examples/transfer from each record alone: `plain` is
+scattering with group norm, `whitened` the same, whitened by drawn strokes, `random` a random
+convolutional network, whitened likewise. All heads see the same rows of norm 1, without a constant.
 
 - planner: the default call of PrivateLogisticRegression; public numbers only;
 - planner, replace_one: the same for the other adjacency;
@@ -14,7 +14,7 @@ whitened likewise. All heads see the same rows of norm 1, without a constant.
 - full batches: composition; hindsight;
 - DP-SGD: Poisson batches, plain clipping, composition with the noise of Opacus' PRV accountant (the
   loop is the one here: the same law, in less time); hindsight;
-- no privacy: full batches without noise.
+- no privacy: 20 passes of gradient descent with momentum.
 
 Hindsight is the best of a small grid on one seed, made again with others. MNIST is looked for in
 SHIFTDP_MNIST, Fashion-MNIST in SHIFTDP_FASHION. With --cache, features are kept in that folder.

@@ -6,8 +6,9 @@
     scattering                           wavelets; nothing is learnt
     random                               a random convolutional network; nothing is learnt
 
-Weights have to come from public data: what a backbone has learnt from private records is in its features,
-and no certificate of a head covers it. All are returned in evaluation mode, without gradients.
+Weights have to come from public data: what a backbone has learnt from private records is in its
+features, and no certificate of a head covers it. All are returned in evaluation mode, without
+gradients.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _GROUPS = 27  # of the 81 channels of scattering
 
 
 class Backbone(NamedTuple):
-    """A frozen network, and what makes a batch of one image for it (None: grey tensors as they are)."""
+    """A frozen network, and what makes a tensor of one image for it; None: grey tensors do."""
 
     module: nn.Module
     transform: Callable[[Any], torch.Tensor] | None
@@ -41,8 +42,8 @@ def backbone(name: str, height: int = 28, width: int = 28) -> Backbone:
         return _frozen(RandomNetwork(), None)
     if library not in _LOADERS or not model:
         raise ValueError(
-            f"backbone={name!r} is unknown; give scattering, random, torchvision:NAME, timm:NAME or "
-            "transformers:NAME"
+            f"backbone={name!r} is unknown; give scattering, random, torchvision:NAME, timm:NAME "
+            "or transformers:NAME"
         )
     return _LOADERS[library](model)
 

@@ -1,9 +1,9 @@
 """From images to rows of norm 1: features of a frozen backbone, record by record.
 
 What is done to one record may depend on that record and on what is public, and on nothing else.
-Group norm and scaling a row to norm 1 use the record alone. Whitening uses a mean and directions: they
-are learnt from *public* images here. Learnt from the private ones they would leak, and nothing in the
-certificate of the head would say so.
+Group norm and scaling a row to norm 1 use the record alone. Whitening uses a mean and directions:
+they are learnt from *public* images here. Learnt from the private ones they would leak, and nothing
+in the certificate of the head would say so.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def extracted(
 ) -> Any:
     """The features of `count` images as float32, one row each; mapped from `file` if there is one.
 
-    The backbone has to be in evaluation mode: batch norm in training mode would mix the records of a
-    batch, and one record's features would tell about the others.
+    The backbone has to be in evaluation mode: batch norm in training mode would mix the records of
+    a batch, and one record's features would tell about the others.
     """
     if any(part.training for part in backbone.modules()):
         raise ValueError("backbone is in training mode; call .eval()")
@@ -74,9 +74,9 @@ def unit_rows(features: Any) -> Any:
 class Whitening:
     """What public features say of how features vary: x -> S V^T (x - m), and then to norm 1.
 
-    V are the `directions` in which public features vary most, S = (variance + ridge)^(-1/2). Without
-    it a few directions that all images share have most of the norm of a row, and the rest, which
-    tells classes apart, drowns in the noise.
+    V are the `directions` in which public features vary most, S = (variance + ridge)^(-1/2).
+    Without it a few directions that all images share have most of the norm of a row, and the rest,
+    which tells classes apart, drowns in the noise.
     """
 
     mean: Any

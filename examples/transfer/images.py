@@ -1,4 +1,4 @@
-"""Images to try a head on: the IDX files of MNIST and its kin, the small digits, folders of images."""
+"""Images to try a head on: the IDX files of MNIST and its kin, small digits, folders of images."""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@
     python examples/transfer/private_transfer.py --backbone torchvision:resnet50 \
         --data photos/train --test photos/test                           # a folder a class
 
-Features are made once, record by record; the head is softmax regression, planned from public numbers
-and certified. The default is `zero_out`: neighbours differ in one record that is there or is nothing.
+Features are made once, record by record; the head is softmax regression, planned from public
+numbers and certified. The default is `zero_out`: neighbours differ in one record that is there or
+is nothing.
 """
 
 from __future__ import annotations

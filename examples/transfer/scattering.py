@@ -1,14 +1,14 @@
 """The scattering transform of images: features that no data were used for.
 
-Scattering [Bruna and Mallat 2013] convolves an image with wavelets, takes moduli, does so again, and
-averages: with |.| the modulus and phi a low-pass filter of width 2^J,
+Scattering [Bruna and Mallat 2013] convolves an image with wavelets, takes moduli, does so again,
+and averages: with |.| the modulus and phi a low-pass filter of width 2^J,
 
     x * phi,    |x * psi_1| * phi,    ||x * psi_1| * psi_2| * phi,
 
-psi over J scales and L directions, the second one of a coarser scale than the first. The filters are
-Morlet wavelets, fixed by formulas, so that the features of a record depend on that record alone and
-cost nothing. For J = 2 and L = 8 there are 1 + 16 + 64 = 81 channels, each with a quarter of the
-pixels along each side: 81 x 7 x 7 = 3969 numbers for a 28 x 28 image.
+psi over J scales and L directions, the second one of a coarser scale than the first. The filters
+are Morlet wavelets, fixed by formulas, so that the features of a record depend on that record alone
+and cost nothing. For J = 2 and L = 8 there are 1 + 16 + 64 = 81 channels, each with a quarter of
+the pixels along each side: 81 x 7 x 7 = 3969 numbers for a 28 x 28 image.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Scattering(nn.Module):
         self.register_buffer("waves", torch.stack([torch.stack(scale) for scale in waves]))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Images of shape (records, height, width) to (records, channels, height/2^J, width/2^J)."""
+        """Images (records, height, width) to (records, channels, height/2^J, width/2^J)."""
         pad = (self.step,) * 4
         spectrum = torch.fft.fft2(nn.functional.pad(images[:, None], pad, mode="reflect"))
         channels = [self._averaged(spectrum)]
@@ -81,7 +81,7 @@ class Scattering(nn.Module):
 
 
 def _window(rows: int, columns: int, width: float, angle: float, slant: float) -> torch.Tensor:
-    """exp(-|Q u|^2 / (2 width^2)) on a grid that wraps around; Q turns by `angle`, then `slant`s."""
+    """exp(-|Q u|^2 / (2 width^2)) on a grid that wraps around; Q turns by `angle` and slants."""
     return torch.exp(-_turned(rows, columns, angle, slant) / (2.0 * width**2))
 
 
@@ -106,7 +106,7 @@ def _gaussian(rows: int, columns: int, width: float) -> torch.Tensor:
 
 
 def _morlet(rows: int, columns: int, scale: int, angle: float, directions: int) -> torch.Tensor:
-    """The spectrum of a wave under a Gaussian window, less so much of the window that it sums to 0."""
+    """The spectrum of a wave under a Gaussian window, less so much of that that it sums to 0."""
     width, frequency, slant = _WIDTH * 2**scale, _FREQUENCY / 2**scale, 4.0 / directions
     window = _window(rows, columns, width, angle, slant).to(torch.complex128)
     down, along = _grid(rows, columns)

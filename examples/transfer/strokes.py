@@ -1,8 +1,8 @@
 """Images that a program draws: pen strokes, to learn from in public how features vary.
 
 Features of images of one kind vary in few directions. To know these directions is worth a lot (the
-features can be whitened), and to learn them from private images would have to be paid for. Images of
-random strokes are no digits, letters or clothes, and no data were used to make them; but their
+features can be whitened), and to learn them from private images would have to be paid for. Images
+of random strokes are no digits, letters or clothes, and no data were used to make them; but their
 scattering features vary in much the same directions as those of handwriting.
 """
 
