@@ -168,6 +168,31 @@ def test_softmax_is_covered_where_the_clip_cannot_act() -> None:
         session(SOFTMAX, module=nn.Linear(FEATURES, 3, bias=False), max_grad_norm=1.41, **given)
 
 
+def test_a_clip_that_was_lowered_after_attach_is_seen() -> None:
+    made = session(
+        SOFTMAX, module=nn.Linear(FEATURES, 3), max_grad_norm=2.01, data=classes(),
+        criterion=nn.CrossEntropyLoss(),
+    )  # fmt: skip
+    made.optimizer.max_grad_norm = 0.5
+    with refused("max_grad_norm", "may clip"):
+        made.train()
+    assert len(made.accountant) == 0
+
+
+@pytest.mark.parametrize("declaration", [SOFTMAX, ENVELOPE])
+def test_losses_may_be_summed(declaration: Declaration) -> None:
+    loss: Any = nn.CrossEntropyLoss(reduction="sum")
+    if declaration is ENVELOPE:
+        loss = EnvelopeCrossEntropy(2.01, feature_bound=1.0, reduction="sum")
+    made = session(
+        declaration, module=nn.Linear(FEATURES, 3), max_grad_norm=2.01, data=classes(), lr=0.05,
+        criterion=loss, loss_reduction="sum",
+    ).train()  # fmt: skip
+    run, geometry = made.accountant.described()
+    assert run.learning_rate == pytest.approx(0.5)
+    assert geometry.strong_convexity == pytest.approx(0.01)
+
+
 def test_two_classes_may_be_clipped() -> None:
     """They are one score, and clipping a derivative leaves that of a convex loss."""
     x, labels = dataset().tensors

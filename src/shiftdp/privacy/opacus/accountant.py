@@ -220,6 +220,7 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             refuse_clipped_softmax(attached.module, optimizer, self.declaration)
             calls = attached.scores.taken()
             if self.declaration.classes:
+                refuse_clip(attached.linear, self.declaration, now.max_grad_norm)
                 refuse_other_loss(attached.linear, calls, self.declaration, now.max_grad_norm)
             self._append(now, sample_rate)
 

@@ -26,7 +26,7 @@ _LEAST_LIMIT = 1e-4  # below it the residuals of an envelope have too few digits
 
 
 def refuse_clip(linear: nn.Linear, declaration: Declaration, clip: float) -> None:
-    """Of a declared softmax, before the first step: a clip that could act.
+    """Of a declared softmax: a clip that could act.
 
     Two classes are one score, and clipping a loss of one score leaves it convex.
     """
