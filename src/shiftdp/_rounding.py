@@ -143,3 +143,21 @@ def scaled_up(weight: float | Array, x: Array) -> Array:
     # the last term is for subnormal products, which are rounded by half of it twice at most
     scaled = weight * x * (1 + THREE_ROUNDINGS) + LEAST_FLOAT
     return np.where((x > 0.0) & (weight > 0.0), scaled, 0.0)
+
+
+# --- clipping in single precision ---------------------------------------------------------------
+
+GRADIENT_IN_SINGLE = 1e-5
+"""By this part a record's gradient in single precision, or its norm, may be above the exact one."""
+
+OPACUS_ADDS = 1e-6
+"""Opacus scales gradients by C / (norm + 1e-6) where that is below 1."""
+
+
+def unclipped_norm(clip: float) -> float:
+    """The norm up to which Opacus, in single precision, leaves a gradient as it is.
+
+    >>> unclipped_norm(1.0) * (1.0 + GRADIENT_IN_SINGLE) + OPACUS_ADDS < 1.0
+    True
+    """
+    return (clip - OPACUS_ADDS) / (1.0 + GRADIENT_IN_SINGLE) * (1.0 - EIGHT_ROUNDINGS)

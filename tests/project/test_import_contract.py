@@ -18,6 +18,8 @@ ADAPTERS = {
     "shiftdp.privacy.opacus.inputs": {"torch"},
     "shiftdp.privacy.opacus.watch": set(),
     "shiftdp.privacy.opacus.reading": {"opacus", "torch"},
+    "shiftdp.privacy.opacus.residuals": {"torch"},
+    "shiftdp.privacy.opacus.softmax": {"torch"},
 }
 
 

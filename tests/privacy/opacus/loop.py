@@ -31,6 +31,12 @@ def dataset(n: int = 60, norm: float = 1.0, dtype: torch.dtype = torch.float32) 
     return TensorDataset(x.to(dtype), (x[:, 0] > 0).to(dtype))
 
 
+def classes(rows: int = 60, norm: float = 1.0) -> TensorDataset:
+    """The same rows, and three classes that depend on them."""
+    x, _ = dataset(rows, norm).tensors
+    return TensorDataset(x, x[:, :3].argmax(dim=1))
+
+
 @dataclass
 class Session:
     """What make_private returned, and the watched loader."""

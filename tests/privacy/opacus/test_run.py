@@ -95,7 +95,8 @@ def test_a_model_that_is_not_convex_on_a_ball() -> None:
     ("arguments", "name"),
     [
         ({}, "loss"),
-        ({"loss": "softmax", "feature_bound": 1.0}, "loss"),
+        ({"loss": "hinge", "feature_bound": 1.0}, "loss"),
+        ({"loss": "softmax"}, "feature_bound"),
         ({"loss": "logistic"}, "feature_bound"),
         ({"loss": "logistic", "feature_bound": 0.0}, "feature_bound"),
         ({"loss": "logistic", "feature_bound": 1.0, "curvature": (0, 1)}, "curvature"),

@@ -44,6 +44,8 @@ try:
     from shiftdp.privacy.opacus import reading
     from shiftdp.privacy.opacus.inputs import WatchedInputs
     from shiftdp.privacy.opacus.probes import Probes
+    from shiftdp.privacy.opacus.residuals import WatchedScores, refuse_other_loss
+    from shiftdp.privacy.opacus.softmax import refuse_clip, refuse_clipped_softmax
     from shiftdp.privacy.opacus.watch import WatchedLoader
 except ImportError as missing:  # pragma: no cover
     raise ImportError(
@@ -118,6 +120,8 @@ class _Attached:
     module: Any
     optimizer: Any
     watched: WatchedLoader
+    linear: Any
+    scores: WatchedScores
 
 
 class LastIterateAccountant(IAccountant):  # type: ignore[misc]
@@ -163,9 +167,11 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             raise UnmetHypothesis(
                 "data_loader", loader, f"is not the one so far, {self._loader}", "use the same"
             )
-        self._refuse_other_plan(self._read(optimizer, stepping=False), loader)
+        now = self._read(optimizer, stepping=False)
+        self._refuse_other_plan(now, loader)
         if linear is not None and declaration.linear:
             _refuse_parameters(optimizer, linear)
+            refuse_clip(linear, declaration, now.max_grad_norm)
         for check in self._checks:
             check.remove()
         inputs = WatchedInputs(computed=declaration.inputs == "computed")
@@ -174,10 +180,13 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         if linear is not None:
             check = reading.check_features(declaration)
             self._checks.append(linear.register_forward_pre_hook(check))
+        scores = WatchedScores()
+        if linear is not None and declaration.classes:
+            self._checks.append(linear.register_forward_hook(scores.hook))
         self._loader = loader
         self._intercept = linear is not None and linear.bias is not None
         watched = WatchedLoader(data_loader, loader, self.__len__, inputs)
-        self._attached = _Attached(module, optimizer, watched)
+        self._attached = _Attached(module, optimizer, watched, linear, scores)
         return watched
 
     def _refuse_other_plan(self, now: StepReading, loader: LoaderReading) -> None:
@@ -208,7 +217,11 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             now = self._read(optimizer, stepping=True)
             records = reading.check_records(optimizer, self.declaration, self._intercept)
             attached.watched.refuse_step(records)
-            reading.refuse_clipped_softmax(attached.module, optimizer, self.declaration)
+            refuse_clipped_softmax(attached.module, optimizer, self.declaration)
+            calls = attached.scores.taken()
+            if self.declaration.classes:
+                refuse_clip(attached.linear, self.declaration, now.max_grad_norm)
+                refuse_other_loss(attached.linear, calls, self.declaration, now.max_grad_norm)
             self._append(now, sample_rate)
 
         return hook

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -28,6 +27,7 @@ from torch.utils.data import (
 
 from shiftdp._checks import finite
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import GRADIENT_IN_SINGLE
 from shiftdp.privacy.opacus.run import FEATURE_SLACK, Declaration, LoaderReading, StepReading
 
 _WRAPPERS: dict[type, str] = {
@@ -38,11 +38,7 @@ _WRAPPERS: dict[type, str] = {
     DPOptimizerFastGradientClipping: "keeps no gradients of single records that could be checked",
 }
 _PASSIVE = (nn.Flatten, nn.Identity)
-_GRADIENT_SLACK = 1.0 + 1e-5  # gradients in single precision may be above their bound by this part
-_OPACUS_ADDS = 1e-6  # Opacus scales by C / (norm + 1e-6) where that is below 1
-_CANCELLED = 1e-4  # rows that sum to this part of their sizes sum to 0, in single precision
-_ROUNDINGS = 16  # of the sum of a record's softmax, in whatever precision it is computed
-_HEADS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)  # layers that scores may come from
+_GRADIENT_SLACK = 1.0 + GRADIENT_IN_SINGLE
 
 
 def refuse_collating(loader: Any, declaration: Declaration) -> None:
@@ -197,9 +193,9 @@ def read_settings(optimizer: Any, declaration: Declaration) -> tuple[float, floa
 def read_model(module: Any, declaration: Declaration) -> nn.Linear | None:
     """The linear map whose rows are bounded; None if none is needed.
 
-    A declared loss is about a linear map with one output.
+    A declared loss is about a linear map: with one output, or of softmax with one for each class.
     """
-    found = _linear_map(module)
+    found = linear_map(module)
     if not declaration.linear:
         bounded = declaration.feature_bound is not None and not declaration.composed_only
         return found if bounded else None
@@ -210,13 +206,20 @@ def read_model(module: Any, declaration: Declaration) -> nn.Linear | None:
             "is not a single linear map, so the loss is not known to be convex",
             'give nn.Linear(d, 1), or declare its curvature, or bounds="composition"',
         )
-    if found.out_features != 1:
+    if declaration.classes and found.out_features < 2:
+        raise UnmetHypothesis(
+            "out_features",
+            found.out_features,
+            f"is the score of one class, and loss={declaration.loss!r} has one for each",
+            'give two outputs or more, or loss="logistic"',
+        )
+    if not declaration.classes and found.out_features != 1:
         raise UnmetHypothesis(
             "out_features",
             found.out_features,
             "is not 1: clipping a gradient of several outputs (multiclass softmax) leaves no "
             "gradient of a convex loss",
-            'give one output, or bounds="composition"',
+            'give one output, loss="softmax" or "envelope_softmax", or bounds="composition"',
         )
     return found
 
@@ -226,7 +229,7 @@ def inner_of(module: Any) -> Any:
     return getattr(module, "_module", module)
 
 
-def _linear_map(module: Any) -> nn.Linear | None:
+def linear_map(module: Any) -> nn.Linear | None:
     """The only layer of a model that is one linear map."""
     inner = inner_of(module)
     parts = list(inner) if isinstance(inner, nn.Sequential) else [inner]
@@ -234,61 +237,7 @@ def _linear_map(module: Any) -> nn.Linear | None:
     return maps[0] if len(maps) == 1 and type(maps[0]) is nn.Linear else None
 
 
-def refuse_clipped_softmax(module: Any, optimizer: Any, declaration: Declaration) -> None:
-    """Clipped softmax of three classes or more, whatever curvature was declared for it.
-
-    Scaling its gradient to a norm leaves no gradient of a convex function, nor of any other
-    ([docs/losses.md]): no theorem but composition holds. Softmax is known by its gradients: those
-    of the outputs of a linear head add up to zero, p - e_y having sum 0. Where the clip cannot act
-    it is covered: rows of norm R have gradients of norm sqrt(2) R at most.
-    """
-    if declaration.composed_only:
-        return
-    heads = [count for part in inner_of(module).modules() if (count := _softmax_outputs(part))]
-    if not heads:
-        return
-    whole = _linear_map(module)
-    if whole is not None and declaration.feature_bound is not None:
-        longest = math.sqrt(2.0) * declaration.row_bound(whole.bias is not None) * _GRADIENT_SLACK
-        never = longest + _OPACUS_ADDS <= optimizer.max_grad_norm
-        if never and _longest(optimizer.grad_samples) <= longest:
-            return
-    raise UnmetHypothesis(
-        "curvature",
-        declaration.curvature,
-        f"is declared for a softmax of {heads[0]} outputs, whose clipped gradient is not the "
-        "gradient of any function",
-        'give bounds="composition", or a feature_bound R of a linear model with sqrt(2) R below '
-        "max_grad_norm, so that nothing is clipped",
-    )
-
-
-def _softmax_outputs(part: nn.Module) -> int:
-    """How many outputs a layer has, if they are three or more and their gradients add up to zero.
-
-    Weights or biases may be frozen, so either tells.
-    """
-    if not isinstance(part, _HEADS):
-        return 0
-    samples = (getattr(p, "grad_sample", None) for p in (part.weight, part.bias))
-    found = [s for s in samples if isinstance(s, torch.Tensor) and s.dim() > 1]
-    outputs = int(part.weight.shape[0])
-    return outputs if outputs > 2 and any(map(_sums_to_zero, found)) else 0
-
-
-def _sums_to_zero(samples: torch.Tensor) -> bool:
-    """Whether gradients, of shape (records, outputs, ...), are zero when summed over the outputs.
-
-    Of all records together: p - e_y of a record whose p_y is nearly 1 has hardly a digit, and says
-    nothing by itself.
-    """
-    rows = samples.detach().double()
-    total, size = float(rows.sum(dim=1).abs().sum()), float(rows.abs().sum())
-    digits = _ROUNDINGS * torch.finfo(samples.dtype).eps
-    return size > 0.0 and total <= max(_CANCELLED, digits) * size
-
-
-def _longest(samples: Any) -> float:
+def longest(samples: Any) -> float:
     """The largest norm of a record's gradient."""
     records = len(samples[0])
     if not records:
@@ -340,7 +289,7 @@ def check_records(optimizer: Any, declaration: Declaration, intercept: bool) -> 
                 "project them after each step",
             )
     most = declaration.row_bound(intercept) * _GRADIENT_SLACK
-    if declaration.loss == "logistic" and declaration.linear and not _longest(samples) <= most:
+    if declaration.loss == "logistic" and declaration.linear and not longest(samples) <= most:
         raise UnmetHypothesis(
             "loss",
             declaration.loss,

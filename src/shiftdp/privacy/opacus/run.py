@@ -29,12 +29,14 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency, Geometry
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 
-Loss = Literal["logistic", "squared", "huber"]
+Loss = Literal["logistic", "squared", "huber", "softmax", "envelope_softmax"]
 Kind = Literal["fixed", "reshuffled", "poisson"]
 Inputs = Literal["as_loaded", "computed"]
 
-CURVATURE: dict[str, float] = {"logistic": 0.25, "squared": 2.0, "huber": 1.0}
-"""The largest second derivative in the model's output, as torch's losses are scaled."""
+CURVATURE: dict[str, float] = {
+    "logistic": 0.25, "squared": 2.0, "huber": 1.0, "softmax": 0.5, "envelope_softmax": 0.5,
+}  # fmt: skip
+"""The largest second derivative in the model's outputs, as torch's losses are scaled."""
 
 FEATURE_SLACK = 1.0 + 1e-6
 """Rows that were scaled to the bound in single precision may be above it by rounding."""
@@ -51,7 +53,9 @@ class Declaration:
             sensitivity.
         loss: of one record, in the single output of a linear model: `logistic`
             (BCEWithLogitsLoss), `squared` (MSELoss) or `huber` (HuberLoss, any delta). Clipping
-            keeps these convex and as smooth.
+            keeps these convex and as smooth. Of a linear model with a score for each class:
+            `softmax` (CrossEntropyLoss) where the clip cannot act, or `envelope_softmax`
+            (shiftdp.torch.EnvelopeCrossEntropy), which has no gradient beyond the clip.
         feature_bound: the largest norm of a row of features, without the constant 1 of the
             intercept. Batches of a linear model are checked against it.
         curvature: instead of a loss, bounds (low, high) on the curvature of each record's loss *as
@@ -131,8 +135,13 @@ class Declaration:
 
     @property
     def linear(self) -> bool:
-        """Whether the model has to be linear with one output."""
+        """Whether the model has to be linear."""
         return self.loss is not None and not self.composed_only
+
+    @property
+    def classes(self) -> bool:
+        """Whether the model has to have a score for each class."""
+        return self.loss in ("softmax", "envelope_softmax") and not self.composed_only
 
     def record(self, intercept: bool) -> tuple[float, float]:
         """The curvature of one record's clipped loss, from below and above."""

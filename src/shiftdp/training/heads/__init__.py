@@ -9,6 +9,7 @@
 | features that are computed again whenever they are needed | `recomputed` |
 | several processes | `ranks` |
 | what is returned | `linear` |
+| a loss for other loops, whose gradients end at the clip | `cross_entropy` |
 """
 
 from shiftdp.training.descent.entropy import MissingPackage

@@ -1,0 +1,170 @@
+"""Whether the gradients of a step are those of the softmax loss that was declared.
+
+The gradient of a record with features x, scores z and label y is g x^T in the weights and g in the
+biases, with g = softmax(z) - e_y. Scores and features are seen in the forward pass, and the label
+is where g is negative; so the declaration is checked, record by record, before the step is made.
+
+Of the envelope at the limit k, g is the same where its norm is at most k. Elsewhere it is the q
+with q = softmax(z - nu q) - e_y, |q| = k for some nu > 0 ([docs/losses.md], Lemma 5). To check a
+given q is simpler than to find it: t -> loss(z - t q) is convex, and its derivative
+-<q, softmax(z - t q) - e_y> grows, and is -|q|^2 at t = nu; so nu is found by halving, and q is
+compared with softmax(z - nu q) - e_y. Nothing of this uses the code that the loss is computed by.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import unclipped_norm
+from shiftdp.privacy.opacus.run import Declaration
+
+_AGREES = 1e-4  # of the limit: gradients that are closer are the same
+_ROUNDINGS = 64  # units in the precision of the scores, for each unit of their spread
+_HALVINGS = 60
+_DOUBLINGS = 200
+
+Call = tuple[torch.Tensor, torch.Tensor]
+"""Rows that a linear map was given, and the scores that it returned."""
+
+
+class WatchedScores:
+    """Keeps what a linear map was given and returned, from one step to the next."""
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+
+    def hook(self, module: Any, arguments: tuple[Any, ...], output: Any) -> None:
+        """A forward hook of the linear map that looks at it while it is trained."""
+        if module.training and torch.is_grad_enabled():
+            self._calls.append((arguments[0].detach(), output.detach()))
+
+    def taken(self) -> list[Call]:
+        """The calls since this was asked last."""
+        calls, self._calls = self._calls, []
+        return calls
+
+
+def refuse_other_loss(
+    linear: nn.Linear, calls: list[Call], declaration: Declaration, clip: float
+) -> None:
+    """Refuse gradients that are not those of the declared softmax loss in one of the `calls`."""
+    weight, bias = (_samples(p) for p in (linear.weight, linear.bias))
+    given = weight if weight is not None else bias
+    if given is None or not len(given):
+        return  # a step without records
+    R = declaration.row_bound(linear.bias is not None)
+    for rows, scores in calls:
+        if len(rows) == len(given) and _agrees(
+            rows.double(), scores, weight, bias, _limits(declaration, rows, linear, clip, R)
+        ):
+            return
+    enveloped = declaration.loss == "envelope_softmax"
+    raise UnmetHypothesis(
+        "loss",
+        declaration.loss,
+        "has other gradients than those of a step that was to be made",
+        "train with shiftdp.torch.EnvelopeCrossEntropy, with the clip of make_private and the "
+        "feature_bound declared"
+        if enveloped
+        else "train with CrossEntropyLoss without weights or smoothed labels, and the same "
+        "loss_reduction as in make_private",
+    )
+
+
+def _samples(parameter: Any) -> torch.Tensor | None:
+    samples = getattr(parameter, "grad_sample", None)
+    return samples.detach() if isinstance(samples, torch.Tensor) else None
+
+
+def _limits(
+    declaration: Declaration, rows: torch.Tensor, linear: nn.Linear, clip: float, R: float
+) -> list[torch.Tensor]:
+    """What residuals may be limited to: by nothing; else by the bound on rows, or by each row."""
+    if declaration.loss == "softmax":
+        return [rows.new_full((len(rows),), math.inf, dtype=torch.float64)]
+    norms = torch.linalg.vector_norm(rows.double(), dim=1)
+    if linear.bias is not None:
+        norms = torch.hypot(norms, torch.ones_like(norms))
+    most = unclipped_norm(clip)
+    return [torch.full_like(norms, most / R), most / norms]
+
+
+def _agrees(
+    rows: torch.Tensor,
+    scores: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    limits: list[torch.Tensor],
+) -> bool:
+    """Whether gradients are the residuals of softmax times the rows, for one choice of limits."""
+    if bias is not None:
+        g = bias.double()
+    else:
+        squares = rows.square().sum(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        g = torch.einsum("bkd,bd->bk", _given(weight).double(), rows) / squares[:, None]
+    z = scores.double()
+    spread = z.amax(dim=1) - z.amin(dim=1)
+    rounding = _ROUNDINGS * torch.finfo(scores.dtype).eps * (1.0 + spread)
+    shown = rows.square().sum(dim=1) > 0.0 if bias is None else torch.ones_like(spread) > 0.0
+    for k in limits:
+        slack = _AGREES * k.clamp_max(math.sqrt(2.0)) + rounding
+        close = (_distance(z, g, k, slack) <= slack) | ~shown
+        if weight is not None:
+            outer = weight.double() - g[:, :, None] * rows[:, None, :]
+            apart = torch.linalg.vector_norm(outer.flatten(1), dim=1)
+            close &= apart <= slack * torch.linalg.vector_norm(rows, dim=1)
+        if bool(close.all()):
+            return True
+    return False
+
+
+def _given(weight: torch.Tensor | None) -> torch.Tensor:
+    if weight is None:
+        raise UnmetHypothesis("module", "Linear", "has no gradients of records", "train it")
+    return weight
+
+
+def _distance(
+    z: torch.Tensor, g: torch.Tensor, k: torch.Tensor, slack: torch.Tensor
+) -> torch.Tensor:
+    """How far each g is from the residual of softmax at z under the limit k."""
+    # of a record that is as good as certain, nothing is negative that is not rounding
+    y = torch.where(g.amin(dim=1) < -slack, g.argmin(dim=1), z.argmax(dim=1))
+    one_hot = nn.functional.one_hot(y, z.shape[1]).double()
+    plain = torch.softmax(z, dim=1) - one_hot
+    apart: torch.Tensor = torch.linalg.vector_norm(g - plain, dim=1)
+    limited = torch.linalg.vector_norm(plain, dim=1) > k
+    if bool(limited.any()):
+        apart[limited] = _envelope_distance(z[limited], g[limited], one_hot[limited], k[limited])
+    return apart
+
+
+def _envelope_distance(
+    z: torch.Tensor, g: torch.Tensor, one_hot: torch.Tensor, k: torch.Tensor
+) -> torch.Tensor:
+    """How far g, scaled to the limit k, is from softmax(z - nu g) - e_y at the best nu > 0."""
+    norms = torch.linalg.vector_norm(g, dim=1)
+    q = g * (k / norms.clamp_min(torch.finfo(torch.float64).tiny))[:, None]
+
+    def residual(nu: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(z - nu[:, None] * q, dim=1) - one_hot
+
+    def short(nu: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = (q * residual(nu)).sum(dim=1) <= k.square()
+        return found
+
+    low, high = torch.zeros_like(k), 1.0 / k
+    for _ in range(_DOUBLINGS):
+        if bool(short(high).all()):
+            break
+        high = torch.where(short(high), high, 2.0 * high)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        below = short(middle)
+        low, high = torch.where(below, low, middle), torch.where(below, middle, high)
+    return torch.maximum(torch.linalg.vector_norm(residual(high) - q, dim=1), (norms - k).abs())

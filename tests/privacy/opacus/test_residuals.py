@@ -1,0 +1,166 @@
+"""Gradients of a step are held to the declared softmax loss, record by record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from shiftdp.privacy.opacus.accountant import Declaration
+from shiftdp.privacy.opacus.residuals import refuse_other_loss
+from shiftdp.torch import EnvelopeCrossEntropy
+from tests.privacy.opacus.loop import FEATURES, classes, refused, session
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Secure RNG"),
+    pytest.mark.filterwarnings("ignore:Full backward hook"),
+]
+
+SOFTMAX = Declaration(adjacency="zero_out", loss="softmax", feature_bound=1.0)
+ENVELOPE = Declaration(adjacency="zero_out", loss="envelope_softmax", feature_bound=1.0)
+
+
+def enveloped(clip: float = 0.5, **settings: Any) -> EnvelopeCrossEntropy:
+    return EnvelopeCrossEntropy(clip, **{"feature_bound": 1.0, **settings})
+
+
+class _Scaled(nn.Module):
+    """A loss of scores that were scaled: its curvature is not that of softmax."""
+
+    def __init__(self, loss: nn.Module, factor: float) -> None:
+        super().__init__()
+        self.loss, self.factor = loss, factor
+
+    def forward(self, scores: torch.Tensor, targets: torch.Tensor) -> Any:
+        return self.loss(self.factor * scores, targets)
+
+
+class _ByHand(nn.Module):
+    """The gradient of cross-entropy scaled to the clip by whoever wrote the loop."""
+
+    def forward(self, scores: torch.Tensor, targets: torch.Tensor) -> Any:
+        with torch.no_grad():
+            g = torch.softmax(scores, dim=1) - nn.functional.one_hot(targets, scores.shape[1])
+            limit = 0.4999 / 2**0.5
+            g = g * (limit / g.norm(dim=1, keepdim=True)).clamp(max=1.0)
+        return (g * scores).sum(dim=1).mean()
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        nn.CrossEntropyLoss(weight=torch.tensor([1.0, 0.5, 1.0])),
+        nn.CrossEntropyLoss(label_smoothing=0.1),
+        nn.CrossEntropyLoss(reduction="sum"),
+        nn.MultiMarginLoss(),
+        _Scaled(nn.CrossEntropyLoss(), 1.1),
+        enveloped(),
+    ],
+    ids=["weights", "smoothed", "sum", "hinge", "scaled", "envelope"],
+)
+def test_what_is_not_cross_entropy_is_refused(criterion: nn.Module) -> None:
+    made = session(
+        SOFTMAX, module=nn.Linear(FEATURES, 3), data=classes(), criterion=criterion,
+        max_grad_norm=2.01,
+    )  # fmt: skip
+    with refused("loss", "other gradients"):
+        made.train()
+    assert len(made.accountant) == 0
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        nn.CrossEntropyLoss(),
+        enveloped(0.6),
+        enveloped(0.4),
+        enveloped(feature_bound=2.0),
+        enveloped(bias=False),
+        enveloped(reduction="sum"),
+        _Scaled(enveloped(), 0.5),
+        _ByHand(),
+    ],
+    ids=["plain", "longer", "shorter", "bound", "no bias", "sum", "scaled", "by hand"],
+)
+def test_what_is_not_the_envelope_is_refused(criterion: nn.Module) -> None:
+    torch.manual_seed(0)
+    module = nn.Linear(FEATURES, 3)
+    with torch.no_grad():
+        module.weight.mul_(4.0)
+    made = session(ENVELOPE, module=module, data=classes(), criterion=criterion, max_grad_norm=0.5)
+    with refused("loss", "EnvelopeCrossEntropy"):
+        made.train()
+    assert len(made.accountant) == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("frozen", ["none", "weight", "bias"])
+@pytest.mark.parametrize("clip", [0.02, 0.5, 1.3])
+def test_the_envelope_itself_is_known(clip: float, frozen: str, dtype: torch.dtype) -> None:
+    """Scores of any size: at first, after long training, and where records are certain."""
+    torch.manual_seed(1)
+    module = nn.Linear(FEATURES, 3, dtype=dtype)
+    if frozen != "none":
+        getattr(module, frozen).requires_grad_(False)
+    x, y = classes().tensors
+    made = session(
+        ENVELOPE,
+        module=module,
+        data=TensorDataset(x.to(dtype), y),
+        criterion=enveloped(clip),
+        optimizer=lambda m: torch.optim.SGD([p for p in m.parameters() if p.requires_grad], lr=0.5),
+        max_grad_norm=clip,
+    )
+    for size in (0.1, 10.0, 100.0):
+        with torch.no_grad():
+            module.weight.normal_().mul_(size)
+        made.train()
+    assert len(made.accountant) == 18
+
+
+def test_limits_of_single_rows_are_known() -> None:
+    x, y = classes().tensors
+    x = x * torch.linspace(0.0, 1.0, len(x))[:, None]
+    for bias in (False, True):
+        made = session(
+            ENVELOPE, module=nn.Linear(FEATURES, 3, bias=bias), data=TensorDataset(x, y),
+            max_grad_norm=0.3,
+        )  # fmt: skip
+        loss = enveloped(0.3, bias=bias)
+        for rows, labels in made.loader:
+            made.optimizer.zero_grad()
+            loss(made.module(rows), labels, rows).backward()
+            made.optimizer.step()
+        assert len(made.accountant) == 6
+
+
+def test_labels_of_a_certain_record_are_not_asked_for() -> None:
+    module = nn.Linear(FEATURES, 3)
+    with torch.no_grad():
+        module.weight.zero_()
+        module.weight[:3, :3] = 200.0 * torch.eye(3)
+    made = session(
+        SOFTMAX, module=module, data=classes(), criterion=nn.CrossEntropyLoss(), max_grad_norm=2.01
+    )
+    assert len(made.train().accountant) == 6
+
+
+def test_a_call_that_is_not_the_step_is_passed_over() -> None:
+    linear: Any = nn.Linear(FEATURES, 3)
+    x, y = classes(10).tensors
+    scores = linear(x).detach()
+    g = torch.softmax(scores, dim=1) - nn.functional.one_hot(y, 3)
+    linear.bias.grad_sample, linear.weight.grad_sample = g, g[:, :, None] * x[:, None, :]
+    other = (x.flip(0), linear(x.flip(0)).detach())
+    refuse_other_loss(linear, [other, (x, scores)], SOFTMAX, 2.01)
+    for calls in ([], [other], [(x[:3], scores[:3])]):
+        with refused("loss"):
+            refuse_other_loss(linear, calls, SOFTMAX, 2.01)
+    linear.bias.grad_sample = None
+    refuse_other_loss(linear, [(x, scores)], SOFTMAX, 2.01)
+    linear.weight.grad_sample = linear.weight.grad_sample + 0.01
+    with refused("loss"):
+        refuse_other_loss(linear, [(x, scores)], SOFTMAX, 2.01)
