@@ -158,8 +158,13 @@ def _deleted(records: object, training: Training) -> int:
 
 def _requests(pairs: Any, steps: int, training: Training) -> tuple[tuple[int, int], ...]:
     found = []
-    for pair in pairs:
-        after, records = pair
+    try:
+        listed = [(after, records) for after, records in pairs]
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "later_requests", pairs, "is no list of pairs", "give pairs like (100, 1)"
+        ) from None
+    for after, records in listed:
         k = count("later_requests", after, 1)
         if k > steps:
             raise InvalidInput(

@@ -1,0 +1,82 @@
+"""Every target: what is tried, how much time and memory one input may take, and how long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.fuzz import (
+    certificates,
+    command_line,
+    functions,
+    questions,
+    runs,
+    stores,
+    tables,
+    texts,
+)
+
+Try = Callable[[bytes], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that bytes are given to.
+
+    Args:
+        attempt: raises for a finding, and nothing else but our own errors.
+        size: how many bytes decide an input, or the longest file.
+        seconds: of processor time that one input may take.
+        megabytes: of address space that one input may add.
+        share: of a campaign's time, beside the others.
+        seeds: valid files, where the bytes are a file themselves.
+    """
+
+    attempt: Try
+    size: int
+    seconds: float = 10.0
+    megabytes: float = 512.0
+    share: float = 1.0
+    seeds: Callable[[], tuple[bytes, ...]] | None = None
+
+
+_SEARCHING = {"seconds": 120.0, "megabytes": 2_048.0}
+
+TARGETS: dict[str, Target] = {
+    # public functions: the bytes decide about parameters
+    "functions": Target(functions.try_function, 400, **_SEARCHING, share=3.0),
+    "conversions": Target(functions.try_conversion, 120, 30.0, 2_048.0),
+    "descriptions": Target(runs.try_description, 400),
+    "certificates": Target(certificates.try_certificate, 500, **_SEARCHING, share=4.0),
+    "calibrations": Target(questions.try_calibration, 500, **_SEARCHING, share=2.0),
+    "comparisons": Target(questions.try_comparison, 500, **_SEARCHING, share=2.0),
+    "risks": Target(questions.try_risk, 500, **_SEARCHING),
+    # the program
+    "commands": Target(command_line.try_command, 240, **_SEARCHING, share=3.0),
+    # readers: the bytes decide how a valid file is damaged, or forged
+    "certificate_texts": Target(texts.try_certificate_text, 96, 60.0),
+    "certificate_edits": Target(texts.try_certificate_edit, 96, 60.0, share=2.0),
+    "json_texts": Target(texts.try_json, 96),
+    "tradeoff_edits": Target(texts.try_tradeoff_text, 96, 30.0),
+    "exports": Target(texts.try_export, 96, 30.0),
+    "schemas": Target(texts.try_schema, 96),
+    "options": Target(texts.try_options, 96),
+    "pages": Target(texts.try_page, 96, 60.0),
+    "csv": Target(tables.try_csv, 96),
+    "parquet": Target(tables.try_parquet, 96, 10.0, 1_024.0),
+    "npz": Target(tables.try_npz, 96),
+    "svmlight": Target(tables.try_svmlight, 96),
+    "idx": Target(tables.try_idx, 96),
+    "models": Target(stores.try_model, 96, 30.0),
+    "forged_models": Target(stores.try_forged_model, 96, 30.0),
+    "ledgers": Target(stores.try_ledger, 96, 60.0),
+}
+"""By name. An input of these is short: it says what to do."""
+
+FILES: dict[str, Target] = {
+    f"file_{name}": Target(read, 4_096, 60.0, 1_024.0, 0.5, seeds)
+    for name, (read, seeds) in {**texts.RAW, **tables.RAW, **stores.RAW}.items()
+}
+"""By name. An input of these is a whole file: for a fuzzer that follows branches."""
+
+EVERY: dict[str, Target] = {**TARGETS, **FILES}
