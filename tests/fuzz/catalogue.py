@@ -40,14 +40,17 @@ class Target:
     seeds: Callable[[], tuple[bytes, ...]] | None = None
 
 
-_SEARCHING = {"seconds": 120.0, "megabytes": 2_048.0}
+_SEARCHING = {"seconds": 120.0, "megabytes": 4_096.0}
+"""Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), a dozen of them."""
 
 TARGETS: dict[str, Target] = {
     # public functions: the bytes decide about parameters
     "functions": Target(functions.try_function, 400, **_SEARCHING, share=3.0),
+    "compositions": Target(functions.try_composition, 200, **_SEARCHING),
     "conversions": Target(functions.try_conversion, 120, 30.0, 2_048.0),
     "descriptions": Target(runs.try_description, 400),
     "certificates": Target(certificates.try_certificate, 500, **_SEARCHING, share=4.0),
+    "sampled": Target(certificates.try_sampled_certificate, 500, **_SEARCHING, share=2.0),
     "calibrations": Target(questions.try_calibration, 500, **_SEARCHING, share=2.0),
     "comparisons": Target(questions.try_comparison, 500, **_SEARCHING, share=2.0),
     "risks": Target(questions.try_risk, 500, **_SEARCHING),
@@ -69,7 +72,7 @@ TARGETS: dict[str, Target] = {
     "idx": Target(tables.try_idx, 96),
     "models": Target(stores.try_model, 96, 30.0),
     "forged_models": Target(stores.try_forged_model, 96, 30.0),
-    "ledgers": Target(stores.try_ledger, 96, 60.0),
+    "ledgers": Target(stores.try_ledger, 96, **_SEARCHING),
 }
 """By name. An input of these is short: it says what to do."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import shiftdp as sdp
 from tests.fuzz.choices import Choices
 from tests.fuzz.limits import require, require_number
-from tests.fuzz.runs import geometry_of, run_of
+from tests.fuzz.runs import ODD, geometry_of, run_of
 
 _TIES = 1.0 + 1e-9
 """By how much two certified numbers may be out of order, for the last digits of their proofs."""
@@ -19,8 +19,8 @@ _SEARCHED = 1.03
 """The same where bounds are searched for, and the best of several may be missed by a per cent."""
 
 
-def certified(choices: Choices, most_steps: int) -> sdp.Certificate:
-    geometry, run = geometry_of(choices), run_of(choices, most_steps)
+def certified(choices: Choices, most_steps: int, random_batches: int = 256) -> sdp.Certificate:
+    geometry, run = geometry_of(choices), run_of(choices, most_steps, ODD, random_batches)
     return sdp.certify(
         run,
         geometry,
@@ -33,7 +33,16 @@ def certified(choices: Choices, most_steps: int) -> sdp.Certificate:
 def try_certificate(data: bytes) -> None:
     """A certificate, its numbers, its file, and that more noise costs no more."""
     choices = Choices(data)
-    cert = certified(choices, choices.pick((8, 60)))
+    _try(choices, certified(choices, choices.pick((8, 60))))
+
+
+def try_sampled_certificate(data: bytes) -> None:
+    """The same for random batches."""
+    choices = Choices(data)
+    _try(choices, certified(choices, choices.pick((8, 30)), random_batches=1))
+
+
+def _try(choices: Choices, cert: sdp.Certificate) -> None:
     _require_numbers(choices, cert)
     if choices.chance(3):
         _require_file(cert)

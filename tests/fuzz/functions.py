@@ -24,6 +24,15 @@ def try_function(data: bytes) -> None:
     _ask(choices, f)
 
 
+def try_composition(data: bytes) -> None:
+    """Products, which are composed numerically: they take longer."""
+    choices = Choices(data)
+    f = _simple(choices)
+    times = choices.mostly(choices.integer(0, 20), 6)
+    product = f.compose(_simple(choices)) if choices.below(2) else f.power(times)
+    _ask(choices, product)
+
+
 def try_conversion(data: bytes) -> None:
     """Conversions of Renyi and zCDP, the central limit theorem, comparisons, noise schedules."""
     choices = Choices(data)
@@ -108,24 +117,20 @@ def _function(choices: Choices) -> sdp.TradeoffFunction:
             return kind([_simple(choices) for _ in range(choices.integer(0, 3))])
         case 2:
             return fdp.WithFailure(_simple(choices), _value(choices, 1e-15, 1.0))
-        case 3:
+        case 3 if choices.chance(4):
             return _simple(choices).group(choices.mostly(choices.integer(1, 9), 6))
         case _:
             return _simple(choices)
 
 
 def _combined(choices: Choices, f: sdp.TradeoffFunction) -> sdp.TradeoffFunction:
-    match choices.below(16):
-        case 1 | 2:
+    match choices.below(8):
+        case 1:
             return f.subsample(choices.mostly(choices.uniform(0.0, 1.0), 6))
-        case 3:
+        case 2:
             return f.inverse()
-        case 4:
+        case 3:
             return f.symmetrize()
-        case 5:
-            return f.compose(_simple(choices))
-        case 6:
-            return f.power(choices.mostly(choices.integer(0, 20), 6))
         case _:
             return f
 

@@ -11,7 +11,7 @@ import shiftdp as sdp
 from tests.fuzz.certificates import certified
 from tests.fuzz.choices import Choices
 from tests.fuzz.limits import require, require_number
-from tests.fuzz.runs import geometry_of, run_of
+from tests.fuzz.runs import ODD, geometry_of, run_of
 
 _MET = 1.0 + 1e-12
 _CALIBRATORS: dict[str, Any] = {
@@ -44,7 +44,7 @@ def _budget(choices: Choices) -> dict[str, Any]:
 def try_calibration(data: bytes) -> None:
     """What a calibrator returns meets its budget, whoever certifies it."""
     choices = Choices(data)
-    geometry, run = geometry_of(choices), run_of(choices, 30)
+    geometry, run = geometry_of(choices), run_of(choices, 30, ODD, 128)
     budget = _budget(choices)
     match choices.below(9):
         case 0:
@@ -70,7 +70,7 @@ def try_calibration(data: bytes) -> None:
 def try_comparison(data: bytes) -> None:
     """Tables of all accountants, and curves along a parameter."""
     choices = Choices(data)
-    geometry, run = geometry_of(choices), run_of(choices, 20)
+    geometry, run = geometry_of(choices), run_of(choices, 20, ODD, 128)
     delta = choices.mostly(1e-5)
     if choices.below(2):
         table = sdp.compare(run, geometry, delta=delta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import shiftdp as sdp
@@ -30,18 +31,19 @@ def geometry_of(choices: Choices, odd: int = ODD) -> sdp.Geometry:
     )
 
 
-def run_of(choices: Choices, most_steps: int, odd: int = ODD) -> Any:
+def run_of(choices: Choices, most_steps: int, odd: int = ODD, random_batches: int = 8) -> Any:
+    """One in so many has random batches, which take far longer to certify than others."""
+    if choices.chance(random_batches):
+        return _unlearning(choices, most_steps, odd, _sgd) if choices.chance(8) else _sgd(choices, most_steps, odd)
     match choices.below(8):
         case 0 | 1:
             return _gd(choices, most_steps, odd)
         case 2 | 3:
             return _cgd(choices, most_steps, odd)
-        case 4:
-            return _sgd(choices, most_steps, odd)
-        case 5:
+        case 4 | 5:
             return _stream(choices, odd)
         case 6:
-            return _unlearning(choices, most_steps, odd)
+            return _unlearning(choices, most_steps, odd, choices.pick((_gd, _cgd)))
         case _:
             if choices.chance(3):
                 return sdp.ExponentialMechanism()
@@ -138,8 +140,7 @@ def _stream(choices: Choices, odd: int) -> Any:
     )
 
 
-def _unlearning(choices: Choices, most_steps: int, odd: int) -> Any:
-    kind = choices.pick((_gd, _cgd, _gd, _cgd, _sgd))
+def _unlearning(choices: Choices, most_steps: int, odd: int, kind: Callable[..., Any]) -> Any:
     further = choices.integer(0, 30)
     later = [(choices.integer(1, 30), choices.integer(1, 3)) for _ in range(choices.below(2))]
     return sdp.Unlearning(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
 from shiftdp.ui.group import Group
 from shiftdp.ui.options import answer_options, option
@@ -189,7 +190,11 @@ def verify(ctx: click.Context, file: str, head: str | None, json: bool) -> None:
     if Path(file).read_bytes()[:1] == b"{":
         if head is not None:
             raise Refused(f"--head {head}: is for a ledger; an export has its own", ctx)
-        Ledger.verify_json(Path(file).read_text(encoding="utf-8"))
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidInput("file", file, "is not text", "give what export wrote") from error
+        Ledger.verify_json(text)
     else:
         Ledger(file).verify(head)
     if json:
