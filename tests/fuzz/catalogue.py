@@ -40,22 +40,24 @@ class Target:
     seeds: Callable[[], tuple[bytes, ...]] | None = None
 
 
-_SEARCHING = {"seconds": 120.0, "megabytes": 4_096.0}
-"""Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), a dozen of them."""
+def _searching(attempt: Try, size: int, share: float = 1.0) -> Target:
+    """Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), dozens."""
+    return Target(attempt, size, seconds=600.0, megabytes=4_096.0, share=share)
+
 
 TARGETS: dict[str, Target] = {
     # public functions: the bytes decide about parameters
-    "functions": Target(functions.try_function, 400, **_SEARCHING, share=3.0),
-    "compositions": Target(functions.try_composition, 200, **_SEARCHING),
+    "functions": _searching(functions.try_function, 400, share=3.0),
+    "compositions": _searching(functions.try_composition, 200),
     "conversions": Target(functions.try_conversion, 120, 30.0, 2_048.0),
     "descriptions": Target(runs.try_description, 400),
-    "certificates": Target(certificates.try_certificate, 500, **_SEARCHING, share=4.0),
-    "sampled": Target(certificates.try_sampled_certificate, 500, **_SEARCHING, share=2.0),
-    "calibrations": Target(questions.try_calibration, 500, **_SEARCHING, share=2.0),
-    "comparisons": Target(questions.try_comparison, 500, **_SEARCHING, share=2.0),
-    "risks": Target(questions.try_risk, 500, **_SEARCHING),
+    "certificates": _searching(certificates.try_certificate, 500, share=4.0),
+    "sampled": _searching(certificates.try_sampled_certificate, 500, share=2.0),
+    "calibrations": _searching(questions.try_calibration, 500, share=2.0),
+    "comparisons": _searching(questions.try_comparison, 500, share=2.0),
+    "risks": _searching(questions.try_risk, 500),
     # the program
-    "commands": Target(command_line.try_command, 240, **_SEARCHING, share=3.0),
+    "commands": _searching(command_line.try_command, 240, share=3.0),
     # readers: the bytes decide how a valid file is damaged, or forged
     "certificate_texts": Target(texts.try_certificate_text, 96, 60.0),
     "certificate_edits": Target(texts.try_certificate_edit, 96, 60.0, share=2.0),
@@ -72,7 +74,7 @@ TARGETS: dict[str, Target] = {
     "idx": Target(tables.try_idx, 96),
     "models": Target(stores.try_model, 96, 30.0),
     "forged_models": Target(stores.try_forged_model, 96, 30.0),
-    "ledgers": Target(stores.try_ledger, 96, **_SEARCHING),
+    "ledgers": _searching(stores.try_ledger, 96),
 }
 """By name. An input of these is short: it says what to do."""
 

@@ -21,8 +21,9 @@ from tests.ui.shell import put_files
 _SLOW = ("demo", "explore", "reproduce", "audit")
 """Commands that open a page, train for seconds or fetch data: their options are parsed only."""
 _NUMBERS = (
-    "1", "10", "0.5", "100", "1e-5", "0", "-1", "nan", "inf", "1e400", "1e-400", "", " ", "x", "0x10",
-    "1_000", "1,2", "0.1:1:3", "1:2:3:log", "0.05", "2", "30:3", "1e40", "9" * 30, "٣", "1e5",
+    "1", "10", "0.5", "100", "1e-5", "0", "-1", "nan", "inf", "1e400", "1e-400", "", " ", "x",
+    "0x10", "1_000", "1,2", "0.1:1:3", "1:2:3:log", "0.05", "2", "30:3", "1e40", "9" * 30, "٣",
+    "1e5",
 )  # fmt: skip
 _WORDS = (
     "gd", "cgd", "sgd", "stream", "langevin", "exponential", "noise", "epochs", "poisson", "fixed",
@@ -30,8 +31,8 @@ _WORDS = (
     "--", "-", "--json", "-h", "\udcff", "x" * 300, "epsilon", "bad,option", "diameter",
 )  # fmt: skip
 _SETTING = (
-    "--n", "600", "--batch-size", "20", "--epochs", "3", "--learning-rate", "0.05", "--noise", "0.1",
-    "--strong-convexity", "0.1", "--smoothness", "10", "--sensitivity", "1",
+    "--n", "600", "--batch-size", "20", "--epochs", "3", "--learning-rate", "0.05",
+    "--noise", "0.1", "--strong-convexity", "0.1", "--smoothness", "10", "--sensitivity", "1",
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def words_of(choices: Choices) -> list[str]:
         if options:
             words += _option(choices, choices.pick(options))
     if choices.chance(10):
-        words.insert(choices.below(len(words) + 1), choices.pick(_WORDS))
+        words.insert(choices.integer(len(name.split()), len(words)), choices.pick(_WORDS))
     if words[0] in _SLOW:
         words.append("--help")
     return words

@@ -7,8 +7,8 @@ one, more processor time or memory than a target states.
 from __future__ import annotations
 
 import math
-import resource
 import signal
+import sys
 import threading
 import tracemalloc
 import warnings
@@ -56,14 +56,17 @@ def limited(seconds: float, megabytes: float) -> Iterator[None]:
     The time is that of the process (`ITIMER_PROF`), so that a busy machine makes no difference. The
     space is that of the system (`RLIMIT_AS`), which has native code in it too.
     """
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError("signals are for the main thread")
+    if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
+        yield  # elsewhere there is no such limit, and signals are for the main thread
+        return
+    import resource
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLong(f"more than {seconds:g} s of processor time")
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = _address_space() + int(megabytes * MEGABYTE)
+    with open("/proc/self/statm", encoding="ascii") as file:
+        most = int(file.read().split()[0]) * resource.getpagesize() + int(megabytes * MEGABYTE)
     old = signal.signal(signal.SIGPROF, stop)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -73,11 +76,6 @@ def limited(seconds: float, megabytes: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, old)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _address_space() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def peak_of(action: Callable[[], object]) -> int:

@@ -25,6 +25,7 @@ import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,6 +48,9 @@ def main() -> None:
     if given.state:
         _work(given)
         return
+    if given.engine == "both" and find_spec("atheris") is None:
+        print("without atheris (the extra `fuzz`, on Linux) all inputs are random", flush=True)
+        given.engine = "random"
     engines = ("random", "atheris") if given.engine == "both" else (given.engine,)
     sys.exit(_campaign(given, engines))
 
@@ -90,8 +94,8 @@ def _run(engine: str, name: str, seconds: float, inputs: int, seed: int) -> int:
             state.write_bytes(_HEAD.pack(0, 0))
             command = [
                 sys.executable, "-m", "tests.fuzz.run", "--target", name, "--engine", engine,
-                "--seconds", str(left), "--seed", str(seed), "--inputs", str(inputs and inputs - tried),
-                "--state", str(state),
+                "--seconds", str(left), "--seed", str(seed), "--state", str(state),
+                "--inputs", str(inputs and inputs - tried),
             ]  # fmt: skip
             began = time.monotonic()
             with (OUT / f"{name}-{engine}.log").open("ab") as log:
@@ -116,7 +120,16 @@ def _run(engine: str, name: str, seconds: float, inputs: int, seed: int) -> int:
 
 def _note(name: str, engine: str, seed: int, done: int, seconds: float, code: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    row = [datetime.now(UTC).date().isoformat(), name, engine, seed, done, round(seconds), peak, code]
+    row = [
+        datetime.now(UTC).date().isoformat(),
+        name,
+        engine,
+        seed,
+        done,
+        round(seconds),
+        peak,
+        code,
+    ]
     path = OUT / "totals.csv"
     fresh = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as file:
@@ -208,8 +221,8 @@ def _follow(given: argparse.Namespace, target: Any, attempt: Callable[[bytes], N
         longest = max(target.size, *(len(seed) for seed in seeds))
         words = [
             "shiftdp", f"-max_total_time={max(1, int(given.seconds))}", f"-max_len={longest}",
-            f"-runs={given.inputs or -1}", f"-seed={given.seed + 1}", "-rss_limit_mb=0", "-timeout=0",
-            "-verbosity=0", "-print_final_stats=1", folder,
+            f"-runs={given.inputs or -1}", f"-seed={given.seed + 1}", "-rss_limit_mb=0",
+            "-timeout=0", "-verbosity=0", "-print_final_stats=1", folder,
         ]  # fmt: skip
         atheris.Setup(words, attempt)
         atheris.Fuzz()

@@ -34,7 +34,11 @@ def geometry_of(choices: Choices, odd: int = ODD) -> sdp.Geometry:
 def run_of(choices: Choices, most_steps: int, odd: int = ODD, random_batches: int = 8) -> Any:
     """One in so many has random batches, which take far longer to certify than others."""
     if choices.chance(random_batches):
-        return _unlearning(choices, most_steps, odd, _sgd) if choices.chance(8) else _sgd(choices, most_steps, odd)
+        return (
+            _unlearning(choices, most_steps, odd, _sgd)
+            if choices.chance(8)
+            else _sgd(choices, most_steps, odd)
+        )
     match choices.below(8):
         case 0 | 1:
             return _gd(choices, most_steps, odd)
@@ -114,7 +118,7 @@ def _cgd(choices: Choices, most_steps: int, odd: int) -> Any:
 def _sgd(choices: Choices, most_steps: int, odd: int) -> Any:
     size = choices.integer(1, 40)
     steps = _length(choices, most_steps, odd)
-    sampling = choices.pick(("without_replacement", "poisson", "random_allocation"))
+    sampling: Any = choices.pick(("without_replacement", "poisson", "random_allocation"))
     epochs = {"epochs": choices.mostly(choices.integer(1, 6), odd)}
     return sdp.NoisySGD(
         n=choices.mostly(size * choices.integer(2, 40), odd),

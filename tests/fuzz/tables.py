@@ -1,4 +1,4 @@
-"""Tables that are damaged: CSV, Parquet, npz, svmlight and IDX; their entries are never repeated."""
+"""Damaged tables, CSV, Parquet, npz, svmlight and IDX, of which no message repeats an entry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRETS = ("73125519", "kyrgyz")
 """Parts of entries that no message may have in it. They occur nowhere else."""
 
 _CSV = (
-    b"height,city,y\n7.3125519,kyrgyz,1\n-0.25,7.3125519,0\n1e-3,\"kyrgyz, old\",1\n",
+    b'height,city,y\n7.3125519,kyrgyz,1\n-0.25,7.3125519,0\n1e-3,"kyrgyz, old",1\n',
     b"height,weight,y\n7.3125519,1,kyrgyz\n-0.25,73125519,no\n1.5,2.5,yes\n",
     b"a,y\r\n73125519,1\r\n2,0\r\n",
 )

@@ -1,4 +1,4 @@
-"""Readers of texts that somebody else wrote: certificates, ledgers, schemas, statements, configs."""
+"""Readers of texts that others wrote: certificates, ledgers, schemas, statements, options."""
 
 from __future__ import annotations
 

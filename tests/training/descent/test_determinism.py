@@ -6,6 +6,7 @@ with them, how the batch is shared out among threads. docs/threat_model.md deriv
 
 import copy
 import json
+import math
 import multiprocessing
 import os
 import pickle
@@ -49,12 +50,12 @@ def drift() -> float:
     def gamma(k: int) -> float:
         return k * U / (1.0 - k * U)
 
-    made, found = plan(Seeded(5)), np.linalg.norm(weights())
+    made, found = plan(Seeded(5)), float(np.linalg.norm(weights()))
     rho = 17 * 2.0**-52  # of one score
     terms = min(N, 4096) + -(-N // 4096) + 64
     sums = gamma(terms) * (1.0 + rho) + rho
     # on the way w may be longer than in the end: the gradient and the noise of each step at most
-    longest = max(found, STEPS * RATE * (made.gradient_bound + 8.3 * 1e-3 * np.sqrt(D + 1)))
+    longest = max(found, STEPS * RATE * (made.gradient_bound + 8.3e-3 * math.sqrt(D + 1)))
     scores = 0.25 * 2.0 * gamma(D + 5) * longest
     off = RATE * (scores + (sums + rho) * made.gradient_bound) + 8 * U * longest
     return 2.0 * STEPS * off
@@ -66,7 +67,8 @@ def elsewhere(**environment: str) -> dict[str, Any]:
         "import json, threadpoolctl, tests.training.descent.test_determinism as here\n"
         "found = here.weights()\n"
         "info = [one for one in threadpoolctl.threadpool_info() if one['user_api'] == 'blas']\n"
-        "print(json.dumps({'weights': found, 'kernels': [one.get('architecture') for one in info]}))"
+        "kernels = [one.get('architecture') for one in info]\n"
+        "print(json.dumps({'weights': found, 'kernels': kernels}))"
     )
     result = subprocess.run(
         [sys.executable, "-c", program],

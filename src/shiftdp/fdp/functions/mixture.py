@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from shiftdp._checks import Array, array_in
 from shiftdp._errors import InvalidInput
@@ -30,11 +29,6 @@ from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 _AT_ONCE = 256  # Gaussians in one array: more of them would leave the cache
-
-
-def _listed(weights: Iterable[float]) -> ArrayLike:
-    """What a generator gives, and all else as it is: `array_in` says what is wrong with it."""
-    return [*weights] if isinstance(weights, Iterator) else weights
 
 
 @dataclass(frozen=True)
@@ -59,8 +53,10 @@ class Mixture(TradeoffFunction):
         self, components: Iterable[TradeoffFunction], weights: Iterable[float] | None = None
     ) -> None:
         parts = several("components", components)
-        shares = np.full(len(parts), 1.0) if weights is None else _listed(weights)
-        shares = array_in("weights", shares, 0.0, open_high=True)
+        given: Any = np.full(len(parts), 1.0) if weights is None else weights
+        # what a generator gives; `array_in` says what is wrong with all else
+        listed = [*given] if isinstance(given, Iterator) else given
+        shares = array_in("weights", listed, 0.0, open_high=True)
         if shares.shape != (len(parts),) or not shares.max() > 0:
             raise InvalidInput(
                 "weights", shares.tolist(), "does not fit", f"give {len(parts)} positive weights"

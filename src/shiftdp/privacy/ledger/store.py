@@ -84,7 +84,9 @@ def undamaged(log: object) -> Iterator[None]:
     except ShiftdpError:
         raise
     except (*_OF_DAMAGE, RecursionError) as error:
-        raise VerificationFailed(f"{log} is damaged: an entry lacks or misplaces {error}") from error
+        raise VerificationFailed(
+            f"{log} is damaged: an entry lacks or misplaces {error}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -128,14 +130,15 @@ class Store:
     @contextmanager
     def creating(self) -> Iterator[Transaction]:
         """`writing` for a file that may not exist yet; nothing is left if it is interrupted."""
-        if not self.path.parent.is_dir():
+        if not os.path.isdir(self.path.parent):
             raise InvalidInput("path", str(self.path), "has no folder", "make the folder first")
         with self._transaction("BEGIN IMMEDIATE", "rwc") as transaction:
             yield transaction
 
     @contextmanager
     def _transaction(self, begin: str, mode: str) -> Iterator[Transaction]:
-        if mode == "rw" and not self.path.is_file():
+        # a name that no file can have is no file either, for which pathlib would raise
+        if mode == "rw" and not os.path.isfile(self.path):
             raise InvalidInput(
                 "path", str(self.path), "is no file", "make one with Ledger.create(path, ...)"
             )

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import re
+import stat
 import warnings
 from dataclasses import dataclass
 from typing import Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def command() -> None:
 @click.pass_context
 def create(ctx: click.Context, /, file: str, json: bool, **terms: Any) -> None:
     """Make a ledger with a budget, which never changes."""
-    if Path(file).exists():
+    if os.path.exists(file):
         raise Refused(f"FILE {file}: is there already; give the name of a new file", ctx)
     from shiftdp.privacy import Ledger
 
