@@ -43,6 +43,7 @@ from threadpoolctl import threadpool_limits
 
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Logistic, Plan, Seeded, Softmax, System, descend
+from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import prepare
 
@@ -101,7 +102,7 @@ def fit(job: Job) -> Call:
         bounds="composition",
         entropy=System(),
     )
-    records = prepare(plan, job.X, job.y)
+    records = LocalSource(prepare(plan, job.X, job.y))
     return lambda: descend_on(plan, records)
 
 

@@ -67,8 +67,8 @@ _OF_PEOPLE: tuple[Theorem, ...] = (
 THEOREMS: tuple[Theorem, ...] = (
     *_OF_ONE_RECORD,
     *_OF_PEOPLE,
-    *after_training((*_ON_TRAINING, *_OF_PEOPLE)),
     *DELETION,
+    *after_training((*_ON_TRAINING, *_OF_PEOPLE)),
 )
 
 

@@ -12,9 +12,10 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,6 +31,51 @@ _LEAST = 16  # records of a block, however many features they have
 BatchGradient = Callable[[Floats, Indices], Floats]
 """From models, of shape (models, outputs, columns), and the rows of a batch to the sum of the
 records' gradients for each of the models. The next call overwrites it."""
+
+
+class Source(Protocol):
+    """Where the records of a run are: in this process, on a device, on other machines.
+
+    The loop draws batches and noise, and moves the models; of a source it wants sums of gradients,
+    added up as Theorem F1 says, and nothing else.
+    """
+
+    @property
+    def features(self) -> int:
+        """How many numbers a record has, without its constant."""
+        ...
+
+    @property
+    def mapped(self) -> bool:
+        """Whether there may be too many records to keep one number for each in memory."""
+        ...
+
+    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
+        """A function that sums the gradients of a batch, clipped as the plan says, without the
+        ridge. What it holds is let go of at the end of the context.
+
+        Args:
+            models: an array in the shape of those that are passed later.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    """Records in the memory of this process, or in files that it has mapped."""
+
+    records: Records
+
+    @property
+    def features(self) -> int:
+        return self.records.rows.shape[1]
+
+    @property
+    def mapped(self) -> bool:
+        return self.records.rows.mapped
+
+    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
+        return batch_gradient(plan, self.records, models)
 
 
 @contextmanager

@@ -24,8 +24,8 @@ from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.descent.gradient import batch_gradient
-from shiftdp.training.descent.records import Records, prepare
+from shiftdp.training.descent.gradient import LocalSource, Source
+from shiftdp.training.descent.records import prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -88,26 +88,32 @@ def descend(
     return descend_on(plan, records, progress=progress, checkpoints=checkpoints)
 
 
-def certified_records(plan: Plan, X: Any, y: Any) -> Records:
+def certified_records(plan: Plan, X: Any, y: Any) -> Source:
     """The data, checked; but first the plan: a theorem covers it, or it says that none does.
 
     Whatever is wrong with plan or data is refused here, before the first step.
     """
+    require_certified(plan)
+    return LocalSource(prepare(plan, X, y))
+
+
+def require_certified(plan: Plan) -> None:
+    """Refuse what is not a plan, and a plan that no theorem covers and that does not say so."""
     _require_plan(plan)
     if plan.clipping != "uncertified":
         _ = plan.certificate
-    return prepare(plan, X, y)
 
 
 def descend_on(
     plan: Plan,
-    records: Records,
+    records: Source,
     *,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """`descend` on records that were checked. A ledger is charged between the check and this.
+    """`descend` on records that were checked, wherever they are. A ledger is charged between the
+    check and this.
 
     `start`: parameters to begin from instead of 0, that were released, as `descend` returns them.
     """
@@ -189,7 +195,7 @@ def _require_callable(**given: object) -> None:
 
 def _run(
     plan: Plan,
-    records: Records,
+    records: Source,
     sources: Sequence[Entropy],
     progress: Progress | None,
     checkpoints: Checkpoints | None = None,
@@ -230,17 +236,17 @@ def _run(
     )
 
 
-def starting_point(plan: Plan, records: Records, models: int) -> Floats:
+def starting_point(plan: Plan, records: Source, models: int) -> Floats:
     """Where so many models begin: at 0, projected. The shape is (models, outputs, columns), one
     column for each feature and, if there is an intercept, the last for it."""
-    start = np.zeros((models, plan.loss.outputs, records.rows.shape[1] + plan.intercept))
+    start = np.zeros((models, plan.loss.outputs, records.features + plan.intercept))
     _project(plan, start)
     return start
 
 
 def iterates(
     plan: Plan,
-    records: Records,
+    records: Source,
     models: Floats,
     sources: Sequence[Entropy],
     l2: float | Floats | None = None,
@@ -257,19 +263,19 @@ def iterates(
     run = plan.run
     ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
     shrinks = bool(np.any(ridge))
-    chosen = batches(run, sources[0].open("batches"), mapped=records.rows.mapped)
+    chosen = batches(run, sources[0].open("batches"), mapped=records.mapped)
     streams = [source.open("noise") for source in sources]
     noise, numbers = np.empty_like(models), np.empty(models[0].size)
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
     try:
-        with batch_gradient(plan, records, models) as gradient:
+        with records.gradient(plan, models) as gradient:
             steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
             for step, (eta, sigma, batch) in steps:
                 total = gradient(models, batch.rows)
                 # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
                 total *= eta / batch.divisor
                 if sigma > 0.0:
-                    _draw(noise, numbers, streams, records.rows.shape[1])
+                    _draw(noise, numbers, streams, records.features)
                     noise *= eta * sigma
                     total += noise
                 if shrinks:

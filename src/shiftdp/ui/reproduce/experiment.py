@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax
 from shiftdp.training.descent.batches import is_repeated
+from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import iterates, starting_point
 from shiftdp.training.descent.records import Records, prepare
 from shiftdp.training.plan import Clipping
@@ -119,9 +120,10 @@ def trajectories(
     """The iterates of a stack of models at some steps; one model for each of `ridges`, with noise
     from one of `sources`. Batches that are drawn come from the first of these.
     """
-    models = starting_point(plan, records, len(ridges))
+    source = LocalSource(records)
+    models = starting_point(plan, source, len(ridges))
     wanted = set(stops)
-    for step in iterates(plan, records, models, sources, np.array(ridges)):
+    for step in iterates(plan, source, models, sources, np.array(ridges)):
         tick(len(ridges))
         if step in wanted:
             yield models.copy()

@@ -23,7 +23,7 @@ from shiftdp import (
     certify,
 )
 from shiftdp.last_iterate import THEOREMS
-from shiftdp.last_iterate.certification import bound_by, certificate_of
+from shiftdp.last_iterate.certification import bound_by, certificate_of, evaluate
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
@@ -177,6 +177,20 @@ def test_further_steps_gain_and_none_is_the_certificate_of_training(kind: str) -
     assert costs[0] == pytest.approx(certify(training, geometry).epsilon(1e-5), rel=1e-9)
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < 1e-3 * costs[0]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("contraction", [0.999, 0.7])
+def test_theorems_that_are_not_tried_would_gain_little(kind: str, contraction: float) -> None:
+    """Estimates decide between bounds that are within about a per cent of each other."""
+    sampling, losses = KINDS[kind]
+    training = NoisySGD(
+        n=160, batch_size=8, steps=20, learning_rate=0.3, noise=0.3, sampling=sampling
+    )
+    geometry = Geometry(strong_convexity=(1 - contraction) / 0.3, smoothness=1.5, **losses)
+    run = Unlearning(training=training, further_steps=4)
+    least = min(bound.f.epsilon(1e-5) for bound in evaluate(run, geometry).found)
+    assert certify(run, geometry).epsilon(1e-5) <= 1.02 * least
 
 
 def test_a_cap_covers_further_steps_too() -> None:

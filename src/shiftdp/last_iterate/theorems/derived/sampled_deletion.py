@@ -38,10 +38,12 @@ from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
+from shiftdp.last_iterate.theorems.sampled import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled_shifts import capped_smoothness, participation_up
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-_MUCH = 1.5  # times the noise of the last step: from there on Theorem B7 was never seen to be worse
+_MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
+_LONG = 2_000, 20_000  # steps from where on that is not worth its time: with much noise, and always
 _MOST_NOISE = 1e30  # a larger one would leave a mu that is nothing all the same
 
 
@@ -72,7 +74,12 @@ def passed(training: NoisySGD, cap: int, steps: int) -> float:
     return cap_failure(training.n - k + 1, p, cap - k + 1, steps, independent=apart)
 
 
-class _Merged(Delegated):
+def is_hidden(theorem: Theorem) -> bool:
+    """Whether it rests on a law of mu(V), as Theorem B7 does."""
+    return getattr(theorem, "proof", None) is HiddenProof
+
+
+class Merged(Delegated):
     """A theorem on training, with further steps as noise of its last one."""
 
     runs = (Unlearning,)
@@ -85,8 +92,7 @@ class _Merged(Delegated):
         if run.later_requests or not isinstance(run.training, NoisySGD):
             return False
         # shifts of a rounded restart are known for laws of mu(V)
-        hidden = getattr(self.base, "proof", None) is HiddenProof
-        return (hidden or not run.grid) and self.base.applies_to(training_of(run))
+        return (is_hidden(self.base) or not run.grid) and self.base.applies_to(training_of(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return self._merged(run, geometry, None), geometry
@@ -183,14 +189,25 @@ class _Merged(Delegated):
         return self._assumed(run, self.base.hypotheses(asked, geometry, proofs))
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """Laws of mu(V) gain the most from a noisy last step; others are for few further steps."""
+        """Laws of mu(V) gain the most from a noisy last step; Theorem B6 is for few further steps,
+        and Theorem B3 was never seen to be the best."""
         run = cast(Unlearning, run)
         cap = shared_cap(run, geometry, delta)
         merged, before = self._merged(run, geometry, cap), _last(cast(Any, run).training.noise)
-        hidden = getattr(self.base, "proof", None) is HiddenProof
-        if not hidden and not math.isinf(rival) and _last(merged.noise) > _MUCH * before:
-            return True
+        if not is_hidden(self.base) and not math.isinf(rival):
+            long = _LONG[0] if _last(merged.noise) > _MUCH * before else _LONG[1]
+            if merged.steps > long or self.base in SAMPLED_SHIFTED:
+                return True
         return self.base.hopeless(merged, geometry, delta, rival)
+
+    def is_met(self, run: Unlearning, geometry: Geometry, delta: float) -> bool:
+        """Whether its hypotheses are."""
+        try:
+            asked = self._merged(run, geometry, shared_cap(run, geometry, delta))
+            cast(Any, self.base).require(asked, geometry)
+        except UnmetHypothesis:
+            return False
+        return True
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return False
@@ -199,9 +216,9 @@ class _Merged(Delegated):
         return deletion_assumed(run, hypotheses)
 
 
-def merged_deletion(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
+def merged_deletion(bases: Iterable[Theorem]) -> tuple[Merged, ...]:
     """Each of these theorems on sampled training, with further steps as noise of its last one."""
-    return tuple(map(_Merged, bases))
+    return tuple(map(Merged, bases))
 
 
 def _cap_of(proofs: Proofs) -> int | None:

@@ -13,6 +13,7 @@ contract. Ways to a bound, of which `certify` takes the best:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -45,7 +46,7 @@ from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assu
 from shiftdp.last_iterate.theorems.derived.distance import FROM_DISTANCE
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.derived.sampled_deletion import merged_deletion
+from shiftdp.last_iterate.theorems.derived.sampled_deletion import is_hidden, merged_deletion
 from shiftdp.last_iterate.theorems.derived.sampled_people import HIDDEN_PEOPLE
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.prefix import PREFIX
@@ -174,6 +175,20 @@ class _AfterTraining(Delegated):
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
         return deletion_assumed(run, hypotheses)
 
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """Theorem B7 was never seen to gain from leaving the further steps out."""
+        run = cast(Unlearning, run)
+        merged = _MERGED.get(self.base) if is_hidden(self.base) else None
+        if merged is not None and math.isfinite(rival) and merged.is_met(run, geometry, delta):
+            return True
+        return super().hopeless(run, geometry, delta, rival)
+
+
+_MERGED = {
+    item.base: item
+    for item in merged_deletion((*HIDDEN, *HIDDEN_PEOPLE, *SAMPLED_SHIFTED, *PREFIX))
+}
+
 
 def after_training(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
     """Each of these theorems for training that is followed by further steps."""
@@ -184,7 +199,7 @@ def after_training(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
 
 
 DELETION: tuple[Theorem, ...] = (
-    *merged_deletion((*SAMPLED_SHIFTED, *PREFIX, *HIDDEN, *HIDDEN_PEOPLE)),
     FROM_DISTANCE,
     _Deleted(),
+    *_MERGED.values(),
 )
