@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import InconsistentVersionWarning
 
 from shiftdp import Ledger
 from shiftdp.sklearn import load_model, save_model
@@ -32,6 +34,8 @@ def models() -> tuple[bytes, ...]:
 
 
 def read_model(content: bytes) -> None:
+    """Another version of scikit-learn is warned of, as scikit-learn does."""
+    warnings.simplefilter("ignore", InconsistentVersionWarning)
     model: Any = load_model(in_file("model.shiftdp", content))
     last = model[-1] if hasattr(model, "steps") else model
     require_number(last.certificate_.epsilon(1e-5), "epsilon")

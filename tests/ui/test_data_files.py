@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
+from shiftdp.ui import data_files
 from shiftdp.ui.data_files import Rules, Table, read, shape_of
 from shiftdp.ui.labels import label
 
@@ -271,3 +272,17 @@ def test_a_line_of_an_svmlight_file_is_one_record(tmp_path: Path, line: str) -> 
     for reader in (read, shape_of):
         with pytest.raises(InvalidInput, match="without a label"):
             reader(str(path), Rules(None, features=2))
+
+
+@pytest.mark.parametrize("rows", [-3, 0, 2**40, 2**62])
+def test_a_parquet_file_that_misstates_its_length_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Found by fuzzing: NumPy's own error about negative dimensions came through."""
+    path = tmp_path / "table.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [0, 1]}), path)
+    honest = data_files._parquet_head(str(path), Rules(target="y"))
+    forged = honest._replace(n=rows)
+    monkeypatch.setitem(data_files._HEADS, "parquet", lambda path, rules: forged)
+    with pytest.raises(InvalidInput, match="has no records|more records|was changed"):
+        read(str(path), Rules(target="y"))

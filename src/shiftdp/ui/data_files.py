@@ -119,8 +119,15 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     require_records(shown(paths), n)
     dtype = np.result_type(*(head.dtype for head in heads))
     large = 2 * n * features * dtype.itemsize > memory
-    X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
-    every = Labels(n, rules.classes, numbers=rules.numbers)
+    try:  # n is what the file says of itself
+        X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
+        every = Labels(n, rules.classes, numbers=rules.numbers)
+    except InvalidInput:
+        raise
+    except (MemoryError, ValueError):
+        raise refused(
+            shown(paths), "says that it has more records than there is memory for", "give --memory"
+        ) from None
     done, finite = 0, True
     for path, head in zip(files, heads, strict=True):
         order = _order(heads[0], head)

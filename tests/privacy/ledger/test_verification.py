@@ -161,9 +161,7 @@ def test_a_forged_first_entry_is_refused(ledger: Ledger) -> None:
     text = json.dumps({"number": 0})
     row = (0, None, None, None, None, text, digest_of(text))
     tamper(ledger, rows=[row])
-    with pytest.raises(
-        VerificationFailed, match="lacks or misplaces 'epsilon'"
-    ):
+    with pytest.raises(VerificationFailed, match="lacks or misplaces 'epsilon'"):
         _ = ledger.terms
     with pytest.raises(VerificationFailed, match="is damaged"):
         Ledger(ledger.path)
