@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,13 @@ def _value(choices: Choices, low: float, high: float) -> Any:
     return choices.mostly(choices.log_uniform(low, high), 8)
 
 
+def _distance(choices: Choices, high: float) -> Any:
+    """Between means, in deviations. Above 1e6 a threshold is not known to one unit of the loss:
+    bounds hold there, but they are loose, and need not be in order."""
+    found = _value(choices, 1e-3, high)
+    return min(found, 1e6) if isinstance(found, float) and found < math.inf else found
+
+
 def _simple(choices: Choices) -> sdp.TradeoffFunction:
     match choices.below(8):
         case 0 | 1:
@@ -87,7 +95,7 @@ def _simple(choices: Choices) -> sdp.TradeoffFunction:
             beta = [choices.mostly((1.0 - t) * choices.uniform(0.0, 1.0), 16) for t in alpha]
             return fdp.PiecewiseLinear(alpha, [choices.mostly(1.0, 16), *beta[1:-1], 0.0])
         case 6:
-            s, a = _value(choices, 1e-3, 20.0), _value(choices, 1e-3, 5.0)
+            s, a = _distance(choices, 20.0), _distance(choices, 5.0)
             p = choices.mostly(choices.uniform(0.0, 1.0), 8)
             kind: Any = choices.pick(
                 (fdp.PoissonZeroOut, fdp.PoissonReplaceOne, fdp.shifted_subsampled)
@@ -96,7 +104,7 @@ def _simple(choices: Choices) -> sdp.TradeoffFunction:
             return found
         case _:
             size = choices.integer(1, 4)
-            mu = tuple(_value(choices, 1e-3, 5.0) for _ in range(size))
+            mu = tuple(_distance(choices, 5.0) for _ in range(size))
             weight = tuple(choices.uniform(0.0, 1.0) for _ in range(size))
             total = sum(weight) or 1.0
             hidden: Any = choices.pick(

@@ -284,5 +284,5 @@ def test_a_parquet_file_that_misstates_its_length_is_refused(
     honest = data_files._parquet_head(str(path), Rules(target="y"))
     forged = honest._replace(n=rows)
     monkeypatch.setitem(data_files._HEADS, "parquet", lambda path, rules: forged)
-    with pytest.raises(InvalidInput, match="has no records|more records|was changed"):
+    with pytest.raises(InvalidInput, match=r"has no records|more records|was changed"):
         read(str(path), Rules(target="y"))
