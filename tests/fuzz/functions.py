@@ -76,7 +76,7 @@ def _distance(choices: Choices, high: float) -> Any:
     """Between means, in deviations. Above 1e6 a threshold is not known to one unit of the loss:
     bounds hold there, but they are loose, and need not be in order."""
     found = _value(choices, 1e-3, high)
-    return min(found, 1e6) if isinstance(found, float) and found < math.inf else found
+    return min(found, 1e6) if isinstance(found, (int, float)) and found < math.inf else found
 
 
 def _simple(choices: Choices) -> sdp.TradeoffFunction:
