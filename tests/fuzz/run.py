@@ -222,7 +222,8 @@ def _follow(given: argparse.Namespace, target: Any, attempt: Callable[[bytes], N
         words = [
             "shiftdp", f"-max_total_time={max(1, int(given.seconds))}", f"-max_len={longest}",
             f"-runs={given.inputs or -1}", f"-seed={given.seed + 1}", "-rss_limit_mb=0",
-            "-timeout=0", "-verbosity=0", "-print_final_stats=1", folder,
+            "-timeout=3600", f"-artifact_prefix={folder}/", "-verbosity=0",
+            "-print_final_stats=1", folder,
         ]  # fmt: skip
         atheris.Setup(words, attempt)
         atheris.Fuzz()
