@@ -68,7 +68,8 @@ TARGETS: dict[str, Target] = {
     "options": Target(texts.try_options, 96),
     "pages": Target(texts.try_page, 96, 60.0),
     "csv": Target(tables.try_csv, 96),
-    "parquet": Target(tables.try_parquet, 96, 10.0, 1_024.0),
+    # address space, of which the allocator of Arrow reserves a gigabyte at a time
+    "parquet": Target(tables.try_parquet, 96, 10.0, 4_096.0),
     "npz": Target(tables.try_npz, 96),
     "svmlight": Target(tables.try_svmlight, 96),
     "idx": Target(tables.try_idx, 96),
@@ -79,7 +80,7 @@ TARGETS: dict[str, Target] = {
 """By name. An input of these is short: it says what to do."""
 
 FILES: dict[str, Target] = {
-    f"file_{name}": Target(read, 4_096, 60.0, 1_024.0, 0.5, seeds)
+    f"file_{name}": Target(read, 4_096, 60.0, 4_096.0, 0.5, seeds)
     for name, (read, seeds) in {**texts.RAW, **tables.RAW, **stores.RAW}.items()
 }
 """By name. An input of these is a whole file: for a fuzzer that follows branches."""

@@ -47,7 +47,7 @@ def test_valid_files_are_read(name: str) -> None:
     seeds = FILES[name].seeds
     assert seeds is not None
     for content in seeds():
-        with limited(60.0, 1_024.0), refusals_allowed():
+        with limited(60.0, 4_096.0), refusals_allowed():
             FILES[name].attempt(content)
 
 
