@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
+import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -31,7 +33,9 @@ SHORT = 20_000
 def folder() -> Path:
     """Where inputs become files: the same for all of them, in memory if the machine has that."""
     memory = Path("/dev/shm")
-    return Path(mkdtemp(prefix="shiftdp-fuzz-", dir=memory if memory.is_dir() else None))
+    found = mkdtemp(prefix="shiftdp-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, found, ignore_errors=True)
+    return Path(found)
 
 
 def in_file(name: str, content: bytes) -> str:
