@@ -6,6 +6,7 @@
 #   make test-matrix  the tests with other versions, processors and orders; hours
 #   make docs         the documentation as a site, in out/docs
 #   make bench        benchmarks, side by side with other libraries (installs them)
+#   make fuzz         inputs by the thousand for every function, command and reader (FUZZ_SECONDS=600)
 #   make format       put the code into shape
 #   make clean        remove what was generated (.venv included)
 
@@ -18,6 +19,8 @@ PIP     := $(RUN) -m pip --disable-pip-version-check --quiet --quiet
 SHOWN   := .venv/.installed-demo
 STAMP   := .venv/.installed-dev
 BENCHED := .venv/.installed-bench
+FUZZED  := .venv/.installed-fuzz
+FUZZ_SECONDS ?= 600
 MARKS   :=
 
 # nobody who looks at the demo asked for pip's advice
@@ -28,7 +31,7 @@ heading = @printf '\n=== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-matrix docs bench format clean \
+.PHONY: help demo test test-all test-matrix docs bench fuzz format clean \
 	lint format-check types contract snippets doctests tests
 
 help:
@@ -56,6 +59,11 @@ bench: $(BENCHED)
 	@set -e; for file in benchmarks/[!_]*.py; do \
 		printf '\n=== %s\n' "$$file"; $(RUN) "$$file"; \
 	done
+
+fuzz: export OPENBLAS_NUM_THREADS := 1
+fuzz: $(FUZZED)
+	$(call heading,fuzzing)
+	@$(RUN) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
 
 format: $(STAMP)
 	$(RUN) -m ruff check --fix-only .
@@ -120,4 +128,9 @@ $(STAMP): pyproject.toml | $(RUN)
 $(BENCHED): $(STAMP)
 	$(call heading,installing the peers for the benchmarks)
 	@$(PIP) install --editable '.[bench]'
+	@touch $@
+
+$(FUZZED): $(STAMP)
+	$(call heading,installing what fuzzing needs)
+	@$(PIP) install --editable '.[fuzz]'
 	@touch $@

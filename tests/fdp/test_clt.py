@@ -52,3 +52,8 @@ def test_bad_input(p: float, mu: float, t: int, name: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         subsampled_clt(p, mu, t)
     assert refusal.value.name == name
+
+
+def test_more_steps_than_floats_count_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="t="):
+        subsampled_clt(0.1, 1.0, 10**400)

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from shiftdp import InvalidInput
 from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
@@ -66,3 +67,10 @@ def test_an_interval_of_a_product_is_as_narrow_as_it_was_asked_for() -> None:
         assert f.composed
         low, high = f.epsilon_below(1e-5), f.epsilon(1e-5)
         assert 0.0 < high - low <= f.accuracy * 1.01
+
+
+def test_more_factors_than_floats_count_are_refused() -> None:
+    """Found by fuzzing."""
+    for f in (GaussianTradeoff(1.0), LaplaceTradeoff(1.0)):
+        with pytest.raises(InvalidInput, match="k="):
+            f.power(10**400)

@@ -11,7 +11,7 @@ import pytest
 
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis, certify
 from shiftdp.fdp.composition.composite import Composite
-from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC
+from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, Unlearning
 from shiftdp.last_iterate.certification import bound_by, evaluate, mu_by_position, tightest
 from shiftdp.last_iterate.runs import Order, Run
 from shiftdp.last_iterate.theorems.registry import theorem_of
@@ -302,3 +302,13 @@ def test_a_tie_is_not_broken_before_there_is_one(monkeypatch: pytest.MonkeyPatch
     assert second is not None
     assert abs(first - second) < 0.02  # so close that both are composed
     assert tightest(found, run, geometry, 1e-5) in found
+
+
+@pytest.mark.parametrize("bounds", ["paper", "composition"])
+def test_families_without_a_theorem_on_a_run_say_so(bounds: Any) -> None:
+    """Found by fuzzing: there was nothing to be tried, and so no reason to be given."""
+    training = NoisyGD(n=10, steps=5, learning_rate=0.3, noise=1.0)
+    run = Unlearning(training=training, further_steps=3, later_requests=[(2, 1)])
+    geometry = Geometry(strong_convexity=0.3, smoothness=2.0, sensitivity=1.0)
+    with pytest.raises(UnmetHypothesis, match="has no theorem on Unlearning"):
+        certify(run, geometry, bounds=bounds)

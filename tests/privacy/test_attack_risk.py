@@ -279,3 +279,8 @@ def test_the_statement_says_the_numbers_rounded_up() -> None:
     assert "guessed with probability 30 % at best" in ask(Identity(), blind=0.3).statement()
     tiny = ask(GaussianTradeoff(1e-6))
     assert "by at most 0.0000399 percentage points" in tiny.statement()
+
+
+def test_more_candidates_than_floats_count_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="candidates="):
+        risk(GaussianTradeoff(1.0), candidates=10**400, adjacency="replace_one")

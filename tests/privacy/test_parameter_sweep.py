@@ -218,3 +218,10 @@ def test_the_noise_of_a_schedule_is_multiplied_and_its_length_is_fixed() -> None
     more = NoisyGD(n=5, steps=2, learning_rate=0.1, noise=(1.5, 3.0))
     expected = certify(more, STRONG).epsilon(1e-5)
     assert found["best"].epsilon.tolist() == pytest.approx([expected], rel=1e-9)
+
+
+def test_values_that_are_no_list_are_refused() -> None:
+    run = NoisyGD(n=10, steps=5, learning_rate=0.3, noise=1.0)
+    geometry = Geometry(strong_convexity=0.3, smoothness=2.0, sensitivity=1.0)
+    with pytest.raises(InvalidInput, match="values=True is no list"):
+        frontier(run, geometry, parameter="noise", values=True, delta=1e-5)  # type: ignore[arg-type]

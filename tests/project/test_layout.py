@@ -14,7 +14,7 @@ TESTS = ROOT / "tests"
 MOST_MODULES = 15
 
 # Folders of tests that are about everything, and have no counterpart in `src`.
-ACROSS = ("cross_library", "paper", "project", "properties")
+ACROSS = ("cross_library", "fuzz", "paper", "project", "properties")
 
 # Rooms whose modules are all alike, one command, plot, table or figure each: one file tests them.
 ALIKE = (

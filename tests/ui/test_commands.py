@@ -378,3 +378,14 @@ def test_explore_serves_until_it_is_interrupted(ending: tuple[str, ...]) -> None
             running.kill()
     assert (rest, complaints) == (b"", b"")
     assert running.returncode == 0  # that is how it ends
+
+
+def test_an_export_that_is_no_text_and_a_name_that_is_too_long(tmp_path: Path) -> None:
+    """Found by fuzzing: UnicodeDecodeError and OSError came through."""
+    export = tmp_path / "study.json"
+    export.write_bytes(b'{"entries": \xff}')
+    assert "is not text; give what export wrote" in refused("ledger", "verify", str(export))
+    name = str(tmp_path / ("x" * 300))
+    result = shiftdp("ledger", "create", name, "--epsilon", "1", "--delta", "1e-5")
+    assert result.exit_code == 1
+    assert "cannot be used" in result.stderr

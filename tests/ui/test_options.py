@@ -201,3 +201,9 @@ def test_unknown_keys_and_damaged_files_are_refused(config: Path, text: str, mes
 def test_bad_values_are_named_with_the_file(config: Path, old: str, new: str, message: str) -> None:
     config.write_text(CONFIG.replace(old, new))
     assert refused(f"account --config {config}").startswith(f"{config}: {message}")
+
+
+def test_a_file_that_is_nested_without_end_is_refused(config: Path) -> None:
+    """Found by fuzzing: the reader of TOML ran out of stack."""
+    config.write_text("noise = " + "[" * 5_000 + "]" * 5_000)
+    assert refused(f"account --config {config}").startswith(f"--config {config}: is not TOML")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.types import (
+    CHECKPOINTS,
     COOLDOWN,
     IMAGE,
     NUMBER,
@@ -98,3 +99,10 @@ def test_a_cool_down_is_a_number_of_steps_and_a_factor() -> None:
 def test_what_is_no_cool_down_is_refused(text: object) -> None:
     with pytest.raises(Refused, match="is not LAST:FACTOR"):
         COOLDOWN.convert(text, None, None)
+
+
+@pytest.mark.parametrize("value", ["inf", "1e400", "2.5", "x"])
+def test_checkpoints_are_counted(value: str) -> None:
+    """Found by fuzzing: infinity is no whole number."""
+    with pytest.raises(Refused, match="is no checkpoints"):
+        CHECKPOINTS.convert(value, None, None)

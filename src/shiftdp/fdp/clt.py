@@ -6,6 +6,7 @@ import math
 
 from shiftdp._checks import count, finite, number_in
 from shiftdp._kinds import Uncertified
+from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 
 _SMALL_MU = 0.03  # below, terms that are linear in mu would cancel; the series is right to 1e-15
@@ -23,7 +24,7 @@ def subsampled_clt(p: float, mu: float, t: int) -> Uncertified[GaussianTradeoff]
     p = number_in("p", p, 0.0, 1.0)
     mu = finite("mu", mu, 0.0)
     t = count("t", t, 0)
-    scale = math.sqrt(2.0 * t) * p
+    scale = math.sqrt(2.0 * number_in("t", t, 0.0, LARGEST_WHOLE)) * p
     limit = scale * math.sqrt(_variance(mu)) if scale > 0 else 0.0
     return Uncertified(GaussianTradeoff(limit), "approximation", "CLT, [BSA24, Lemma clt]")
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
+_MOST_FACTORS = 1e300  # of a product: their number times a loss, or a rate, is a float
 _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 _RELATIVE, _ABSOLUTE = 2e-12, 4e-15  # what is at most added to the epsilon of a closed form
 
@@ -290,7 +291,9 @@ class TradeoffFunction(ABC):
         """The k-fold product with itself."""
         from shiftdp.fdp.composition.product import power
 
-        return power(self, count("k", k, 0))
+        many = count("k", k, 0)
+        number_in("k", many, 0.0, _MOST_FACTORS)
+        return power(self, many)
 
     def group(self, k: int) -> TradeoffFunction:
         """1 - (1 - f)^{o k}: what f-DP of one record says of k of them at once. [DRS22, Thm 2.14]

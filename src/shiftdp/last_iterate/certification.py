@@ -165,7 +165,12 @@ def certify(
     users = _tried(own, shown, geometry, delta, endless=endless)
     rivals = (*best, *users.found)
     if not rivals:
-        raise (*evaluation.refused, *users.refused)[-1][1]
+        refused = (*evaluation.refused, *users.refused)
+        if not refused:
+            raise UnmetHypothesis(
+                "bounds", bounds, f"has no theorem on {type(run).__name__}", 'give bounds="best"'
+            )
+        raise refused[-1][1]
     bound = rivals[0] if len(rivals) == 1 else min(rivals, key=lambda each: each.f.epsilon(delta))
     bound = bound.theorem.proved(bound, shown, geometry, endless=endless)
     if endless:

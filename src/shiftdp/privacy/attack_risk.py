@@ -41,7 +41,7 @@ from typing import get_args
 
 import numpy as np
 
-from shiftdp._checks import array_in, choice, count, number_in
+from shiftdp._checks import array_in, choice, countable, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import (
     EIGHTEEN_ROUNDINGS,
@@ -249,7 +249,7 @@ def _accusation(f: TradeoffFunction, rate: float, prior: float) -> Accusation:
 def _blind(candidates: int | None, blind: float | None) -> tuple[float, int | None]:
     if blind is not None:
         return number_in("blind", blind, 0.0, 1.0), None
-    number = 10 if candidates is None else count("candidates", candidates, 1)
+    number = 10 if candidates is None else countable("candidates", candidates)
     return 1.0 / number, number
 
 

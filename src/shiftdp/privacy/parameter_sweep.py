@@ -212,6 +212,8 @@ def frontier(
     delta = delta_in(delta)
     own = own_theorems(theorems)
     wanted = tuple(choice("curves", name, CURVES) for name in curves)
+    if not isinstance(values, Iterable):
+        raise InvalidInput("values", values, "is no list", f"give some values of {parameter}")
     points = [_value(parameter, value) for value in values]
     if not points:
         raise InvalidInput("values", points, "is empty", f"give some values of {parameter}")

@@ -277,7 +277,7 @@ def read_config(ctx: click.Context, path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             found = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(f"--config {path}: is not TOML: {error}", ctx) from error
     known = [name for name in (p.name for p in ctx.command.params) if name and name != "config"]
     for key, value in found.items():

@@ -133,7 +133,7 @@ class _Checkpoints(ParamType):
             number = _number(value)
         except (ValueError, TypeError):
             number = 0.5
-        if number != int(number):
+        if not math.isfinite(number) or number != int(number):
             _fail(ctx, param, value, "is no checkpoints; give epochs, a number, or epochs as 5,10")
         return int(number)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, LaplaceTradeoff
+from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, LaplaceTradeoff, PoissonReplaceOne
 from shiftdp.fdp.composition import enclosure as module
 from shiftdp.fdp.composition.enclosure import (
     RANGES,
@@ -93,3 +93,10 @@ def test_the_probability_that_some_loss_is_infinite(q: float, k: int) -> None:
     total = revealed(((f, k), (GaussianTradeoff(1.0), 5)))
     assert total >= -math.expm1(k * math.log1p(-q)) if q < 1.0 else total == 1.0
     assert total == pytest.approx(1.0 - (1.0 - q) ** k, rel=1e-7)
+
+
+def test_losses_that_no_grid_holds_are_bounded_by_closed_forms() -> None:
+    """Found by fuzzing: their moments overflowed, and the size of the grid was not a number."""
+    f = PoissonReplaceOne(p=0.98, a=0.01, s=9e18).power(15)
+    assert 1e38 < f.epsilon(1e-5) < 1e40
+    assert f.delta(1.0) == 1.0

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
-from shiftdp.fdp import PiecewiseLinear, TradeoffFunction
+from shiftdp.fdp import LaplaceTradeoff, PiecewiseLinear, TradeoffFunction
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.fdp.composition.grid import MOST_ATOMS, GridTooFine, compose_atoms
 
@@ -99,3 +99,10 @@ def test_atoms_that_overflow_when_they_are_tilted_are_refused() -> None:
     )
     with pytest.raises(GridTooFine, match="cannot be tilted"):
         compose_atoms([([far], 2)], 1.0, [+1])
+
+
+def test_products_beyond_all_grids_still_have_a_bound() -> None:
+    """Found by fuzzing: the size of the grid was more than integers of C hold."""
+    f = LaplaceTradeoff(0.3).subsample(0.1).power(2**62)
+    assert 1e12 < f.epsilon(1e-5) < 1e19
+    assert f.delta(1.0) == 1.0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shiftdp import InvalidInput
 from shiftdp.fdp import GaussianTradeoff, LaplaceTradeoff, Mixture
 from shiftdp.fdp.functions import subsampling as sampling
 from shiftdp.fdp.functions.mixture import is_gaussian_mixture, mixture_epsilons
@@ -70,3 +71,15 @@ def test_what_is_such_a_mixture() -> None:
     assert not is_gaussian_mixture(Mixture([plain, LaplaceTradeoff(1.0)]))
     assert not is_gaussian_mixture(Mixture([plain, GaussianTradeoff(math.inf)]))
     assert np.isfinite(mixture_epsilons([Mixture([plain])], 1e-5)).all()
+
+
+@pytest.mark.parametrize("weights", [0.5, [0.5, [0.5]], ["a", "b"], np.array(0.5), None.__class__])
+def test_weights_that_are_no_list_of_numbers_are_refused(weights: object) -> None:
+    """Found by fuzzing: NumPy's own errors came through."""
+    with pytest.raises(InvalidInput, match="weights="):
+        Mixture([GaussianTradeoff(0.5), GaussianTradeoff(1.0)], weights)  # type: ignore[arg-type]
+
+
+def test_weights_may_come_from_a_generator() -> None:
+    f = [GaussianTradeoff(0.5), GaussianTradeoff(1.0)]
+    assert Mixture(f, (w for w in (0.25, 0.75))) == Mixture(f, [0.25, 0.75])

@@ -140,3 +140,11 @@ def test_they_are_frozen_and_hashable() -> None:
         for field in dataclasses.fields(run):
             with pytest.raises(dataclasses.FrozenInstanceError):
                 setattr(run, field.name, 1)
+
+
+def test_an_order_that_is_an_array_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidInput, match="order="):
+        NoisyCGD(
+            n=10, batch_size=5, epochs=2, learning_rate=0.1, noise=1.0, records_per_person=2,
+            arrangement="one_per_batch", order=np.array([]),  # type: ignore[arg-type]
+        )  # fmt: skip

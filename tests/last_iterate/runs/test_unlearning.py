@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shiftdp import (
@@ -213,3 +214,20 @@ def test_a_stream_says_that_a_person_has_one_record() -> None:
     assert any(
         "a person has one record" in str(item) for item in certify(STREAM, RIDGE).assumptions
     )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"further_steps": 3, "later_requests": 5},
+        {"further_steps": 3, "later_requests": [1, 2]},
+        {"further_steps": 3, "later_requests": [(1, 2, 3)]},
+        {"further_steps": np.array([])},
+        {"further_epochs": np.array([0.0, 0.0])},
+    ],
+)
+def test_what_has_another_shape_is_refused(wrong: dict[str, Any]) -> None:
+    """Found by fuzzing: errors of Python and NumPy came through."""
+    training = NoisyGD(n=10, steps=5, learning_rate=0.3, noise=1.0)
+    with pytest.raises(InvalidInput):
+        Unlearning(training=training, **wrong)

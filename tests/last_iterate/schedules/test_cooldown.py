@@ -69,3 +69,8 @@ def test_a_run_takes_it(order: Any) -> None:
     cooled = sdp.cooldown(60, 1.0, last=5, factor=3)
     even = float(np.sqrt(np.mean(np.square(cooled))))
     assert epsilon(cooled) < epsilon(even) < epsilon(1.0)
+
+
+def test_a_schedule_that_no_memory_holds_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="steps=9007199254740992 is more steps than"):
+        sdp.cooldown(2**53, 1.0, last=3, factor=2.0)

@@ -166,3 +166,10 @@ def test_the_first_releases_are_a_shorter_run() -> None:
 
 def test_nothing_is_given() -> None:
     assert releases_in(None, math.inf) is None
+
+
+def test_a_few_releases_of_a_run_that_is_never_over() -> None:
+    """Found by fuzzing: all ends of epochs were listed, to be compared with these."""
+    assert releases_in([3], 2**53, 1) == (3, 2**53)
+    assert releases_in([2, 4], 5, 2) == "epochs"
+    assert releases_in([2, 3], 5, 2) == (2, 3, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from shiftdp import (
     InvalidInput,
+    ShiftdpError,
 )
 from shiftdp.privacy import Ledger, LedgerUnavailable
 from tests.privacy.ledger.examples import DELTA, filled
@@ -126,3 +128,21 @@ def test_names_with_odd_characters(tmp_path: Path) -> None:
     ledger.reserve(certificate(), label='it\'s "quoted" é\n', key="k'")
     assert Ledger(ledger.path).entries()[0].label == 'it\'s "quoted" é\n'
     ledger.verify()
+
+
+def test_names_that_no_file_can_have_are_no_files(tmp_path: Path) -> None:
+    """Found by fuzzing: OSError and ValueError came through."""
+    for name in ("x" * 300, "nul\0"):
+        with pytest.raises(InvalidInput, match="is no file"):
+            Ledger(tmp_path / name)
+    with pytest.raises(LedgerUnavailable, match="cannot be used"):
+        Ledger.create(tmp_path / ("x" * 300), epsilon=1.0, delta=DELTA)
+
+
+def test_a_message_of_sqlite_that_is_no_text_is_not_passed_on(ledger: Ledger) -> None:
+    filled(ledger)
+    data = ledger.path.read_bytes()
+    place = data.index(b"entries_in_turn")
+    ledger.path.write_bytes(data[:place] + b"\xac" + data[place + 1 :])
+    with suppress(ShiftdpError):
+        ledger.verify()

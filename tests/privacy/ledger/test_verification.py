@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +13,8 @@ import pytest
 
 from shiftdp import (
     GaussianTradeoff,
+    InvalidInput,
+    ShiftdpError,
     VerificationFailed,
 )
 from shiftdp.privacy import Ledger
@@ -124,3 +127,56 @@ def test_a_lost_end_is_found_by_a_noted_head(ledger: Ledger) -> None:
     ledger.verify()
     with pytest.raises(VerificationFailed, match="its end was cut off"):
         ledger.verify(head=noted)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM documents",
+        "UPDATE entries SET nth = 1.5 WHERE factor IS NOT NULL",
+        "UPDATE entries SET nth = 'many' WHERE factor IS NOT NULL",
+        "UPDATE entries SET nth = -1 WHERE factor IS NOT NULL",
+        "UPDATE entries SET body = x'00ff' WHERE number = 1",
+        "UPDATE documents SET digest = x'00ff' WHERE rowid = 1",
+        "UPDATE documents SET text = x'00ff'",
+    ],
+)
+def test_no_question_about_a_damaged_file_ends_in_another_error(
+    ledger: Ledger, statement: str
+) -> None:
+    """Found by fuzzing: KeyError, AttributeError, TypeError and UnicodeDecodeError came through."""
+    filled(ledger)
+    tamper(ledger, "PRAGMA foreign_keys = OFF", statement)
+    with pytest.raises(VerificationFailed):
+        ledger.verify()
+    answered = 0
+    for question in (ledger.entries, ledger.epsilon, ledger.to_json, ledger.remaining_mu):
+        with suppress(ShiftdpError):
+            question()
+            answered += 1
+    assert answered < 4
+
+
+def test_a_forged_first_entry_is_refused(ledger: Ledger) -> None:
+    text = json.dumps({"number": 0})
+    row = (0, None, None, None, None, text, digest_of(text))
+    tamper(ledger, rows=[row])
+    with pytest.raises(VerificationFailed, match="lacks or misplaces 'epsilon'"):
+        _ = ledger.terms
+    with pytest.raises(VerificationFailed, match="is damaged"):
+        Ledger(ledger.path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"entries": [], "documents": {"a": true}, "head": ""}',
+        '{"entries": [{"text": true, "digest": ""}], "documents": {}, "head": ""}',
+        '{"entries": [{"text": "x", "digest": ""}], "documents": {"a": "\\ud800"}, "head": ""}',
+        "[" * 100_000,
+        '{"entries": ' + "[" * 500 + "]" * 500 + "}",
+    ],
+)
+def test_no_export_ends_in_another_error(text: str) -> None:
+    with pytest.raises((InvalidInput, VerificationFailed)):
+        Ledger.verify_json(text)

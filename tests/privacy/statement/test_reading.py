@@ -195,3 +195,15 @@ def test_a_certificate_may_be_packed_by_another_zlib_and_holds_nothing_else() ->
     for data in (zlib.compress(inner) + b"more", zlib.compress(inner + b" "), b"none"):
         with pytest.raises(ShiftdpError):
             read_statement(exchanged(data))
+
+
+@pytest.mark.parametrize("version", [5, None, ["0.1.0"]])
+def test_a_version_that_is_no_text_is_another_version(version: object) -> None:
+    """Found by fuzzing: the message about it could not be made."""
+    page = html("gd")
+    changed = page.replace(
+        f'"shiftdp": "{shiftdp.__version__}"', f'"shiftdp": {json.dumps(version)}'
+    )
+    assert changed != page
+    with pytest.raises(VerificationFailed, match="was written by shiftdp"):
+        read_statement(changed)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,19 @@ def test_texts_of_many_values_are_refused_before_they_are_parsed(
                 patched.setattr(json, "loads", None)
             with pytest.raises(InvalidInput, match="more values"):
                 load_model(path)
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    """Found by fuzzing: the size of the largest file was reserved for every one."""
+    for content in (b"", b"PK", b"x" * 1000):
+        (tmp_path / "model").write_bytes(content)
+
+        def refused() -> None:
+            with pytest.raises(InvalidInput):
+                load_model(tmp_path / "model")
+
+        tracemalloc.start()
+        refused()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1e6

@@ -11,7 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from shiftdp import InvalidInput
-from shiftdp.training.table_files import csv_files
+from shiftdp.training.table_files import csv_files, reading
+from shiftdp.training.table_files.parquet_files import parquet_head
 from shiftdp.training.table_files.reading import read
 from shiftdp.training.table_files.rules import Rules
 
@@ -59,3 +60,17 @@ def test_a_target_beyond_all_floats_is_refused_as_such() -> None:
     Path("far.csv").write_text(f"x,y\n1,1{'0' * 400}\n2,1\n")
     with pytest.raises(InvalidInput, match="not finite numbers"):
         read("far.csv", Rules("y", numbers=True))
+
+
+@pytest.mark.parametrize("rows", [-3, 0, 2**40, 2**62])
+def test_a_parquet_file_that_misstates_its_length_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Found by fuzzing: NumPy's own error about negative dimensions came through."""
+    path = tmp_path / "table.parquet"
+    pa.parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [0, 1]}), path)
+    honest = parquet_head(str(path), Rules(target="y"))
+    forged = honest._replace(n=rows)
+    monkeypatch.setitem(reading._HEADS, "parquet", lambda path, rules: forged)
+    with pytest.raises(InvalidInput, match=r"has no records|more records|was changed"):
+        read(str(path), Rules(target="y"))

@@ -124,3 +124,12 @@ def test_batches_twice_as_large_are_half_as_many_and_half_as_telling() -> None:
     larger = replace(PAPER, batch_size=3_000)
     assert 2 * larger.batches == PAPER.batches
     assert larger.effective == pytest.approx(PAPER.effective / 2, rel=1e-12)
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    """Found by fuzzing: zlib's own error came through."""
+    data = bytearray(gzip.compress(bytes(range(256)) * 8, mtime=0))
+    data[40:60] = b"\xff" * 20
+    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(data)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        mnist_in(tmp_path)

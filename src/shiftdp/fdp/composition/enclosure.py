@@ -78,7 +78,7 @@ class Enclosures:
         self.factors, self.accuracy = factors, accuracy
         self.curves: dict[int, Enclosure | None] = {}
         self._made: dict[tuple[float, float], Enclosure | None] = {}
-        self._saddles: dict[tuple[float, float], Saddle] = {}
+        self._saddles: dict[tuple[float, float], Saddle | None] = {}
 
     def curve(self, number: int) -> Enclosure | None:
         """The enclosure that whole curves are read off, tilted for a typical delta of the range."""
@@ -86,10 +86,10 @@ class Enclosures:
             typical = 10.0 ** (-_DECADES * (number + 0.5)) if number else _TYPICAL
             smallest = least_of(number) if number == 0 else _BELOW * typical
             saddle = self._saddle(typical, smallest)
-            if number == 0:
+            if saddle is not None and number == 0:
                 # a curve is read at all deltas of the range: the mass is moved little
                 saddle = replace(saddle, theta=min(saddle.theta, saddle.central))
-            self.curves[number] = _enclose(self.factors, self.accuracy, np.array([typical]), saddle)
+            self.curves[number] = self._enclosed(np.array([typical]), saddle)
         return self.curves[number]
 
     def at(self, deltas: Array) -> Enclosure | None:
@@ -106,7 +106,7 @@ class Enclosures:
             saddle = self._saddle(centre, _BELOW * float(ends.min()))
             if len(self._made) >= _KEPT:
                 del self._made[next(iter(self._made))]
-            self._made[asked] = _enclose(self.factors, self.accuracy, ends, saddle)
+            self._made[asked] = self._enclosed(ends, saddle)
         return self._made[asked]
 
     def coarse(self, delta: float) -> GridLaw | None:
@@ -117,17 +117,28 @@ class Enclosures:
         if self.curves:
             return None
         saddle = self._saddle(delta, _BELOW * delta)
+        if saddle is None:
+            return None
         mesh = _first_mesh(self.factors, min(1.0, _COARSE * self.accuracy), saddle)
         try:
             return _compose(self.factors, mesh, saddle, (+1,))[0]
         except GridTooFine:
             return None
 
-    def _saddle(self, delta: float, smallest: float) -> Saddle:
+    def _saddle(self, delta: float, smallest: float) -> Saddle | None:
+        """None where losses are too large for any grid."""
         key = delta, smallest
         if key not in self._saddles:
-            self._saddles[key] = find_saddle(self.factors, delta, smallest)
+            try:
+                self._saddles[key] = find_saddle(self.factors, delta, smallest)
+            except OverflowError:
+                self._saddles[key] = None
         return self._saddles[key]
+
+    def _enclosed(self, deltas: Array, saddle: Saddle | None) -> Enclosure | None:
+        if saddle is None:
+            return None
+        return _enclose(self.factors, self.accuracy, deltas, saddle)
 
 
 def range_of(delta: float) -> int:

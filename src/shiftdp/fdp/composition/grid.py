@@ -74,6 +74,10 @@ def compose_atoms(
     middle = float(mean[0])
     high = _edge(tilted, counts, mesh, lam, middle)
     low = -_edge(tilted, counts, mesh, -lam, middle)
+    if not (high - low) / mesh < MOST_ATOMS:  # which may be more than integers of C hold
+        raise GridTooFine(
+            f"{(high - low) / mesh:.2g} atoms for the product, more than {MOST_ATOMS}"
+        )
     start = math.floor(low / mesh) - 1
     widest = max(int(t.right_place[-1] + t.left_place[-1]) + 1 for t in tilted)
     size = scipy.fft.next_fast_len(max(math.ceil(high / mesh) - start + 2, widest), real=True)

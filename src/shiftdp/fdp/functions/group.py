@@ -28,6 +28,7 @@ from typing import cast
 import numpy as np
 
 from shiftdp._checks import Array, count
+from shiftdp._errors import InvalidInput
 from shiftdp._rounding import (
     EIGHTEEN_ROUNDINGS,
     GENEROUS,
@@ -44,6 +45,8 @@ _RAREST = 1e-200  # a delta below which no line is taken: it grows by e^eps for 
 _RAREST_COMPOSED = 1e-18  # the same where it is composed
 _SCAN = np.geomspace(1e-9, 700.0, 96)  # epsilons at which the end of a profile is looked for
 _MOST = 2_000_000  # entries of a table of knots and epsilons that is held in memory at once
+_MOST_WORK = 1 << 28  # knots that are looked at, record by record: some seconds
+_WORK_OF_A_RECORD = 1_000  # knots that take as long as a record with none
 _ON_A_KNOT = 1.0 + EIGHTEEN_ROUNDINGS  # lifts a knot over both lines that meet near it
 
 
@@ -97,10 +100,21 @@ class GroupTradeoff(Derived):
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
         """Levels and powers, both rising, of a concave function above h^k."""
-        level, power = _above(self.base)
-        once = level, power
+        level, power = once = _above(self.base)
+        work = 0
         for _ in range(self.size - 1):
-            level, power = _iterated(level, power, *once)
+            before = level, power
+            level, power = _iterated(*before, *once)
+            if np.array_equal(level, before[0]) and np.array_equal(power, before[1]):
+                break  # further records change nothing
+            work += level.size + _WORK_OF_A_RECORD
+            if work > _MOST_WORK:
+                raise InvalidInput(
+                    "size",
+                    self.size,
+                    "is more records than can be followed one by one",
+                    "give fewer, or a bound that is Gaussian",
+                )
         return level, power
 
     def _delta(self, epsilon: Array) -> Array:

@@ -6,9 +6,9 @@ The epsilons of many mixtures of Gaussians are found at once, each certified by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -53,8 +53,10 @@ class Mixture(TradeoffFunction):
         self, components: Iterable[TradeoffFunction], weights: Iterable[float] | None = None
     ) -> None:
         parts = several("components", components)
-        shares = np.full(len(parts), 1.0) if weights is None else np.asarray(list(weights))
-        shares = array_in("weights", shares, 0.0, open_high=True)
+        given: Any = np.full(len(parts), 1.0) if weights is None else weights
+        # what a generator gives; `array_in` says what is wrong with all else
+        listed = [*given] if isinstance(given, Iterator) else given
+        shares = array_in("weights", listed, 0.0, open_high=True)
         if shares.shape != (len(parts),) or not shares.max() > 0:
             raise InvalidInput(
                 "weights", shares.tolist(), "does not fit", f"give {len(parts)} positive weights"

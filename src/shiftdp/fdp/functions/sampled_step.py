@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftdp._checks import Array, finite, probability
+from shiftdp._checks import Array, number_in, probability
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LEAST_FLOAT
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
@@ -33,6 +33,9 @@ from shiftdp.fdp.pairs.profiles import (
 )
 from shiftdp.fdp.renyi.line import line_log_moment
 from shiftdp.fdp.tradeoff import TradeoffFunction
+
+_NEAREST, _FARTHEST = 1e-300, 1e150
+"""Of means, in deviations: quotients by the one and squares of the other are floats."""
 
 
 class RandomMean(TradeoffFunction):
@@ -208,8 +211,10 @@ class SampledStep(RandomMean):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", probability("p", self.p))
-        object.__setattr__(self, "a", finite("a", self.a, 0.0))
-        object.__setattr__(self, "s", finite("s", self.s, 0.0))
+        a, s = (number_in(name, getattr(self, name), 0.0, _FARTHEST) for name in ("a", "s"))
+        # a larger a leaks more, and this much is felt by nobody
+        object.__setattr__(self, "a", max(a, _NEAREST) if a > 0.0 else a)
+        object.__setattr__(self, "s", s)
 
     @cached_property
     def _law(self) -> MeanLaw:

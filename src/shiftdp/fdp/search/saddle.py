@@ -148,9 +148,12 @@ def find_saddle(
     farthest = max(max(pair) for pair in reaches)
     s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
     k0, k1, k2 = np.zeros(s.size), np.zeros(s.size), np.zeros(s.size)
-    for curve, (_f, k) in zip(curves, factors, strict=True):
-        part = curve.log_moments(s)
-        k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for curve, (_f, k) in zip(curves, factors, strict=True):
+            part = curve.log_moments(s)
+            k0, k1, k2 = k0 + k * part[0], k1 + k * part[1], k2 + k * part[2]
+    if not np.isfinite([k0, k1, k2]).all():
+        raise OverflowError("losses whose moments no float holds")
     central = 3.0 / math.sqrt(max(float(k2[0]), NOT_ZERO))
     # log delta at the eps of each saddle
     poles = np.log(s * (s + 1.0))

@@ -171,8 +171,9 @@ class NoisyCGD(Descent):
         t = steps_in(epochs, steps, batches)
         shown, each = releases_and_people(releases, t, batches, records_per_person, records)
         where = choice("arrangement", arrangement, get_args(Arrangement))
+        taken = choice("order", order, get_args(Order))
         if each > 1 and where == "one_per_batch":
-            uneven = size if order != "fixed" and records % size else None
+            uneven = size if taken != "fixed" and records % size else None
             require_arrangement(each, batches, records, uneven)
         vars(self).update(
             n=records,
@@ -180,7 +181,7 @@ class NoisyCGD(Descent):
             steps=t,
             learning_rate=per_step("learning_rate", learning_rate, t),
             noise=per_step("noise", noise, t, zero=True),
-            order=choice("order", order, get_args(Order)),
+            order=taken,
             last_batch=kept,
             releases=shown,
             records_per_person=each,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 from shiftdp._checks import PerStep, count, magnitude, per_step
@@ -115,15 +116,13 @@ class Unlearning:
 
 
 def _further(steps: int | None, epochs: float | None, batches: int) -> int:
-    if steps == 0 and epochs is None:
+    pairs = ((steps, epochs), (epochs, steps))
+    if any(isinstance(one, Real) and one == 0 and other is None for one, other in pairs):
         return 0
-    if epochs == 0 and steps is None:
-        return 0
-    given = {"further_steps": steps, "further_epochs": epochs}
     if (steps is None) == (epochs is None):
         raise InvalidInput(
             "further_steps, further_epochs",
-            tuple(given.values()),
+            (steps, epochs),
             "are not one length",
             "give exactly one of the two",
         )
@@ -158,8 +157,13 @@ def _deleted(records: object, training: Training) -> int:
 
 def _requests(pairs: Any, steps: int, training: Training) -> tuple[tuple[int, int], ...]:
     found = []
-    for pair in pairs:
-        after, records = pair
+    try:
+        listed = [(after, records) for after, records in pairs]
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "later_requests", pairs, "is no list of pairs", "give pairs like (100, 1)"
+        ) from None
+    for after, records in listed:
         k = count("later_requests", after, 1)
         if k > steps:
             raise InvalidInput(

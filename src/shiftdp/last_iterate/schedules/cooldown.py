@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from shiftdp._checks import count, countable, number_in, per_step
 from shiftdp._errors import InvalidInput
 
+_MOST_STEPS = 1 << 24
+"""More than this no certificate follows one by one, and they are held in memory."""
+
 
 def cooldown(
     steps: int, noise: float | Sequence[float], *, last: int, factor: float
@@ -39,6 +42,10 @@ def cooldown(
     (0.5, 0.5, 0.5, 1.5, 1.5)
     """
     t = countable("steps", steps)
+    if t > _MOST_STEPS:
+        raise InvalidInput(
+            "steps", steps, "is more steps than a schedule is written for", f"give {_MOST_STEPS}"
+        )
     most = number_in("factor", factor, 1.0, open_high=True)
     block = count("last", last)
     if block > t:

@@ -63,7 +63,8 @@ def releases_in(
         return None
     if len(found) == t:
         return "all"
-    if epoch is not None and found == [*range(epoch, t, epoch), t]:
+    ends = range(epoch, t, epoch) if epoch is not None else ()
+    if epoch is not None and len(found) == len(ends) + 1 and found[:-1] == [*ends]:
         return "epochs"
     return tuple(found)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
+from shiftdp._errors import VerificationFailed
 from shiftdp._printed import aligned, column
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.geometry import Adjacency
@@ -115,6 +116,9 @@ def _read(text: str) -> TradeoffFunction:
 
 def read_total(square: str, factors: list[tuple[str, str, int]]) -> RunningTotal:
     """The running total in a log: the exact sum of mu^2, and other factors with their counts."""
+    for *_, k in factors:
+        if type(k) is not int or k < 1:
+            raise VerificationFailed("the count of a release is no number of releases")
     return RunningTotal(Fraction(square), tuple((_read(text), k) for _, text, k in factors))
 
 

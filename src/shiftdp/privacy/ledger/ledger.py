@@ -21,6 +21,7 @@ from typing import Any, get_args
 
 from shiftdp._checks import choice, count, delta_in, finite
 from shiftdp._errors import InvalidInput, VerificationFailed
+from shiftdp._strict_json import parse
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.tradeoff import tradeoff
@@ -51,7 +52,7 @@ from shiftdp.privacy.ledger.release import (
     text_in,
 )
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
-from shiftdp.privacy.ledger.store import Record, Store, Transaction
+from shiftdp.privacy.ledger.store import Record, Store, Transaction, undamaged
 from shiftdp.privacy.ledger.verification import verify_log
 from shiftdp.privacy.selection.kinds import AnyCertificate
 
@@ -242,7 +243,7 @@ class Ledger:
     @property
     def terms(self) -> Terms:
         """The budget, the adjacency, and whether parameters may be adaptive."""
-        with self._store.reading() as log:
+        with self._store.reading() as log, undamaged(self.path):
             return Terms.of(log.first().body)
 
     @property
@@ -285,14 +286,15 @@ class Ledger:
         """All releases, in order. Their certificates were verified when they were charged."""
         with self._store.reading() as log:
             records, documents = log.records(), log.documents()
-        bodies = [record.body for record in records]
-        done = {body["of"] for body in bodies if body["event"] == "completed"}
-        terms, found = Terms.of(bodies[0]), []
-        for record, body in zip(records, bodies, strict=True):
-            if body["event"] == "reserved":
-                release = read_release(documents[body["release"]])
-                f = release.charged(terms.adjacency, body["converted"])
-                found.append(entry_of(record, release, f, body["number"] in done))
+        with undamaged(self.path):
+            bodies = [record.body for record in records]
+            done = {body["of"] for body in bodies if body["event"] == "completed"}
+            terms, found = Terms.of(bodies[0]), []
+            for record, body in zip(records, bodies, strict=True):
+                if body["event"] == "reserved":
+                    release = read_release(documents[body["release"]])
+                    f = release.charged(terms.adjacency, body["converted"])
+                    found.append(entry_of(record, release, f, body["number"] in done))
         return tuple(found)
 
     def verify(self, head: str | None = None) -> None:
@@ -314,26 +316,27 @@ class Ledger:
         """
         with self._store.reading() as log:
             records, documents, (terms, total) = log.records(), log.documents(), _read_state(log)
-        f = total.tradeoff()
-        document = {
-            "format": FORMAT,
-            "budget": vars(terms),
-            "spent": {
-                "epsilon": total.epsilon(terms.delta),
-                "delta": terms.delta,
-                "mu": f.gdp_mu,
-            },
-            "head": records[-1].digest,
-            "entries": [{"digest": record.digest, "text": record.text} for record in records],
-            "documents": documents,
-        }
-        return json.dumps(document, indent=indent, allow_nan=False)
+        with undamaged(self.path):
+            f = total.tradeoff()
+            document = {
+                "format": FORMAT,
+                "budget": vars(terms),
+                "spent": {
+                    "epsilon": total.epsilon(terms.delta),
+                    "delta": terms.delta,
+                    "mu": f.gdp_mu,
+                },
+                "head": records[-1].digest,
+                "entries": [{"digest": record.digest, "text": record.text} for record in records],
+                "documents": documents,
+            }
+            return json.dumps(document, indent=indent, allow_nan=False)
 
     @staticmethod
     def verify_json(text: str) -> None:
         """Check what `to_json` wrote as `verify` checks the file; raises `VerificationFailed`."""
         try:
-            data = json.loads(text)
+            data = parse(text)
             records = [Record(entry["text"], entry["digest"]) for entry in data["entries"]]
             documents, head = dict(data["documents"]), str(data["head"])
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -365,8 +368,9 @@ class Ledger:
 
 
 def _read_state(log: Transaction) -> tuple[Terms, RunningTotal]:
-    total = read_total(log.head().body["square"], log.factors())
-    return Terms.of(log.first().body), total
+    with undamaged(log.path):
+        total = read_total(log.head().body["square"], log.factors())
+        return Terms.of(log.first().body), total
 
 
 def _delta(delta: float | None, terms: Terms) -> float:

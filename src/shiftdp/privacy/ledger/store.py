@@ -26,12 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shiftdp._errors import InvalidInput, VerificationFailed
+from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
 from shiftdp.privacy.ledger.errors import LedgerUnavailable
 from shiftdp.privacy.ledger.release import digest_of
 
 _APPLICATION = 0x73686470  # "shdp"
 _VERSION = 1
+_OF_DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
@@ -70,6 +71,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release
     )
+
+
+@contextmanager
+def undamaged(log: object) -> Iterator[None]:
+    """Refuse a log, by its name, that this package did not write.
+
+    Its entries are read as they stand, and a file may hold anything.
+    """
+    try:
+        yield
+    except ShiftdpError:
+        raise
+    except (*_OF_DAMAGE, RecursionError) as error:
+        raise VerificationFailed(
+            f"{log} is damaged: an entry lacks or misplaces {error}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -113,14 +130,15 @@ class Store:
     @contextmanager
     def creating(self) -> Iterator[Transaction]:
         """`writing` for a file that may not exist yet; nothing is left if it is interrupted."""
-        if not self.path.parent.is_dir():
+        if not os.path.isdir(self.path.parent):
             raise InvalidInput("path", str(self.path), "has no folder", "make the folder first")
         with self._transaction("BEGIN IMMEDIATE", "rwc") as transaction:
             yield transaction
 
     @contextmanager
     def _transaction(self, begin: str, mode: str) -> Iterator[Transaction]:
-        if mode == "rw" and not self.path.is_file():
+        # a name that no file can have is no file either, for which pathlib would raise
+        if mode == "rw" and not os.path.isfile(self.path):
             raise InvalidInput(
                 "path", str(self.path), "is no file", "make one with Ledger.create(path, ...)"
             )
@@ -133,6 +151,10 @@ class Store:
                     connection.execute("COMMIT")
             except sqlite3.DatabaseError as error:
                 raise self._refusal(error) from error
+            except UnicodeDecodeError as error:  # of a message that quotes the file
+                raise InvalidInput(
+                    "path", str(self.path), "is damaged: it is not text", "give another copy"
+                ) from error
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(

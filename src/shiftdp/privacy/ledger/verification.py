@@ -11,7 +11,7 @@ from shiftdp.last_iterate.serialisation import tradeoff_to_json
 from shiftdp.privacy.ledger.entry import FORMAT, Terms
 from shiftdp.privacy.ledger.release import Release, digest_of, read_release
 from shiftdp.privacy.ledger.running_total import RunningTotal, is_gaussian
-from shiftdp.privacy.ledger.store import Record, columns_of
+from shiftdp.privacy.ledger.store import Record, columns_of, undamaged
 
 
 def verify_log(
@@ -19,8 +19,9 @@ def verify_log(
 ) -> None:
     """Raise `VerificationFailed`, naming the entry, unless every hash, sum and proof holds."""
     _require(bool(records), 0, "the log is empty")
-    for digest, text in documents.items():
-        _require(digest_of(text) == digest, 0, f"document {digest[:12]} was changed")
+    with undamaged("the log"):
+        for digest, text in documents.items():
+            _require(digest_of(text) == digest, 0, f"document {digest[:12]} was changed")
     try:
         releases = {digest: read_release(text) for digest, text in _releases(records, documents)}
         for release in releases.values():
@@ -29,7 +30,7 @@ def verify_log(
         _replay(records, releases)
     except InvalidInput as error:
         raise VerificationFailed(f"a release cannot be read: {error}") from error
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise VerificationFailed(f"an entry lacks or misplaces {error}") from error
     if head is not None and head not in {record.digest for record in records}:
         raise VerificationFailed(f"entry {head[:12]} is not in the log: its end was cut off")

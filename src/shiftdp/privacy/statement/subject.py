@@ -213,7 +213,7 @@ def statement_from(document: Mapping[str, Any], certificate: AnyCertificate) -> 
         certificate=certificate,
         delta=float(document["delta"]),
         day=document["date"],
-        version=document["shiftdp"],
+        version=str(document["shiftdp"]),
         model=None if model is None else ModelFacts(**of_model),
         ledger=None if ledger is None else LedgerFacts(**facts),
         about=tuple(document["about"].items()),

@@ -139,7 +139,12 @@ class _SystemStream(Stream):
 
 
 class _AesStream(Stream):
+    """A process that was forked takes a key of its own: it would draw what its parent draws."""
+
     def __init__(self) -> None:
+        self._key()
+
+    def _key(self) -> None:
         try:
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
         except ImportError:
@@ -148,9 +153,11 @@ class _AesStream(Stream):
                 "entropy to the operating system"
             ) from None
         cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16)))
-        self._encryptor = cipher.encryptor()
+        self._encryptor, self._process = cipher.encryptor(), os.getpid()
 
     def draw(self, size: int) -> bytes:
+        if os.getpid() != self._process:
+            self._key()
         stream: bytes = self._encryptor.update(bytes(size))
         return stream
 

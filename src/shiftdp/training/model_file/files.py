@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -153,7 +154,10 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            data = file.read(LONGEST + 1)
+            # what is asked for is reserved at once: no more than there is, where that is known
+            state = os.fstat(file.fileno())
+            size = state.st_size if stat.S_ISREG(state.st_mode) else LONGEST
+            data = file.read(min(LONGEST, size) + 1)
     except OSError as error:
         raise InvalidInput(
             "path", name, f"cannot be read ({error.strerror})", "give a file that save_model wrote"

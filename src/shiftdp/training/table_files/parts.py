@@ -127,5 +127,5 @@ def quietly_read(reader: Callable[[str], Answer], path: str) -> Answer:
 
 
 def require_records(path: str, n: int) -> None:
-    if n == 0:
+    if n <= 0:  # of a damaged file it may be any number
         raise refused(path, "has no records", "give a table with one or more")

@@ -65,9 +65,16 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     require_records(shown(paths), n)
     dtype = np.result_type(*(head.dtype for head in heads))
     large = n * (2 * features * dtype.itemsize + PER_RECORD) + WORKING > memory
-    X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
+    try:  # n is what the file says of itself
+        X = on_disk((n, features), dtype) if large else np.empty((n, features), dtype)
+        every = Labels(n, rules.classes, numbers=rules.numbers, disk=large)
+    except InvalidInput:
+        raise
+    except (MemoryError, ValueError):
+        raise refused(
+            shown(paths), "says that it has more records than there is memory for", "give --memory"
+        ) from None
     may_read_ahead(X, (memory - WORKING) // 4)
-    every = Labels(n, rules.classes, numbers=rules.numbers, disk=large)
     done, finite = 0, True
     for path, head in zip(files, heads, strict=True):
         order = _order(heads[0], head)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
 from shiftdp.ui.group import Group
 from shiftdp.ui.options import answer_options, option
@@ -64,7 +66,7 @@ def command() -> None:
 @click.pass_context
 def create(ctx: click.Context, /, file: str, json: bool, **terms: Any) -> None:
     """Make a ledger with a budget, which never changes."""
-    if Path(file).exists():
+    if os.path.exists(file):
         raise Refused(f"FILE {file}: is there already; give the name of a new file", ctx)
     from shiftdp.privacy import Ledger
 
@@ -189,7 +191,11 @@ def verify(ctx: click.Context, file: str, head: str | None, json: bool) -> None:
     if Path(file).read_bytes()[:1] == b"{":
         if head is not None:
             raise Refused(f"--head {head}: is for a ledger; an export has its own", ctx)
-        Ledger.verify_json(Path(file).read_text(encoding="utf-8"))
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidInput("file", file, "is not text", "give what export wrote") from error
+        Ledger.verify_json(text)
     else:
         Ledger(file).verify(head)
     if json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,7 +141,7 @@ def _idx(folder: Path, name: str, dimensions: int) -> NDArray[np.uint8]:
     try:
         with opener(path) as file:
             data = file.read()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput("data", str(path), f"cannot be read: {error}", remedy) from error
     header = 4 + 4 * dimensions
     if len(data) < header or data[:4] != bytes([0, 0, 8, dimensions]):

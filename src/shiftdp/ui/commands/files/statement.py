@@ -135,7 +135,7 @@ def _about(ctx: click.Context, path: str | None) -> dict[str, str]:
     try:
         with open(path, "rb") as file:
             return {name: _text(value) for name, value in tomllib.load(file).items()}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(f"--about {path}: is not TOML: {error}", ctx) from error
 
 

@@ -1,0 +1,121 @@
+"""Calibrators, comparisons, frontiers and risks of any parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import shiftdp as sdp
+from tests.fuzz.certificates import certified
+from tests.fuzz.choices import Choices
+from tests.fuzz.limits import require, require_number
+from tests.fuzz.runs import ODD, geometry_of, run_of
+
+_MET = 1.0 + 1e-12
+_CALIBRATORS: dict[str, Any] = {
+    "noise": sdp.calibrate_noise,
+    "epochs": sdp.calibrate_epochs,
+    "learning_rate": sdp.calibrate_learning_rate,
+    "batch_size": sdp.calibrate_batch_size,
+    "strong_convexity": sdp.calibrate_strong_convexity,
+    "diameter": sdp.calibrate_diameter,
+}
+
+
+def _budget(choices: Choices) -> dict[str, Any]:
+    epsilon = choices.mostly(choices.log_uniform(0.05, 30.0), 8)
+    match choices.below(8):
+        case 0 | 1 | 2:
+            return {"epsilon": epsilon, "delta": choices.mostly(1e-5, 16)}
+        case 3:
+            return {"mu": choices.mostly(choices.log_uniform(0.01, 5.0), 8)}
+        case 4:
+            return {"renyi": epsilon, "order": choices.mostly(choices.uniform(1.01, 30.0), 8)}
+        case 5:
+            return {"advantage": choices.mostly(choices.uniform(0.01, 0.99), 8)}
+        case 6:
+            return {"tpr": choices.mostly(0.3, 8), "fpr": choices.mostly(0.01, 8)}
+        case _:
+            return {"epsilon": epsilon, choices.pick(("mu", "order", "fpr")): choices.hostile()}
+
+
+def try_calibration(data: bytes) -> None:
+    """What a calibrator returns meets its budget, whoever certifies it."""
+    choices = Choices(data)
+    geometry, run = geometry_of(choices), run_of(choices, 30, ODD, 128)
+    budget = _budget(choices)
+    match choices.below(9):
+        case 0:
+            parameter = choices.mostly(choices.pick((*_CALIBRATORS, "n", "")), 8)
+            run, geometry = sdp.calibrate(run, geometry, parameter=parameter, **budget)
+        case 1:
+            steps = sdp.calibrate_unlearning(run, geometry, **budget)
+            run = sdp.Unlearning(training=run, further_steps=steps)
+        case 2:
+            run = sdp.placed_noise(run, geometry, **budget)
+        case 3:
+            if set(budget) == {"epsilon", "delta"}:
+                run = sdp.calibrate_cooldown(run, geometry, **budget)
+        case other:
+            name = [*_CALIBRATORS][(other - 4 + choices.below(2)) % len(_CALIBRATORS)]
+            found = _CALIBRATORS[name](run, geometry, **budget)
+            run, geometry = (run, found) if isinstance(found, sdp.Geometry) else (found, geometry)
+    if "epsilon" in budget and "delta" in budget and not isinstance(run, sdp.NoisySGD):
+        spent = sdp.certify(run, geometry, delta=budget["delta"]).epsilon(budget["delta"])
+        require(spent <= budget["epsilon"] * _MET, "above its budget", run, geometry, spent)
+
+
+def try_comparison(data: bytes) -> None:
+    """Tables of all accountants, and curves along a parameter."""
+    choices = Choices(data)
+    geometry, run = geometry_of(choices), run_of(choices, 20, ODD, 128)
+    delta = choices.mostly(1e-5)
+    if choices.below(2):
+        table = sdp.compare(run, geometry, delta=delta)
+        for row in table.rows:
+            if row.epsilon is not None:
+                require_number(row.epsilon, f"epsilon by {row.name}")
+        require(bool(str(table)), "an empty table")
+        return
+    parameter = choices.mostly(
+        choices.pick(("noise", "epochs", "steps", "n", "learning_rate", "diameter", "sensitivity"))
+    )
+    values = [choices.mostly(choices.log_uniform(0.1, 50.0), 8) for _ in range(choices.below(4))]
+    whole = [round(x) if isinstance(x, float) and math.isfinite(x) else x for x in values]
+    found = sdp.frontier(
+        run,
+        geometry,
+        parameter=parameter,
+        values=choices.mostly(choices.pick((values, whole))),
+        delta=delta,
+    )
+    for curve in found.curves:
+        known = curve.epsilon[[bool(name) for name in curve.theorems]]
+        require(not np.isnan(known).any(), "NaN where a theorem applies", curve)
+
+
+def try_risk(data: bytes) -> None:
+    """What a guarantee means for one person."""
+    choices = Choices(data)
+    guarantee: Any
+    if choices.chance(4):
+        guarantee = certified(choices, 8)
+    else:
+        guarantee = sdp.GaussianTradeoff(choices.mostly(choices.log_uniform(1e-4, 20.0), 8))
+    options: dict[str, Any] = {}
+    if choices.below(2):
+        options["prior"] = choices.mostly(choices.uniform(0.0, 1.0), 6)
+    if choices.below(2):
+        options["fpr"] = choices.mostly([choices.uniform(0.0, 1.0)], 6)
+    if choices.below(2):
+        options["candidates"] = choices.mostly(choices.integer(2, 1000), 6)
+    elif choices.below(2):
+        options["blind"] = choices.mostly(choices.uniform(0.0, 1.0), 6)
+    options["adjacency"] = choices.mostly(choices.pick((None, "replace_one", "zero_out")), 8)
+    found = sdp.risk(guarantee, **options)
+    for name in ("advantage", "membership", "reconstruction", "blind_membership"):
+        require_number(getattr(found, name), name, 0.0, 1.0)
+    require(found.membership >= found.blind_membership, "a model that helps less than none", found)
+    require("nan" not in found.statement().lower(), "NaN in words", found)
