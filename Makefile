@@ -140,11 +140,14 @@ $(SHOWN): pyproject.toml | $(RUN)
 	@touch $@
 
 ifdef LOCKED
-# The last line finds everything there, but for the libraries that PyTorch's build of the index pins
-# for graphics cards.
+# PyTorch is fetched first, so that pip takes the build that it takes without a lock, and installed
+# if its hash is known. The last line then finds everything there, but for the libraries that the
+# index's build of PyTorch pins for graphics cards.
 $(STAMP): pyproject.toml $(wildcard requirements/*.txt) | $(RUN)
 	$(call heading,installing shiftdp and what its tests use, as locked)
-	@$(PIP) install --no-deps --require-hashes --requirement requirements/torch.txt
+	@$(PIP) download --no-deps --dest .venv/torch $$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements/torch.txt)
+	@$(PIP) install --no-index --find-links .venv/torch --no-deps --require-hashes --requirement requirements/torch.txt
+	@rm -r .venv/torch
 	@$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt
 	@$(PIP) install --no-build-isolation --editable '.[dev]'
 	@touch $@ $(SHOWN)

@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 WORK = ROOT / ".release"
 SETS = {"runtime": ("runtime.txt",), "dev": ("dev.txt", "torch.txt")}
+PIP = (sys.executable, "-m", "pip", "--quiet", "--quiet")
 
 
 def installed(name: str, locks: tuple[str, ...]) -> Path:
@@ -29,10 +30,19 @@ def installed(name: str, locks: tuple[str, ...]) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", home], check=True)
     python = home / "bin" / "python"
     for lock in locks:
-        pip = [sys.executable, "-m", "pip", "--quiet", "--quiet", "--python", str(python)]
         words = ["install", "--no-deps", "--require-hashes", "--requirement", str(HERE / lock)]
-        subprocess.run([*pip, *words], check=True)
+        if lock == "torch.txt":
+            words += ["--no-index", "--find-links", str(fetched(lock))]
+        subprocess.run([*PIP, "--python", str(python), *words], check=True)
     return python
+
+
+def fetched(lock: str) -> Path:
+    """A folder with the build of PyTorch that pip takes where no hash prefers another."""
+    folder = WORK / "torch"
+    (pin,) = re.findall(r"^torch==\S+", (HERE / lock).read_text(), re.MULTILINE)
+    subprocess.run([*PIP, "download", "--no-deps", "--dest", str(folder), pin], check=True)
+    return folder
 
 
 def bill(python: Path) -> dict[str, Any]:
