@@ -1,9 +1,9 @@
 """Claim: a closed-form certificate with its epsilon costs less than 500 microseconds.
 
 `certify` and `epsilon` on the MNIST setting of the paper, in fixed order (Theorem B1 in closed
-form), beside a floor measured in the same run: 200 NumPy calls on an array of one number. Beside the
-epsilon stands what no bound can be below (Theorem B5). Run by itself, the file also times the other
-orders, a schedule given step by step, verification and the JSON round trip, without a claim.
+form), beside a floor measured in the same run: 200 NumPy calls on an array of one number. Beside
+the epsilon stands what no bound can be below (Theorem B5). Run by itself, the file also times the
+other orders, a schedule given step by step, verification and the JSON round trip, without a claim.
 
     python benchmarks/certify.py
 """

@@ -68,7 +68,7 @@ def claims(full: bool) -> Iterator[Claim]:
         for other in others:
             is_limit = isinstance(other, Limit)
             yield Claim(
-                name=f"command_line/{name.split()[-1].strip('-')}, {'limit' if is_limit else 'NumPy'}",
+                name=f"command_line/{name.split()[-1].strip('-')}{'' if is_limit else ', NumPy'}",
                 what=f"`{name}`, a whole process",
                 ours=side(name),
                 other=other,

@@ -1,9 +1,9 @@
 """Claim: eps of a product by contour costs under half a millisecond, whatever the multiplicity.
 
-C_p(G(2/3)) at p = .025, delta = 1e-5: time of `estimate_epsilon`, set-up included. Beside it, in the
-same run: the trigonometric functions that the line cannot do without; dp_accounting, fed with the
-same law on a lattice of 1e-4 and composed by its own FFT. The claims are t = 10^6 at most 1.2 times t = 2000, and 300 times
-dp_accounting.
+C_p(G(2/3)) at p = .025, delta = 1e-5: time of `estimate_epsilon`, set-up included. Beside it, in
+the same run: the trigonometric functions that the line cannot do without; and dp_accounting, fed
+with the same law on a lattice of 1e-4 and composed by its own FFT. The claims are t = 10^6 at most
+1.2 times t = 2000, and 300 times dp_accounting.
 
     python benchmarks/contour_estimate.py
 """

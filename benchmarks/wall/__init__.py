@@ -7,8 +7,8 @@
 A claim has two sides, ours and that of a peer, of a floor or of a limit. In each round both are
 read, one after the other, and each gives a figure (processor seconds, mostly) together with the
 answer that it found. The ratio of a claim is the median of the rounds' ratios, and its spread the
-least and the largest; it is printed only if the answers of all rounds agree within the accuracy that
-the claim states. Otherwise the row says why there is no ratio.
+least and the largest; it is printed only if the answers of all rounds agree within the accuracy
+that the claim states. Otherwise the row says why there is no ratio.
 
 Peers are asked in environments of their own, `.peers/<name>`, through a process that reads and
 writes JSON (`environments.py`, `serve.py`, `peers/`).
@@ -27,10 +27,10 @@ To add a claim: a file of `benchmarks/` that does not begin with an underscore h
         )
 
 and ends in `if __name__ == "__main__": show(claims(full="--full" in sys.argv))`. A new task of a
-peer is a function of JSON values in `peers/<name>.py`; a new peer is a line in `environments.py` and
-such a file. What a claim needs that is large or slow (files, models) is made inside of `call`'s
-closure, when it is called first, or by the generator when the claim is yielded: the wall measures
-each claim before it asks for the next.
+peer is a function of JSON values in `peers/<name>.py`; a new peer is a line in `environments.py`
+and such a file. What a claim needs that is large or slow (files, models) is made by the generator
+just before the claim is yielded: the wall measures each claim before it asks for the next. A claim
+that takes minutes is yielded if `full` only.
 """
 
 from .agreement import as_accurate, same, within

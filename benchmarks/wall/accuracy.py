@@ -83,8 +83,8 @@ def as_table(scores: Sequence[Score], setting: dict[str, Any]) -> str:
         default = next(
             (one for one in scores
              if one.way == setting["default"] and one.data == score.data
-             and (score.guarantee is None or one.guarantee is not None
-                  and one.guarantee.epsilon == score.guarantee.epsilon)),
+             and (score.guarantee is None or (one.guarantee is not None
+                  and one.guarantee.epsilon == score.guarantee.epsilon))),
             score,
         )  # fmt: skip
         of = score.guarantee

@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))
 
-from clock import Timer  # type: ignore[import-not-found]  # noqa: E402
+from clock import Timer  # type: ignore[import-not-found]
 
 
 def main(program: str) -> None:
