@@ -1,6 +1,6 @@
 """Write SHA256SUMS beside the files of a release, in the form that `sha256sum --check` reads.
 
-    python requirements/digests.py dist
+python requirements/digests.py dist
 """
 
 from __future__ import annotations

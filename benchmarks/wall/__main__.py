@@ -28,9 +28,7 @@ from wall.store import KEPT, ROOT, Results, pages  # noqa: E402
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", help="files, by name and separated by commas")
     parser.add_argument("--full", action="store_true", help="long claims, all data and splits")
     parser.add_argument("--no-accuracy", action="store_true", help="times only")

@@ -24,6 +24,6 @@ def described() -> str:
     cores = os.cpu_count() or 1
     return (
         f"{processor()} ({platform.machine()}), {cores} cores, {platform.system()}, "
-        f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}, "
-        "one thread a side"
+        f"Python {platform.python_version()}, NumPy {numpy.__version__}, "
+        f"SciPy {scipy.__version__}, one thread a side"
     )

@@ -18,9 +18,7 @@ def figure(value: float | None, unit: str) -> str:
         return "-"
     if unit != "s":
         return f"{value:.4g} {unit}".strip()
-    for scale, name in _UNITS:
-        if value >= scale:
-            break
+    scale, name = next((one for one in _UNITS if value >= one[0]), _UNITS[-1])
     return f"{value / scale:.3g} {name}"
 
 

@@ -98,7 +98,10 @@ README = (
      "composition.py"),
     ("epsilon of the Gaussian mechanism {ratio} times faster than {other}",
      "gdp_epsilon/autodp", "gdp_epsilon.py"),
-    ("randomly allocated batches: epsilon {ours}, where {other} has {theirs}, by the last iterate",
+    ("randomly allocated batches whose steps contract: epsilon {ours}, where {other}, for all "
+     "iterates, has {theirs}", "hidden_participation/PLD_accounting, contraction 0.95",
+     "hidden_participation.py"),
+    ("the same without contraction: {ours}, where {other} has {theirs}",
      "hidden_participation/PLD_accounting", "hidden_participation.py"),
     ("small batches with {ratio} times less noise than by composition",
      "hidden_participation/noise", "hidden_participation.py"),

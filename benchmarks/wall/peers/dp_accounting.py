@@ -37,7 +37,7 @@ def gaussian_profile(mu, epsilon):
 
 
 def subsampled_profile(p, mu, epsilon):
-    """delta of C_p(G(mu)): p delta_G(log(1 + (e^eps - 1)/p)) for eps >= 0, and by symmetry below."""
+    """delta of C_p(G(mu)): p delta_G(log(1 + (e^eps - 1)/p)) for eps >= 0, below by symmetry."""
     size = np.abs(epsilon)
     high = p * gaussian_profile(mu, np.log1p(np.expm1(size) / p))
     return np.where(epsilon >= 0, high, -np.expm1(-size) + np.exp(-size) * high)

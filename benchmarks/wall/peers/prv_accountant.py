@@ -47,7 +47,7 @@ class Symmetric(PrivacyRandomVariable):
 
 
 def _ends(t):
-    """All points count, the first half of itself: it is there once more, at half, to be taken off."""
+    """Each point counts, the first by half: its half, at the end of the list, is taken off."""
     return np.append(np.ones(len(t)), -1.0)
 
 
