@@ -2,10 +2,10 @@
 
     make bom
 
-Each set is installed from its lock, hashes checked, into an environment that holds nothing else, and
-`cyclonedx-py` reads names, versions, licences and dependencies from it. They are those of the Python
-and the platform at hand; the files are kept in requirements/, and a test holds them to the locks.
-Addresses of projects are left out: packages are identified by their package URL.
+Each set is installed from its lock, hashes checked, into an environment that holds nothing else,
+and `cyclonedx-py` reads names, versions, licences and dependencies from it. They are those of the
+Python and the platform at hand; the files are kept in requirements/, and a test holds them to the
+locks. Addresses of projects are left out: packages are identified by their package URL.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def bill(python: Path) -> dict[str, Any]:
     main = found["metadata"]["component"]
     main["version"] = version()
     for component in (main, *found["components"], *found["metadata"]["tools"]["components"]):
-        component.pop("externalReferences", None)
+        for key in ("description", "externalReferences"):  # they are full of addresses
+            component.pop(key, None)
     return found
 
 
