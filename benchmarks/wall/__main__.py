@@ -38,7 +38,11 @@ def main() -> None:
     if not options.pages:
         wanted = options.only.split(",") if options.only else [*files(), "utility"]
         for name in [name for name in wanted if name in files()]:
-            rows = show(claims_of(name, options.full))
+            try:
+                rows = show(claims_of(name, options.full))
+            except ImportError as missing:
+                print(f"{name} is left as it was: {missing}")
+                continue
             results = Results(
                 described(), results.joined(rows, [name]), results.scores, results.setting
             )

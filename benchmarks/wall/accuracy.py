@@ -60,7 +60,7 @@ class Score:
         )  # fmt: skip
 
 
-def error(values: Sequence[float]) -> float:
+def error(values: Any) -> float:
     """The standard error of a mean."""
     return float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("nan")
 

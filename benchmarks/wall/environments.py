@@ -60,8 +60,7 @@ def python_of(name: str) -> Path:
 class Server:
     """A peer's process, which reads requests and writes replies."""
 
-    def __init__(self, title: str, python: Path, program: Path) -> None:
-        self.title = title
+    def __init__(self, python: Path, program: Path) -> None:
         self._process = subprocess.Popen(
             [str(python), "-I", str(HERE / "serve.py"), str(program)],
             stdin=subprocess.PIPE,
@@ -99,8 +98,12 @@ class Server:
         self._process.wait()
 
 
+def title(name: str) -> str:
+    """A peer with its version, whether it can be installed or not."""
+    return f"{name} {PACKAGES[name][0].rpartition('==')[2]}"
+
+
 @cache
 def server(name: str) -> Server:
     """The process of a peer, started once."""
-    version = PACKAGES[name][0].rpartition("==")[2]
-    return Server(f"{name} {version}", python_of(name), HERE / "peers" / f"{name}.py")
+    return Server(python_of(name), HERE / "peers" / f"{name}.py")

@@ -8,7 +8,7 @@ from typing import Any
 
 from .claim import Reading
 from .clock import Timer
-from .environments import server
+from .environments import server, title
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Peer:
 
     @property
     def name(self) -> str:
-        return server(self.environment).title
+        return title(self.environment)
 
     def read(self) -> Reading:
         seconds, answer = server(self.environment).ask(self.task, self.given, self.warm)

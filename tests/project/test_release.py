@@ -102,10 +102,10 @@ def test_a_bill_has_the_core_with_licences_and_versions(name: str) -> None:
     main = found["metadata"]["component"]
     assert main["name"] == "shiftdp"
     assert f'"{main["version"]}"' in (ROOT / "src" / "shiftdp" / "_version.py").read_text()
-    components = {canonicalize_name(one["name"]): one for one in found["components"]}
+    components = {str(canonicalize_name(one["name"])): one for one in found["components"]}
     for package in CORE:
         assert components[package]["licenses"]
-        assert Version(components[package]["version"])
+        assert Version(components[package]["version"]).release
         assert components[package]["purl"].startswith(f"pkg:pypi/{package}@")
     assert {key for key, one in components.items() if not one.get("licenses")} <= UNDECLARED
 

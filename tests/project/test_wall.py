@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.wall import Claim, Here, Limit, Reads, as_accurate, same, within
+from benchmarks.wall import Claim, Here, Limit, Peer, Reads, as_accurate, environments, same, within
 from benchmarks.wall.accuracy import Guarantee, Score, as_table, difference
 from benchmarks.wall.clock import Timer
 from benchmarks.wall.collect import HOME, files
@@ -140,7 +140,7 @@ def peer(tmp_path: Path) -> Any:
         "def fails():\n    raise ValueError('no such thing')\n"
         "def ends():\n    import os\n    os._exit(1)\n"
     )
-    server = Server("peer 1.0", Path(sys.executable), program)
+    server = Server(Path(sys.executable), program)
     yield server
     server.close()
 
@@ -156,14 +156,38 @@ def test_a_peer_answers_in_json_whatever_it_prints(peer: Server) -> None:
         peer.ask("ends", {})
 
 
-def test_a_peer_that_fails_leaves_a_row_that_says_so() -> None:
-    def absent() -> tuple[float, object]:
-        raise PeerFailed("it could not be installed")
+def test_a_peer_that_cannot_be_installed_leaves_a_row_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(name: str) -> Server:
+        raise PeerFailed(f"{name} could not be installed")
 
-    one = Claim("file/claim", "a problem", Limit("ours", 1.0), Reads("a peer", absent), same())
-    row = one.measure()
+    monkeypatch.setattr("benchmarks.wall.sides.server", absent)
+    row = Claim(
+        "file/claim", "a problem", Limit("ours", 1.0), Peer("autodp", "x"), same()
+    ).measure()
     assert row.ratio is None
-    assert "could not be installed" in str(row.refusal)
+    assert "autodp could not be installed" in str(row.refusal)
+    assert row.other == f"autodp {PACKAGES['autodp'][0].removeprefix('autodp==')}"
+
+
+def test_an_environment_that_is_there_is_taken_and_one_of_other_versions_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[list[str]] = []
+    monkeypatch.setattr(environments, "FOLDER", tmp_path)
+    monkeypatch.setattr(
+        "benchmarks.wall.environments.subprocess.run", lambda words, **_: made.append(words)
+    )
+    (tmp_path / "autodp").mkdir()
+    stamp = tmp_path / "autodp" / ".installed"
+    stamp.write_text("autodp==0.1")
+    assert environments.python_of("autodp") == tmp_path / "autodp" / "bin" / "python"
+    assert made[-1][-1] == PACKAGES["autodp"][0]
+    assert stamp.read_text() == PACKAGES["autodp"][0]
+    made.clear()
+    environments.python_of("autodp")
+    assert not made
 
 
 def test_every_peer_is_pinned_and_has_its_program() -> None:
