@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,10 @@ from _tasks import Data, Task
 ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
 """How the best of a grid is found: seeds so far, which part of the tries is given them, and how
 many at the least."""
+
+
+HOLDS = (1.0, 0.5, 0.25)
+"""Parts of the public bound that features are held to, where that is not the loop's clipping."""
 
 
 class Result(NamedTuple):
@@ -59,39 +64,47 @@ def rivals(
 
 
 def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], list[Try]]]]:
-    """Objective and output perturbation, and diffprivlib, each with its ridges."""
+    """Objective and output perturbation, and diffprivlib, each with its ridges, and with features
+    held to the public bound or to parts of it: a tighter hold needs less noise."""
+    held = {share: task._replace(bound=share * task.bound) for share in HOLDS}
 
-    def measured(model: Callable[..., Any], *given: Any) -> Measure:
+    def measured(share: float, model: Callable[..., Any], *given: Any) -> Measure:
         def measure(seed: int) -> float:
             data = task.draws[seed % len(task.draws)]
-            return data.right(task.bound, model(task, data, *given, seed))
+            return data.right(held[share].bound, model(held[share], data, *given, seed))
 
         return measure
 
+    def words(share: float, m: float) -> str:
+        return f"ridge {m:.2g} R², {share:g} of the bound"
+
     def perturbed_objective() -> list[Try]:
-        noises = {m: objective(task, epsilon, m) for m in STRENGTHS}
+        noises = {(a, m): objective(held[a], epsilon, m) for a, m in product(HOLDS, STRENGTHS)}
         return [
-            Try(f"ridge {m:g} R²", measured(objective_model, m, noise))
-            for m, noise in noises.items()
+            Try(words(a, m), measured(a, objective_model, m, noise))
+            for (a, m), noise in noises.items()
             if noise is not None
+        ]
+
+    def perturbed_output() -> list[Try]:
+        return [
+            Try(words(a, m), measured(a, output_model, epsilon, m))
+            for a, m in product(HOLDS, STRENGTHS)
+        ]
+
+    def by_diffprivlib() -> list[Try]:
+        return [
+            Try(
+                words(a, m),
+                lambda seed, a=a, m=m: _diffprivlib(held[a]).accuracy(epsilon, m, seed),
+            )
+            for a, m in product(HOLDS, STRENGTHS[::2])
         ]
 
     if task.classes == 2:
         yield "objective perturbation", perturbed_objective
-        yield (
-            "output perturbation",
-            lambda: [Try(f"ridge {m:g} R²", measured(output_model, epsilon, m)) for m in STRENGTHS],
-        )
-    yield (
-        "diffprivlib",
-        lambda: [
-            Try(
-                f"ridge {m:g} R²",
-                lambda seed, m=m: _diffprivlib(task).accuracy(epsilon, m, seed),
-            )
-            for m in STRENGTHS[::3]
-        ],
-    )
+        yield "output perturbation", perturbed_output
+    yield "diffprivlib", by_diffprivlib
 
 
 _FILES = tempfile.TemporaryDirectory()
@@ -99,9 +112,10 @@ _FILES = tempfile.TemporaryDirectory()
 
 def _diffprivlib(task: Task) -> Diffprivlib:
     """Its splits are written once."""
-    if task.name not in _WRITTEN:
-        _WRITTEN[task.name] = Diffprivlib(task, Path(_FILES.name))
-    return _WRITTEN[task.name]
+    key = f"{task.name} {task.bound!r}"
+    if key not in _WRITTEN:
+        _WRITTEN[key] = Diffprivlib(task, Path(_FILES.name) / f"{key}.npz")
+    return _WRITTEN[key]
 
 
 _WRITTEN: dict[str, Diffprivlib] = {}

@@ -113,8 +113,8 @@ class Diffprivlib:
     Monteleoni and Sarwate 2011, JMLR 12]: that is more than (epsilon, delta) with one left out.
     """
 
-    def __init__(self, task: Task, folder: Path) -> None:
-        self.task, self.path = task, folder / f"{task.name}.npz"
+    def __init__(self, task: Task, path: Path) -> None:
+        self.task, self.path = task, path
         splits: dict[str, Any] = {}
         for seed, data in enumerate(task.draws):
             splits |= {f"X_{seed}": joined(task, data.X), f"y_{seed}": data.y}
