@@ -27,7 +27,10 @@ many at the least."""
 
 
 HOLDS = (1.0, 0.5, 0.25)
-"""Parts of the public bound that features are held to, where that is not the loop's clipping."""
+"""Parts of the public bound that features are held to, where gradients are not clipped."""
+
+CLIPS = (1.0, 0.5, 0.25, 0.125, 0.0625)
+"""Parts of the largest gradient that objective perturbation clips gradients to."""
 
 
 class Result(NamedTuple):
@@ -64,8 +67,9 @@ def rivals(
 
 
 def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], list[Try]]]]:
-    """Objective and output perturbation, and diffprivlib, each with its ridges, and with features
-    held to the public bound or to parts of it: a tighter hold needs less noise."""
+    """Objective and output perturbation, and diffprivlib, each with its ridges. The first with
+    gradients clipped or not, the others with features held to the public bound or to parts of it:
+    both need less noise."""
     held = {share: task._replace(bound=share * task.bound) for share in HOLDS}
 
     def measured(share: float, model: Callable[..., Any], *given: Any) -> Measure:
@@ -79,9 +83,9 @@ def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], li
         return f"ridge {m:.2g} R², {share:g} of the bound"
 
     def perturbed_objective() -> list[Try]:
-        noises = {(a, m): objective(held[a], epsilon, m) for a, m in product(HOLDS, STRENGTHS)}
+        noises = {(a, m): objective(task, epsilon, m, a) for a, m in product(CLIPS, STRENGTHS)}
         return [
-            Try(words(a, m), measured(a, objective_model, m, noise))
+            Try(f"ridge {m:.2g} R², clip {a:g} R", measured(1.0, objective_model, m, noise, a))
             for (a, m), noise in noises.items()
             if noise is not None
         ]
