@@ -26,6 +26,9 @@ ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
 many at the least."""
 
 
+ALL = ((8, 1.0, 0),)
+"""The same for tries that are quick and many, and of which the poor ones are lucky at times."""
+
 HOLDS = (1.0, 0.5, 0.25)
 """Parts of the public bound that features are held to, where gradients are not clipped."""
 
@@ -130,13 +133,15 @@ def largest_class(data: Data) -> float:
     return 100.0 * float(np.mean(data.labels == np.bincount(data.y).argmax()))
 
 
-def best(tries: Any, screen: int, seeds: range) -> Result | None:
+def best(
+    tries: Any, screen: int, seeds: range, rounds: tuple[tuple[int, float, int], ...] = ROUNDS
+) -> Result | None:
     """The best of some, found with up to `screen` seeds from 0 on and made again with others."""
     found: list[tuple[list[float], Try]] = [([], one) for one in tries]
     if not found:
         return None
     every = len(found)
-    for many, part, least in ROUNDS:
+    for many, part, least in rounds:
         del found[max(least, math.ceil(part * every)) :]
         for values, one in found:
             values += [one.measure(s) for s in range(len(values), min(many, screen))]
