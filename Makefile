@@ -5,10 +5,15 @@
 #   make test-all     the slow ones too
 #   make test-matrix  the tests with other versions, processors and orders; hours
 #   make docs         the documentation as a site, in out/docs
-#   make bench        benchmarks, side by side with other libraries (installs them)
+#   make bench        all claims beside other libraries, each in an environment of its own
 #   make fuzz         inputs by the thousand for every function, command and reader (FUZZ_SECONDS=600)
+#   make dist         sdist and wheel in dist/, the same bytes every time
+#   make lock         bring the pinned and hashed requirements up to date
+#   make bom          the bills of materials, made anew
 #   make format       put the code into shape
 #   make clean        remove what was generated (.venv included)
+#
+# LOCKED=1 installs what requirements/ pins, with hashes, in place of what pyproject.toml allows.
 
 PYTHON ?= python3
 JOBS   ?= auto
@@ -18,10 +23,13 @@ RUN     := $(BIN)/python
 PIP     := $(RUN) -m pip --disable-pip-version-check --quiet --quiet
 SHOWN   := .venv/.installed-demo
 STAMP   := .venv/.installed-dev
-BENCHED := .venv/.installed-bench
 FUZZED  := .venv/.installed-fuzz
 FUZZ_SECONDS ?= 600
 MARKS   :=
+
+# Releases are made in an environment of their own, locked and hashed whatever LOCKED says.
+RELEASE := .release/tools/bin
+TOOLED  := .release/tools/.installed
 
 # nobody who looks at the demo asked for pip's advice
 export PIP_ROOT_USER_ACTION := ignore
@@ -31,7 +39,7 @@ heading = @printf '\n=== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-matrix docs bench fuzz format clean \
+.PHONY: help demo test test-all test-matrix docs bench fuzz dist lock bom format clean \
 	lint format-check types contract snippets doctests tests
 
 help:
@@ -55,10 +63,29 @@ docs: $(STAMP)
 	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs/site docs out/docs
 	@printf 'The documentation is in out/docs/index.html\n'
 
-bench: $(BENCHED)
-	@set -e; for file in benchmarks/[!_]*.py; do \
-		printf '\n=== %s\n' "$$file"; $(RUN) "$$file"; \
-	done
+bench: $(STAMP)
+	@$(RUN) benchmarks/wall $(BENCH)
+
+# From what is committed, with its date: neither stray files nor clocks nor umasks get in.
+dist: $(TOOLED)
+	$(call heading,sdist and wheel)
+	@rm -rf dist .release/source && mkdir -p .release/source
+	@git archive --format=tar HEAD | tar -x -C .release/source
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(RELEASE)/python -m build --no-isolation \
+		--outdir dist .release/source
+	@$(RELEASE)/python requirements/digests.py dist
+
+COMPILE := $(RELEASE)/uv --config-file requirements/uv.toml pip compile --quiet --upgrade --universal \
+	--python-version 3.11 --generate-hashes --no-header --no-annotate
+
+lock: $(TOOLED)
+	@$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
+	@$(COMPILE) pyproject.toml --extra dev --output-file requirements/dev.txt
+	@$(COMPILE) requirements/release.in --output-file requirements/release.txt
+
+bom: $(TOOLED)
+	$(call heading,bills of materials)
+	@$(RELEASE)/python requirements/bills.py
 
 fuzz: export OPENBLAS_NUM_THREADS := 1
 fuzz: $(FUZZED)
@@ -70,7 +97,7 @@ format: $(STAMP)
 	$(RUN) -m ruff format .
 
 clean:
-	rm -rf .venv .matrix __pycache__ build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .matrix .peers .release __pycache__ build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -120,14 +147,29 @@ $(SHOWN): pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[sklearn,plot]'
 	@touch $@
 
+ifdef LOCKED
+# PyTorch is fetched first, so that pip takes the build that it takes without a lock, and installed
+# if its hash is known. The last line then finds everything there, but for the libraries that the
+# index's build of PyTorch pins for graphics cards.
+$(STAMP): pyproject.toml $(wildcard requirements/*.txt) | $(RUN)
+	$(call heading,installing shiftdp and what its tests use, as locked)
+	@$(PIP) download --no-deps --dest .venv/torch $$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements/torch.txt)
+	@$(PIP) install --no-index --find-links .venv/torch --no-deps --require-hashes --requirement requirements/torch.txt
+	@rm -r .venv/torch
+	@$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt
+	@$(PIP) install --no-build-isolation --editable '.[dev]'
+	@touch $@ $(SHOWN)
+else
 $(STAMP): pyproject.toml | $(RUN)
 	$(call heading,installing shiftdp and what its tests use)
 	@$(PIP) install --editable '.[dev]'
 	@touch $@ $(SHOWN)
+endif
 
-$(BENCHED): $(STAMP)
-	$(call heading,installing the peers for the benchmarks)
-	@$(PIP) install --editable '.[bench]'
+$(TOOLED): requirements/release.txt
+	$(call heading,preparing what releases are made with)
+	@$(PYTHON) -m venv .release/tools
+	@$(RELEASE)/python -m pip --quiet install --no-deps --require-hashes --requirement $<
 	@touch $@
 
 $(FUZZED): $(STAMP)

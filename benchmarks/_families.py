@@ -8,7 +8,6 @@ budgets of this size can use (docs/planner.md); so rates are far below and far a
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _tasks import DELTA, Task
+from wall.environments import server
 
 import shiftdp as sdp
 from shiftdp.training import Plan, Seeded, descend
@@ -147,19 +147,8 @@ def own_multiplier(task: Task, epsilon: float, size: int, steps: int) -> float:
 
 def opacus_multiplier(task: Task, epsilon: float, size: int, steps: int) -> float:
     """The noise over the clip that Opacus' PRV accountant asks for; for zero_out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from opacus.accountants.utils import get_noise_multiplier
-
-        return float(
-            get_noise_multiplier(
-                target_epsilon=epsilon,
-                target_delta=DELTA,
-                sample_rate=size / task.n,
-                steps=steps,
-                accountant="prv",
-            )
-        )
+    given = {"rate": size / task.n, "steps": steps, "epsilon": epsilon, "delta": DELTA}
+    return float(server("opacus").ask("calibrate", given, warm=False)[1])
 
 
 _FEW = 5  # passes; with more, one size of Poisson batches is tried

@@ -2,7 +2,8 @@
 
 Time and peak memory of `optimal_shifts` (all starts, shifts, and the proof of mu) at t = 10^5, 10^6
 and 10^7, beside two floors measured in the same run: one compiled isotonic regression and one
-cumulative sum of the same length. Growth is set against t log t. The periodic call follows.
+cumulative sum of the same length. Growth is set against t log t. The periodic call follows. On the
+wall are t = 10^5 and 10^6 of the first setting.
 
     python benchmarks/shift_engine.py [largest power of ten, 7 by default]
 """
@@ -14,10 +15,11 @@ import resource
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy
+from wall import Claim, Here, same, show
 
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
@@ -47,7 +49,45 @@ def peak_memory(call: Callable[[], object]) -> float:
     return peak / 2**20
 
 
+def claims(full: bool) -> Iterator[Claim]:
+    rng = np.random.default_rng(0)
+    short, long = (arbitrary(t, rng, 1.0 - 1.0 / t, t / 20.0) for t in (10**5, 10**6))
+
+    def solved(schedule: Schedule) -> int:
+        return int(optimal_shifts(schedule).last[-1])  # all steps are covered
+
+    def isotonic() -> int:
+        found = scipy.optimize.isotonic_regression(short.sensitivity, weights=short.noise)
+        return len(found.x)
+
+    yield Claim(
+        name="shift_engine/isotonic",
+        what="the best shifts of an arbitrary schedule of 10^5 steps with projection",
+        ours=Here("optimal_shifts", lambda: solved(short)),
+        other=Here("one isotonic regression", isotonic),
+        agree=same(),
+        accuracy="the same length",
+        kind="floor",
+    )
+
+    def per(schedule: Schedule) -> float:
+        t = len(schedule.noise)
+        return t * math.log2(t)
+
+    yield Claim(
+        name="shift_engine/growth",
+        what="the same for 10^6 steps beside 10^5, each divided by t log t",
+        ours=Here("optimal_shifts", lambda: solved(long) // len(long.noise), per=per(long)),
+        other=Here("10^5 steps", lambda: solved(short) // len(short.noise), per=per(short)),
+        agree=same(),
+        accuracy="a shift for each step",
+        kind="floor",
+        rounds=3,
+    )
+
+
 def main(largest: int) -> None:
+    show(claims(full=False))
     rng = np.random.default_rng(0)
     scipy.optimize.isotonic_regression(np.ones(2))  # loads the module
     # The diameter decides how many starts have to be compared; t/20 leaves about t of them open.

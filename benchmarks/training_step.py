@@ -3,43 +3,39 @@
 Three jobs of users, features stored as float32:
 
 - images: n = 60,000, d = 784, 10 classes, batches of 1,500 (random images of MNIST's density);
-- table: n = 2,000,000, d = 100, two classes, full batches;
+- table: n = 2,000,000, d = 100, two classes, full batches (with `--full`);
 - digits: n = 1,500, d = 64, 10 classes, full batches.
 
 A fit takes at most 1.5 times its own two products: the scores and the sum of residuals times
-features, in float64 on features that are float64 already, with two threads of BLAS. The digits miss
-it, at 1.7 times in processor seconds: with so few features the residuals (exponentials, norms and
-clipping) take 0.3 times the products, random numbers 0.2 times, and some thirty calls of NumPy on
-small arrays the rest.
+features, in float64 on features that are float64 already. The digits miss it, at 1.7 times: with so
+few features the residuals (exponentials, norms and clipping) take 0.3 times the products, random
+numbers 0.2 times, and some thirty calls of NumPy on small arrays the rest.
 
 Beside it what float64 costs: the same two products in float32, which nothing proves anything about.
 A step on the images is at least 10 times faster than that of the same model in Opacus, with
-per-sample gradients by its hooks; its ghost clipping is shown as well. Memory for the table stays
-below twice the data.
+per-sample gradients by its hooks; its ghost clipping is shown as well, both on sliced tensors.
+Memory for the table stays below twice the data (`--full`).
 
 And the figures that the float64 is for: how far apart the sums of neighbouring data sets are at
 most, over data that were made to show it, in units of L = 2G, beside the certified bound.
 
-Wall time: the median of the quotients of several rounds in which all take turns, because a machine
-that does other things as well is slow for a while, then fast for a while. Beside it the same in
-processor seconds, which other work on the machine does not change.
+All sides have one thread, and take turns in processor time.
 
-    python benchmarks/training_step.py
+    python benchmarks/training_step.py [--full]
 """
 
 from __future__ import annotations
 
 import resource
-import time
-import warnings
-from collections.abc import Callable, Mapping
-from statistics import median
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _timing import print_table
 from threadpoolctl import threadpool_limits
+from wall import Claim, Here, Limit, Peer, Reads, same, show, within
 
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Logistic, Plan, Seeded, Softmax, System, descend
@@ -48,10 +44,11 @@ from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import prepare
 
 ETA, SIGMA, CLIP, L2 = 0.05, 0.01, 5.0, 0.002
-STEPS = 5  # of each peer in a round
-ROUNDS = 7
+STEPS = 5  # of Opacus in a round
+EVERY = 97  # which weights of a step are compared
+PRODUCTS, HOOKS, APART, MEMORY = 1.5, 10.0, 1.001, 2.0
 
-Call = Callable[[], object]
+Call = Callable[[], dict[str, Any]]
 
 
 class Job(NamedTuple):
@@ -63,6 +60,11 @@ class Job(NamedTuple):
     classes: int
     batch: int
     steps: int
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What a step works on: two sides are compared only if it is the same."""
+        return {"batch": self.batch, "features": self.X.shape[1], "classes": self.classes}
 
 
 def images() -> Job:
@@ -84,6 +86,19 @@ def digits() -> Job:
     return Job("digits", X, rng.integers(0, 10, len(X)), 10, len(X), 400)
 
 
+def plan_of(job: Job, run: Any, entropy: Any) -> Plan:
+    return Plan(
+        run=run,
+        loss=Logistic() if job.classes == 2 else Softmax(classes=job.classes),
+        feature_bound=30.0,
+        l2=L2,
+        clipping="plain",
+        clip=CLIP,
+        bounds="composition",
+        entropy=entropy,
+    )
+
+
 def fit(job: Job) -> Call:
     """All steps on data that were checked."""
     n = len(job.X)
@@ -92,18 +107,15 @@ def fit(job: Job) -> Call:
         if job.batch == n
         else NoisyCGD(n=n, batch_size=job.batch, steps=job.steps, learning_rate=ETA, noise=SIGMA)
     )
-    plan = Plan(
-        run=run,
-        loss=Logistic() if job.classes == 2 else Softmax(classes=job.classes),
-        feature_bound=30.0,
-        l2=L2,
-        clipping="plain",
-        clip=CLIP,
-        bounds="composition",
-        entropy=System(),
-    )
-    records = LocalSource(prepare(plan, job.X, job.y))
-    return lambda: descend_on(plan, records)
+    plan = plan_of(job, run, System())
+    records, update = LocalSource(prepare(plan, job.X, job.y)), first_update(job)
+
+    def call() -> dict[str, Any]:
+        with threadpool_limits(1):
+            w = descend_on(plan, records)
+        return {**job.sizes, "finite": bool(np.all(np.isfinite(w))), "update": update}
+
+    return call
 
 
 def products(job: Job, dtype: type) -> Call:
@@ -114,156 +126,130 @@ def products(job: Job, dtype: type) -> Call:
     scores, out = np.empty((outputs, job.batch), dtype), np.empty_like(W)
     batches = len(X) // job.batch
 
-    def call() -> None:
-        for step in range(job.steps):
-            start = step % batches * job.batch
-            batch = X[start : start + job.batch]
-            np.matmul(W, batch.T, out=scores)
-            np.matmul(scores, batch, out=out)
+    def call() -> dict[str, Any]:
+        with threadpool_limits(1):
+            for step in range(job.steps):
+                start = step % batches * job.batch
+                batch = X[start : start + job.batch]
+                np.matmul(W, batch.T, out=scores)
+                np.matmul(scores, batch, out=out)
+        return {**job.sizes, "finite": True}
 
     return call
 
 
-class Rounds:
-    """Seconds that several calls take that took turns."""
-
-    def __init__(self, calls: Mapping[str, Call]) -> None:
-        self.wall: dict[str, list[float]] = {name: [] for name in calls}
-        self.busy: dict[str, list[float]] = {name: [] for name in calls}
-        for _ in range(ROUNDS):
-            for name, call in calls.items():
-                time.sleep(0.1)  # threads of a product go on turning for a while
-                start, before = time.perf_counter(), time.process_time()
-                call()
-                self.wall[name].append(time.perf_counter() - start)
-                self.busy[name].append(time.process_time() - before)
-
-    def seconds(self, name: str) -> float:
-        return median(self.wall[name])
-
-    def times(self, name: str, other: str) -> float:
-        """How many times the other's time it takes: the median of the rounds' quotients."""
-        return _quotient(self.wall, name, other)
-
-    def work(self, name: str, other: str) -> float:
-        """The same in processor seconds."""
-        return _quotient(self.busy, name, other)
+def first_update(job: Job) -> list[float]:
+    """Every so many-th weight after one step from zero, with next to no noise."""
+    batch = Job(job.name, job.X[: job.batch], job.y[: job.batch], job.classes, job.batch, 1)
+    run = NoisyGD(n=batch.batch, steps=1, learning_rate=ETA, noise=1e-12)
+    w = np.atleast_2d(descend(plan_of(batch, run, Seeded(0)), batch.X, batch.y))
+    return [float(value) for value in w[:, :-1].ravel()[::EVERY]]
 
 
-def _quotient(seconds: Mapping[str, list[float]], name: str, other: str) -> float:
-    return median(t / o for t, o in zip(seconds[name], seconds[other], strict=True))
+def same_step(ours: Any, theirs: Any) -> str | None:
+    """The same sizes, and without noise the same step, to what float32 has."""
+    sizes = same("batch", "features", "classes", "finite")(ours, theirs)
+    return sizes or within(1e-7, 1e-4)(ours["update"], theirs["update"])
 
 
-def opacus(job: Job) -> dict[str, Call]:
-    """A few steps each of DP-SGD in Opacus on the same model."""
-    try:
-        import torch
-        from opacus import GradSampleModule
-        from opacus.grad_sample import GradSampleModuleFastGradientClipping
-        from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
-        from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
-    except ImportError:
-        print("(PyTorch and Opacus are not installed: pip install 'shiftdp[bench]')")
-        return {}
-    torch.set_num_threads(2)
-    warnings.simplefilter("ignore")
-    B, (_, D) = job.batch, job.X.shape
-    features, labels = torch.from_numpy(job.X), torch.from_numpy(job.y)
-    data = torch.utils.data.TensorDataset(features[: STEPS * B], labels[: STEPS * B])
-    loader = torch.utils.data.DataLoader(data, batch_size=B)
-    noise = {"noise_multiplier": SIGMA * B / CLIP, "max_grad_norm": CLIP, "expected_batch_size": B}
-
-    def sliced() -> Any:
-        for i in range(STEPS):
-            yield features[i * B : i * B + B], labels[i * B : i * B + B]
-
-    def library(model: Any, wrapper: Any, loss: Callable[..., Any], batches: Any) -> Call:
-        optimizer = wrapper(torch.optim.SGD(model.parameters(), lr=ETA, weight_decay=L2), **noise)
-        criterion = loss(model, optimizer)
-
-        def call() -> None:
-            for xb, yb in batches():
-                optimizer.zero_grad()
-                criterion(model(xb), yb).backward()
-                optimizer.step()
-
-        return call
-
-    def ghost(batches: Any) -> Call:
-        model = GradSampleModuleFastGradientClipping(
-            torch.nn.Linear(D, job.classes), max_grad_norm=CLIP, use_ghost_clipping=True
+def judged(job: Job) -> Iterator[Claim]:
+    """A step of a fit beside its products and, for the images, beside Opacus."""
+    ours = Here("fit", fit(job), per=job.steps)
+    agree = same("batch", "features", "classes", "finite")
+    what = f"a step of training, {job.name}: batches of {job.batch:,} by {job.X.shape[1]}"
+    for kind, goal in ((np.float64, PRODUCTS), (np.float32, None)):
+        name = "products" if kind is np.float64 else "products in float32"
+        yield Claim(
+            name=f"training_step/{name}{'' if job.name == 'images' else ', ' + job.name}",
+            what=what,
+            ours=ours,
+            other=Here(f"its two {name}", products(job, kind), per=job.steps),
+            agree=agree,
+            accuracy="the same sizes",
+            kind="floor",
+            goal=goal,
+        )
+    if job.name != "images":
+        return
+    n, d = job.X.shape
+    given = {"n": n, "d": d, "batch": job.batch, "steps": STEPS, "classes": job.classes}
+    given |= {"rate": ETA, "noise": SIGMA, "clip": CLIP, "l2": L2, "every": EVERY}
+    for way, goal in (("hooks", HOOKS), ("ghost clipping", None)):
+        yield Claim(
+            name=f"training_step/opacus{'' if way == 'hooks' else ', ' + way}",
+            what=f"{what}, by {way}",
+            ours=ours,
+            other=Peer("opacus", "training_steps", {"way": way, **given}, per=STEPS),
+            agree=same_step,
+            accuracy="a step without noise is the same to a relative 1e-4; the peer is in float32",
+            goal=goal,
         )
 
-        def loss(model: Any, optimizer: Any) -> Any:
-            return DPLossFastGradientClipping(model, optimizer, torch.nn.CrossEntropyLoss())
 
-        return library(model, DPOptimizerFastGradientClipping, loss, batches)
+def memory() -> Claim:
+    def alone() -> tuple[float, str]:
+        command = [sys.executable, __file__, "--memory"]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return float(output), "table"
 
-    hooks = GradSampleModule(torch.nn.Linear(D, job.classes))
-    entropy: Any = torch.nn.CrossEntropyLoss()
-    return {
-        "Opacus, hooks": library(hooks, DPOptimizer, lambda *_: entropy, lambda: loader),
-        "Opacus, ghost clipping, DataLoader": ghost(lambda: loader),
-        "Opacus, ghost clipping, sliced tensors": ghost(sliced),
-    }
-
-
-def verdict(claim: str, held: bool) -> None:
-    print(f"{claim}: {'yes' if held else 'NO'}")
-
-
-def judge(job: Job) -> None:
-    calls = {"fit": fit(job), "float64": products(job, np.float64)}
-    calls["float32"] = products(job, np.float32)
-    for call in calls.values():
-        call()
-    peers = opacus(job) if job.name == "images" else {}
-    found = Rounds({**calls, **peers})
-    step = found.seconds("fit") / job.steps
-    print(f"\n{job.name}: {step * 1e3:.2f} ms a step, ", end="")
-    print(f"{found.times('fit', 'float32'):.2f} times the products in float32")
-    ratio = found.times("fit", "float64")
-    busy = f"{found.work('fit', 'float64'):.2f} in processor seconds"
-    verdict(f"{ratio:.2f} times its two products ({busy}), within 1.5", ratio <= 1.5)
-    scale = job.steps / STEPS
-    for name in peers:
-        print(f"{found.times(name, 'fit') * scale:.1f} times faster than {name}")
-    if peers:
-        first = next(iter(peers))
-        verdict(f"10 times faster than {first}", found.times(first, "fit") * scale >= 10)
+    return Claim(
+        name="training_step/memory",
+        what="memory of training on the table, in units of the data",
+        ours=Reads("fit", alone),
+        other=Limit("limit", MEMORY, "table"),
+        agree=same(),
+        kind="limit",
+        goal=1.0,
+        rounds=1,
+        unit="",
+    )
 
 
-def memory() -> None:
+def used_memory() -> float:
+    """The peak of a fit on the table, the data included, over the data."""
     job = table()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     fit(job)()
     added = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    verdict(f"memory {1 + added / job.X.nbytes:.2f} times the data, below 2", added < job.X.nbytes)
+    return float(1 + added / job.X.nbytes)
 
 
-def neighbours() -> None:
-    """The largest distance of neighbouring sums, in units of L, and what is certified."""
-    rows = []
-    for power in (14, 18, 20):
-        n, d = 2**power, 8
-        run = NoisyGD(n=n, steps=1, learning_rate=1.0, noise=1e-12)
-        plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, intercept=False, entropy=Seeded(1))
-        L = 2.0 * plan.gradient_bound
-        seen = {"dense": 0.0, "sparse": 0.0}
-        for X, y in worst_sums(n, d):
-            other = X.copy()
-            X[0], other[0] = 0.0, 0.0
-            X[0, 0], other[0, 0] = 0.9, -0.9
-            for name, form in (("dense", np.asarray), ("sparse", sp.csr_array)):
-                one, two = (descend(plan, form(each), y) for each in (X, other))
-                apart = float(np.linalg.norm(one - two)) * n / L
-                seen[name] = max(seen[name], apart)
-        rows.append(
-            (f"2^{power}", *(f"{v:.6f}" for v in seen.values()), f"{plan.sensitivity / L:.9f}")
+def apart(power: int) -> tuple[float, float]:
+    """The largest distance of neighbouring sums of 2^power records, in units of L, dense or
+    sparse, and the bound that is certified."""
+    n, d = 2**power, 8
+    run = NoisyGD(n=n, steps=1, learning_rate=1.0, noise=1e-12)
+    plan = Plan(run=run, loss=Logistic(), feature_bound=1.0, intercept=False, entropy=Seeded(1))
+    L = 2.0 * plan.gradient_bound
+    seen = 0.0
+    for X, y in worst_sums(n, d):
+        other = X.copy()
+        X[0], other[0] = 0.0, 0.0
+        X[0, 0], other[0, 0] = 0.9, -0.9
+        for form in (np.asarray, sp.csr_array):
+            one, two = (descend(plan, form(each), y) for each in (X, other))
+            seen = max(seen, float(np.linalg.norm(one - two)) * n / L)
+    return seen, plan.sensitivity / L
+
+
+def neighbours(power: int) -> Iterator[Claim]:
+    seen, certified = apart(power)
+    for name, figure, goal, other in (
+        ("neighbours", certified, APART, Limit("L", 1.0, power)),
+        ("neighbours, seen", seen, 1.0, Limit("the certified bound", certified, power)),
+    ):
+        yield Claim(
+            name=f"training_step/{name} 2^{power}",
+            what=f"sums of neighbouring data sets of 2^{power} records, in units of L: "
+            + ("certified" if name == "neighbours" else "the furthest seen"),
+            ours=Reads("sums", lambda figure=figure: (figure, power)),
+            other=other,
+            agree=same(),
+            kind="limit",
+            goal=goal,
+            rounds=1,
+            unit="",
         )
-    print("\nneighbouring sums, in units of L")
-    print_table(("n", "dense float32", "sparse float32", "certified"), rows)
-    verdict("within 1.001 L", max(float(v) for row in rows for v in row[1:]) <= 1.001)
 
 
 def worst_sums(n: int, d: int) -> list[tuple[Any, Any]]:
@@ -289,9 +275,17 @@ def worst_sums(n: int, d: int) -> list[tuple[Any, Any]]:
     ]
 
 
+def claims(full: bool) -> Iterator[Claim]:
+    for job in (images, digits, table) if full else (images, digits):
+        yield from judged(job())
+    for power in (14, 18, 20) if full else (14,):
+        yield from neighbours(power)
+    if full:
+        yield memory()
+
+
 if __name__ == "__main__":
-    memory()
-    with threadpool_limits(2):
-        for job in (images, digits, table):
-            judge(job())
-    neighbours()
+    if "--memory" in sys.argv:
+        print(used_memory())
+    else:
+        show(claims(full="--full" in sys.argv))

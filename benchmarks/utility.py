@@ -18,43 +18,23 @@ end all of them once more as a table:
 All but the first and the last two are the best of a grid. It is found with some seeds, the more
 promising ones with more, and made again with others: the best of many noisy means is above what it
 would be again. `--quick` has small grids and 4 seeds and leaves other libraries out, as `--ours`
-does. `--rows` names those to make, so that a library that needs other packages (diffprivlib 0.6.6:
-scikit-learn before 1.8) can be run in an environment of its own. The tables are looked for in the
-folder that SHIFTDP_TABLES names, else in ../shared/data/tables; MNIST in SHIFTDP_MNIST.
+does. `--rows` names those to make. Other libraries run in environments of their own (`wall/`). The
+tables are looked for in the folder that SHIFTDP_TABLES names, else in ../shared/data/tables; MNIST
+in SHIFTDP_MNIST. `measured` is what the wall shows: fewer rows, each with its guarantee.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from _families import (
-    FULL,
-    QUICK,
-    Grid,
-    Measure,
-    Try,
-    full_batches,
-    of_plan,
-    opacus_multiplier,
-    own_multiplier,
-    placed,
-    poisson,
-)
-from _rivals import (
-    STRENGTHS,
-    diffprivlib_accuracy,
-    objective,
-    objective_model,
-    output_model,
-    without_privacy,
-)
+from _families import FULL, QUICK, Grid, full_batches, of_plan, own_multiplier, placed, poisson
+from _hindsight import ALL, ROUNDS, Result, best, error, references, rivals
 from _tasks import (
-    Data,
+    DELTA,
     Task,
     cancer,
     digits,
@@ -64,6 +44,8 @@ from _tasks import (
     synthetic,
     table,
 )
+from wall.accuracy import Guarantee, Score
+from wall.environments import PeerFailed
 
 from shiftdp.training.planning.planner import Overrides, plan_for
 
@@ -84,112 +66,8 @@ CLOSE = 0.7  # points that the planner may be below our own best in hindsight
 LEAST = {("german", 0.1, None): 69.0, ("spam", 3.0, 1): 93.2, ("satellite", 3.0, 1): 81.3}
 """What the planner has to reach, by data, epsilon and passes."""
 
-ROUNDS = ((1, 1.0, 0), (4, 0.1, 8), (8, 0.03, 3))
-"""How the best of a grid is found: seeds so far, which part of the tries is given them, and how
-many at the least."""
-
 COMPOSED = ("full batches", "Poisson")
 OURS = (*COMPOSED, "placed noise")
-
-
-class Result(NamedTuple):
-    what: str
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.values))
-
-    @property
-    def short(self) -> str:
-        return f"{self.mean:.2f} ± {error(self.values):.2f}"
-
-    def __str__(self) -> str:
-        return f"{self.mean:6.2f} ± {error(self.values):.2f}  {self.what}"
-
-
-def error(values: Any) -> float:
-    """The standard error of a mean."""
-    return float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else math.nan
-
-
-def rivals(
-    task: Task, epsilon: float, passes: int | None, grid: Grid
-) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What others do, each as a function that lists its tries: Opacus, objective and output
-    perturbation and diffprivlib, the last three with their ridges and in as many passes as they
-    like."""
-    if task.adjacency == "zero_out":
-        yield "Opacus", lambda: poisson(task, epsilon, passes or 20, grid, opacus_multiplier)
-    if passes is None:
-        yield from perturbed(task, epsilon)
-
-
-def perturbed(task: Task, epsilon: float) -> Iterator[tuple[str, Callable[[], list[Try]]]]:
-    """Objective and output perturbation, and diffprivlib, each with its ridges."""
-
-    def measured(model: Callable[..., Any], *given: Any) -> Measure:
-        def measure(seed: int) -> float:
-            data = task.draws[seed % len(task.draws)]
-            return data.right(task.bound, model(task, data, *given, seed))
-
-        return measure
-
-    def perturbed_objective() -> list[Try]:
-        noises = {m: objective(task, epsilon, m) for m in STRENGTHS}
-        return [
-            Try(f"ridge {m:g} R²", measured(objective_model, m, noise))
-            for m, noise in noises.items()
-            if noise is not None
-        ]
-
-    if task.classes == 2:
-        yield "objective perturbation", perturbed_objective
-        yield (
-            "output perturbation",
-            lambda: [Try(f"ridge {m:g} R²", measured(output_model, epsilon, m)) for m in STRENGTHS],
-        )
-    yield (
-        "diffprivlib",
-        lambda: [
-            Try(
-                f"ridge {m:g} R²",
-                lambda seed, m=m: diffprivlib_accuracy(
-                    task, task.draws[seed % len(task.draws)], epsilon, m, seed
-                ),
-            )
-            for m in STRENGTHS[::3]
-        ],
-    )
-
-
-def largest_class(data: Data) -> float:
-    """Per cent right of a model that always answers with the largest class of its records."""
-    return 100.0 * float(np.mean(data.labels == np.bincount(data.y).argmax()))
-
-
-def best(tries: Any, screen: int, seeds: range) -> Result | None:
-    """The best of some, found with up to `screen` seeds from 0 on and made again with others."""
-    found: list[tuple[list[float], Try]] = [([], one) for one in tries]
-    if not found:
-        return None
-    every = len(found)
-    for many, part, least in ROUNDS:
-        del found[max(least, math.ceil(part * every)) :]
-        for values, one in found:
-            values += [one.measure(s) for s in range(len(values), min(many, screen))]
-        found.sort(key=lambda pair: -float(np.mean(pair[0])))
-    one = found[0][1]
-    return Result(one.what, tuple(one.measure(s) for s in seeds))
-
-
-def references(task: Task, seeds: range) -> dict[str, Result]:
-    """What no privacy reaches, and the largest class: the same at every budget."""
-    splits = [task.draws[s % len(task.draws)] for s in seeds][: len(task.draws)]
-    return {
-        "no privacy": Result("", tuple(without_privacy(task, data) for data in splits)),
-        "largest class": Result("", tuple(largest_class(data) for data in splits)),
-    }
 
 
 def rows(
@@ -225,9 +103,9 @@ def rows(
         if name not in wanted:
             continue
         try:
-            others[name] = result = best(listed(), screen, seeds)
+            others[name] = result = best(listed(), screen, seeds, rounds_of(name))
             print(f"  {name:<24}{result or 'meets this budget with no ridge'}", flush=True)
-        except ImportError as missing:
+        except PeerFailed as missing:
             print(f"  {name:<24}does not run here: {missing}", flush=True)
     for name, result in known.items():
         print(f"  {name:<24}{result}")
@@ -256,6 +134,69 @@ def _goals(
           + "; ".join(f"{goal}: {'met' if met else 'MISSED'}" for goal, met in goals),
           flush=True)  # fmt: skip
     return [f"{one.mean():+.2f} ± {error(one):.2f}" for one in (gain, behind)]
+
+
+def rounds_of(way: str) -> tuple[tuple[int, float, int], ...]:
+    """How the best of a way is found: runs of the loop take long, the others do not."""
+    return ROUNDS if way.startswith(("shiftdp", "Opacus")) else ALL
+
+
+DEFAULT = "shiftdp, default"
+
+
+def measured(full: bool) -> tuple[list[Score], dict[str, Any]]:
+    """Accuracies for the wall, every one with what it was paid with.
+
+    Two tables, two budgets, small grids and 8 splits; with `full` all tables, four budgets, the
+    grids of the other functions here and 20 splits.
+    """
+    screen, count, grid = (8, 20, FULL) if full else (8, 8, QUICK)
+    names = ("ionosphere", "german", "spam", "satellite") if full else ("german", "spam")
+    budgets = EPSILONS if full else (0.3, 1.0)
+    seeds = range(screen, screen + count)
+    scores: list[Score] = []
+    for name in names:
+        task = TASKS[name](screen + count)
+        for epsilon in budgets:
+            paid = Guarantee(epsilon, DELTA, task.adjacency)
+            pure = replace_guarantee(paid)
+            found = accuracies(task, epsilon, screen, seeds, grid)
+            for way, result in found.items():
+                guarantee = pure if way.startswith("diffprivlib") else paid
+                scores.append(Score(name, way, result.what, guarantee, result.values))
+                print(f"{name}, epsilon = {epsilon:g}, {way}: {scores[-1].short}", flush=True)
+        for way, result in references(task, seeds).items():
+            scores.append(Score(name, way, "", None, result.values))
+    setting = {"default": DEFAULT, "splits": count, "delta": DELTA, "adjacency": "zero_out"}
+    return scores, setting
+
+
+def replace_guarantee(paid: Guarantee) -> Guarantee:
+    """What diffprivlib gives for the same epsilon."""
+    return paid._replace(delta=0.0, adjacency="replace_one")
+
+
+def accuracies(
+    task: Task, epsilon: float, screen: int, seeds: range, grid: Grid
+) -> dict[str, Result]:
+    """Our default, our best in hindsight, and the best of every other way in hindsight."""
+    planned = plan_for(task.problem(epsilon), Overrides())
+    facts, own = planned.choices(), of_plan(task, planned.plan)
+    what = f"{facts['algorithm']}, {facts['epochs']:g} passes, public numbers only"
+    found = {DEFAULT: Result(what, tuple(own(s) for s in seeds))}
+    tries = [*full_batches(task, epsilon, 100, grid), *placed(task, epsilon, 5, grid)]
+    tries += poisson(task, epsilon, 20, grid, own_multiplier)
+    ways: dict[str, Callable[[], Any]] = {"shiftdp, in hindsight": lambda: tries}
+    ways |= {f"{name}, in hindsight": listed for name, listed in rivals(task, epsilon, None, grid)}
+    for way, listed in ways.items():
+        try:
+            result = best(listed(), screen, seeds, rounds_of(way))
+        except PeerFailed as failure:
+            print(f"{way} does not run here: {failure}")
+            continue
+        if result is not None:
+            found[way] = result
+    return found
 
 
 def main() -> None:

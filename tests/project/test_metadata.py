@@ -31,7 +31,7 @@ def test_version_has_one_home(pyproject: dict[str, Any]) -> None:
 
 def test_extras(pyproject: dict[str, Any]) -> None:
     extras = pyproject["project"]["optional-dependencies"]
-    assert set(extras) == EXTRAS | {"all", "test", "test-peers", "docs", "dev", "bench", "fuzz"}
+    assert set(extras) == EXTRAS | {"all", "test", "test-peers", "docs", "dev", "fuzz"}
     (everything,) = extras["all"]
     assert set(everything.removeprefix("shiftdp[").removesuffix("]").split(",")) == EXTRAS
 

@@ -1,0 +1,1 @@
+"""Benchmarks, each a program of its own; `wall` measures the claims of all of them."""

@@ -1,0 +1,64 @@
+"""Measure the claims of all files of benchmarks/, and write what they found.
+
+    python benchmarks/wall [--only calibrate,composition] [--full] [--no-accuracy] [--pages]
+
+`--full` takes the long claims too, and all data sets and splits of the accuracies; `--pages` writes
+the pages from benchmarks/results.json, and measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[1]
+sys.path[0] = str(HOME)
+
+from wall.environments import ONE_THREAD  # noqa: E402
+
+os.environ.update(ONE_THREAD)  # before anything loads a BLAS
+
+from wall.collect import claims_of, files  # noqa: E402
+from wall.figure import draw  # noqa: E402
+from wall.machine import described  # noqa: E402
+from wall.print import show  # noqa: E402
+from wall.store import KEPT, ROOT, Results, pages  # noqa: E402
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", default="", help="files, by name and separated by commas")
+    parser.add_argument("--full", action="store_true", help="long claims, all data and splits")
+    parser.add_argument("--no-accuracy", action="store_true", help="times only")
+    parser.add_argument("--pages", action="store_true", help="write the pages, measure nothing")
+    options = parser.parse_args()
+    results = Results.read() if KEPT.is_file() else Results(described())
+    if not options.pages:
+        wanted = options.only.split(",") if options.only else [*files(), "utility"]
+        for name in [name for name in wanted if name in files()]:
+            try:
+                rows = show(claims_of(name, options.full))
+            except ImportError as missing:
+                print(f"{name} is left as it was: {missing}")
+                continue
+            results = Results(
+                described(), results.joined(rows, [name]), results.scores, results.setting
+            )
+            results.write()
+        if "utility" in wanted and not options.no_accuracy:
+            from utility import measured
+
+            scores, setting = measured(options.full)
+            results = Results(results.machine, results.rows, tuple(scores), setting)
+            results.write()
+    for path, text in pages(results).items():
+        path.write_text(text)
+    draw(results.rows, ROOT / "docs" / "images" / "benchmarks.svg")
+    missed = [row.name for row in results.rows if row.met is False]
+    print(f"\n{len(results.rows)} claims; goals missed: {', '.join(missed) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
