@@ -10,6 +10,7 @@ Features in a mapped file stay there, and what is computed of each row is in fil
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -129,12 +130,27 @@ class Records:
     targets: NDArray[Any]
     limits: Floats | None
 
+    @property
+    def digest(self) -> bytes:
+        """A hash of features and targets, read from front to back."""
+        found = hashlib.blake2b(repr((self.rows.shape, self.targets.dtype.str)).encode())
+        for part in blocks(self.rows.shape[0], 8 * self.rows.shape[1]):
+            block = self.rows.take(part)
+            entries = (block,) if not self.rows.sparse else (block.data, block.indices, block.indptr)
+            for array in (*entries, numbers_at(self.targets, part)):
+                found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+        return found.digest()
 
-def prepare(plan: Plan, X: Any, y: Any) -> Records:
-    """Check the data that a plan is to run on; an error names shapes and types, never a value."""
+
+def prepare(plan: Plan, X: Any, y: Any, *, share: int | None = None) -> Records:
+    """Check the data that a plan is to run on; an error names shapes and types, never a value.
+
+    Args:
+        share: how many of the plan's records these are, if they are not all of them.
+    """
     rows = bounded_rows(X, plan.feature_bound)
     n, d = rows.shape
-    if n != plan.run.n:
+    if n != (plan.run.n if share is None else share):
         raise InvalidInput(
             "X", described(X), f"does not have the {plan.run.n} records of the plan", "plan anew"
         )

@@ -10,7 +10,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
+from shiftdp.training.descent.resume import Kept
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
     checks_of,
@@ -199,12 +200,16 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             raise
 
     @contextmanager
-    def _charged(self, certificate: Certificate, entropy: Entropy, label: str) -> Iterator[None]:
+    def _charged(
+        self, certificate: Certificate, entropy: Entropy, label: str, kept: Kept | None = None
+    ) -> Iterator[None]:
         """Charge the ledger, if there is one, before a run, and note its end if it comes to that.
 
-        A run with entropy that is not private cannot be charged.
+        A run with entropy that is not private cannot be charged. One that was kept is charged once,
+        under its own key, and refused if it came to its end already; what a finished one released
+        is paid for.
         """
-        if self.ledger is None:
+        if self.ledger is None or (kept is not None and kept.last is not None):
             yield
             return
         if not entropy.private:
@@ -215,9 +220,18 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
                 "give random_state=None, or no ledger",
             )
         ledger = self.ledger if isinstance(self.ledger, Account) else Ledger(self.ledger)
-        entry = ledger.reserve(certificate, label=label)
+        if kept is None:
+            entry = ledger.reserve(certificate, label=label)
+            yield
+            ledger.complete(entry)
+            return
+        account, key = cast(Ledger, ledger), kept.run
+        account.reserve(certificate, label=label, key=key)
+        # asked again at the end: another process may have brought the same run to its own meanwhile
+        kept.before_release = lambda: account.complete(
+            account.reserve(certificate, label=label, key=key)
+        )
         yield
-        ledger.complete(entry)
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""
