@@ -79,7 +79,7 @@ def table_of(X: Any, y: Any) -> Table:
 def _features(X: Any) -> tuple[list[Any], tuple[Any, ...] | None, int, str, Any]:
     if hasattr(X, "columns") and hasattr(X, "npartitions"):
         names = tuple(X.columns)
-        return list(X.to_delayed()), names, len(names), "float64", X._meta
+        return _partitions(X), names, len(names), "float64", X._meta
     if getattr(X, "ndim", None) == 2 and hasattr(X, "chunks"):
         columns = X.shape[1]
         if not np.isnan(columns):
@@ -95,8 +95,15 @@ def _features(X: Any) -> tuple[list[Any], tuple[Any, ...] | None, int, str, Any]
 
 
 def _labels(y: Any) -> list[Any]:
-    if getattr(y, "ndim", None) == 1 and hasattr(y, "to_delayed"):
-        return list(np.ravel(y.to_delayed()))
+    if getattr(y, "ndim", None) == 1 and hasattr(y, "npartitions"):
+        return _partitions(y) if hasattr(y, "divisions") else list(np.ravel(y.to_delayed()))
     raise InvalidInput(
         "y", f"<{type(y).__name__}>", "is no column", "give a Dask Series, or an Array with one axis"
     )
+
+
+def _partitions(frame: Any) -> list[Any]:
+    """The partitions as the user has them: Dask's optimiser may join some where few columns are
+    read, and would join others in X than in y. Reading no more columns than are used is kept."""
+    narrow = frame.simplify() if hasattr(frame, "simplify") else frame
+    return list(narrow.to_delayed(optimize_graph=False))

@@ -92,7 +92,7 @@ class Crew:
             self._place(member)
         for place in range(len(self._members)):
             self._trying(place, lambda place=place: self._settle(self._members[place]))
-        found: list[Contents] = self.tell("assemble")
+        found: list[Contents] = self.tell("contents")
         return found
 
     def tell(self, method: str, *arguments: Any) -> list[Any]:
@@ -168,7 +168,7 @@ class Crew:
         place = self._members.index(member)
         for method, arguments, answers in self._told:
             answer = opened(self._answer(member, self._send(place, method, arguments)))
-            if method == "assemble" and answer != answers[place]:
+            if method == "contents" and answer != answers[place]:
                 raise InvalidInput(
                     "X",
                     f"<{len(member.numbers)} blocks>",

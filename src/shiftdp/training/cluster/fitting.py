@@ -50,9 +50,7 @@ def on_workers(client: Any, table: Table, reading: Reading) -> Iterator[ClusterT
     """The table in the memory of the workers, as long as the context lasts."""
     crew = Crew(client, table, reading)
     try:
-        contents = tuple(crew.load())
-        columns = getattr(reading, "columns", table.columns)
-        found = ClusterTable(crew, contents, columns)
+        found = ClusterTable(crew, tuple(crew.load()), table.columns)
         if found.shape[0] < 1:
             raise InvalidInput("X", "<Dask collection>", "has no records", "give some")
         yield found
@@ -76,7 +74,7 @@ def fit_collection(model: Any, X: Any, y: Any, *, client: Any = None, state: Any
     table = table_of(X, y)
     reading = table.numbers("classes" if is_classifier(model) else "numbers")
     with client_of(client) as known, on_workers(known, table, reading) as rows:
-        _note_columns(model, table)
+        note_columns(model, table)
         fit_rows(model, rows, state)
     return model
 
@@ -87,6 +85,7 @@ def fit_rows(model: Any, rows: ClusterTable, state: Any = None) -> None:
 
     from shiftdp.training.estimators.base import Records
 
+    rows.crew.tell("assemble")
     outputs = _numbered_classes(model, rows.crew) if is_classifier(model) else 1
     model._keep(model._run(Records(rows, np.empty(0), outputs), None, state))
 
@@ -103,8 +102,14 @@ def refuse_people(model: Any, groups: Any = None) -> None:
 
 
 def outputs_on_workers(model: Any, crew: Crew) -> int:
-    """How many scores a record has, by the classes that are given or occur."""
+    """How many scores a record has, by the classes that are given or occur; and whether all labels
+    are among them."""
+    from sklearn.base import is_classifier
+
+    if not is_classifier(model):
+        return 1
     known, _ = _classes(model, crew)
+    crew.ask("number", dict.fromkeys(range(len(crew.shards)), (known,)))
     return 1 if known.size == 2 else int(known.size)
 
 
@@ -132,7 +137,7 @@ def _classes(model: Any, crew: Crew) -> tuple[Any, bool]:
     return learnt_classes(union([one for one in sets.values() if one is not None]))[0], True
 
 
-def _note_columns(model: Any, table: Table) -> None:
+def note_columns(model: Any, table: Table) -> None:
     """The number and the names of the columns, as scikit-learn keeps them."""
     from sklearn.utils.validation import validate_data
 
@@ -157,6 +162,7 @@ def descend_on_workers(
     require_certified(plan)
     table = table_of(X, y)
     with client_of(client) as known, on_workers(known, table, table.numbers("given")) as rows:
+        rows.crew.tell("assemble")
         records = certified_records(plan, rows, None)
         with kept_in(state, plan, records) as kept:
             return descend_on(

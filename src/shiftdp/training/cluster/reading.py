@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,26 @@ from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.guard import Failure, Refusal, guarded
 from shiftdp.training.losses.base import described, real_numbers
 
+if TYPE_CHECKING:
+    from shiftdp.training.preparation.layout import Layout
+
 
 class Block(NamedTuple):
     """Some consecutive records.
 
-    `digest` is a hash of all entries, by which a block that is read again is known to be the same.
+    Args:
+        features: rows of numbers; or, of a table that is to be encoded, its columns.
+        digest: a hash of all entries, by which a block that is read again is known to be the same.
     """
 
-    features: NDArray[Any]
+    features: NDArray[Any] | list[NDArray[Any]]
     labels: NDArray[Any]
     digest: bytes
+
+    @property
+    def size(self) -> int:
+        """How many records there are."""
+        return len(self.labels)
 
 
 @dataclass(frozen=True)
@@ -42,20 +52,21 @@ class Reading(ABC):
     labels: str
 
     @abstractmethod
-    def features(self, x: Any) -> NDArray[Any]:
-        """The rows of a block."""
+    def features(self, x: Any) -> NDArray[Any] | list[NDArray[Any]]:
+        """The rows of a block, or its columns."""
 
     def read(self, x: Any, y: Any) -> Block:
         features = self.features(x)
         labels = self._labels(y)
-        if labels.shape != (len(features),):
+        if labels.shape != (len(x),):
             raise InvalidInput(
                 "y",
                 described(labels),
-                f"does not have an entry for each of the {len(features)} rows of its block",
+                f"does not have an entry for each of the {len(x)} rows of its block",
                 "give X and y with the same blocks",
             )
-        return Block(features, labels, digest_of(features, labels))
+        columns = features if isinstance(features, list) else [features]
+        return Block(features, labels, digest_of(*columns, labels))
 
     def _labels(self, y: Any) -> NDArray[Any]:
         if self.labels == "given":
@@ -113,16 +124,43 @@ class Numbers(Reading):
         return found
 
 
+@dataclass(frozen=True)
+class Entries(Reading):
+    """Columns of numbers, words and truth values, as a schema has them.
+
+    Args:
+        layout: which columns there are, and where.
+        names: of all columns of the table.
+    """
+
+    layout: Layout
+    names: tuple[str, ...] | None
+
+    def features(self, x: Any) -> list[NDArray[Any]]:
+        from shiftdp.training.preparation.reading import raw_table, read_column
+
+        table = raw_table(x)
+        if table.names != self.names:
+            raise InvalidInput(
+                "X", described(x), "has a block with other columns", "give the same in each"
+            )
+        layout = self.layout
+        return [
+            read_column(table.columns[place], column, name, layout.missing)
+            for name, place, column in zip(layout.names, layout.places, layout.columns, strict=True)
+        ]
+
+
 def read_block(x: Any, y: Any, reading: Reading) -> Block | Refusal | Failure:
     """A block, on its worker; it never raises."""
     found: Block | Refusal | Failure = guarded(reading.read, x, y)
     return found
 
 
-def digest_of(features: NDArray[Any], labels: NDArray[Any]) -> bytes:
+def digest_of(*arrays: NDArray[Any]) -> bytes:
     """A hash of shapes, types and entries."""
     found = hashlib.blake2b(digest_size=16)
-    for array in (features, labels):
+    for array in arrays:
         found.update(f"{array.shape}{array.dtype.str}".encode())
         if array.dtype.kind == "O":
             for entry in array.flat:

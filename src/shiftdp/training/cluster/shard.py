@@ -1,7 +1,7 @@
 """A worker's share of the records, and its sums of gradients: an actor on that worker.
 
-It is made of blocks and told, in this order, to put them together, what its labels are numbered by,
-and which plan it is for. Then it answers each step with the sum over those of its records that are
+It is made of blocks and told, in this order, how they are encoded (if at all), to put them together,
+what its labels are numbered by, and which plan it is for. Then it answers each step with the sum over those of its records that are
 in the batch. No method raises (`guard`), none changes what another call of it answers: a call that
 was lost on its way may be repeated.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,10 @@ from shiftdp.training.descent.gradient import BatchGradient, batch_gradient
 from shiftdp.training.descent.records import Indices, Records, prepare
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
+
+if TYPE_CHECKING:
+    from shiftdp.training.preparation.codes import Code
+    from shiftdp.training.preparation.columns import Column
 
 
 class Contents(NamedTuple):
@@ -50,7 +54,7 @@ class Shard:
         self._labels: list[NDArray[Any]] = []
         self._targets: NDArray[Any] | None = None
         self._contents = Contents(
-            tuple(len(b.features) for b in self._blocks), tuple(b.digest for b in self._blocks)
+            tuple(b.size for b in self._blocks), tuple(b.digest for b in self._blocks)
         )
         self._records: Records | None = None
         self._gradient: BatchGradient | None = None
@@ -58,9 +62,23 @@ class Shard:
 
     # --- what the driver calls ---
 
-    def assemble(self) -> Contents | Refusal | Failure:
+    def contents(self) -> Contents | Refusal | Failure:
+        """What is in the blocks, or why one of them could not be read."""
+        return self._contents if self._refused is None else self._refused
+
+    def sums(self, column: int, kind: str, *arguments: Any) -> Any:
+        """The sums that something is learnt by of a column, as `preparation.learning` makes them:
+        `histogram`, `whole_sums` or `word_counts`, of each block."""
+        return guarded(self._sums, column, kind, *arguments)
+
+    def encode(self, codes: Sequence[Code], columns: Sequence[Column]) -> Refusal | Failure | None:
+        """Make rows of columns, block by block."""
+        found: Refusal | Failure | None = guarded(self._encode, codes, columns)
+        return found
+
+    def assemble(self) -> Refusal | Failure | None:
         """Put the blocks together, one after another, so that no more than one is there twice."""
-        found: Contents | Refusal | Failure = guarded(self._assemble)
+        found: Refusal | Failure | None = guarded(self._assemble)
         return found
 
     def label_set(self) -> NDArray[Any] | Refusal | Failure | None:
@@ -95,30 +113,46 @@ class Shard:
 
     # --- how it is done ---
 
-    def _assemble(self) -> Any:
-        if self._refused is not None:
-            return self._refused
-        if self._features is None and self._blocks:
-            first = self._blocks[0].features
-            features = np.empty((sum(self._contents.sizes), first.shape[1]), first.dtype)
-            start = 0
-            while self._blocks:
-                block = self._blocks.pop(0)
-                features[start : start + len(block.features)] = block.features
-                self._labels.append(block.labels)
-                start += len(block.features)
-            self._features = features
-        return self._contents
+    def _sums(self, column: int, kind: str, *arguments: Any) -> list[Any]:
+        from shiftdp.training.preparation import learning
+
+        return [
+            getattr(learning, kind)(block.features[column], *arguments) for block in self._blocks
+        ]
+
+    def _encode(self, codes: Sequence[Code], columns: Sequence[Column]) -> None:
+        for place, block in enumerate(self._blocks):
+            if isinstance(block.features, list):
+                entries = zip(codes, block.features, columns, strict=True)
+                parts = [code.block(values, column) for code, values, column in entries]
+                rows = np.concatenate(parts, axis=1)
+                self._blocks[place] = block._replace(features=rows)
+
+    def _assemble(self) -> None:
+        if self._features is not None or not self._blocks:
+            return
+        first = np.asarray(self._blocks[0].features)
+        features = np.empty((sum(self._contents.sizes), first.shape[1]), first.dtype)
+        start = 0
+        while self._blocks:
+            block = self._blocks.pop(0)
+            features[start : start + block.size] = block.features
+            self._labels.append(block.labels)
+            start += block.size
+        self._features = features
 
     def _label_set(self) -> NDArray[Any] | None:
         # as numbers or as text: labels of both kinds are refused when they come together
-        found = [np.unique(labels) for labels in self._labels if labels.size]
+        found = [np.unique(labels) for labels in self._all_labels() if labels.size]
         return union(found) if found else None
+
+    def _all_labels(self) -> list[NDArray[Any]]:
+        return [*self._labels, *(block.labels for block in self._blocks)]
 
     def _number(self, classes: NDArray[Any]) -> None:
         from shiftdp.training.estimators.inputs import given_classes
 
-        places = [given_classes(classes, labels)[1] for labels in self._labels if labels.size]
+        places = [given_classes(classes, labels)[1] for labels in self._all_labels() if labels.size]
         self._targets = np.concatenate(places) if places else np.empty(0, dtype=np.int8)
 
     def _prepare(self, plan: Plan) -> None:
