@@ -12,7 +12,8 @@ import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
-    "*.py", "fdp", "interpolation", "last_iterate", "privacy", "training/*.py", "training/descent",
+    "*.py", "fdp", "interpolation", "last_iterate", "privacy", "training/*.py", "training/cluster",
+    "training/descent",
     "training/estimators", "training/losses", "training/model_file", "training/preparation",
     "trials",
 )  # fmt: skip

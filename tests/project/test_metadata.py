@@ -11,7 +11,7 @@ import shiftdp
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting", "explore"}
+EXTRAS = {"sklearn", "parquet", "plot", "reproduce", "opacus", "dp-accounting", "explore", "dask"}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,7 @@ def is_collection(X: Any) -> bool:
 
 def require_dask() -> None:
     """Refuse if the packages of the extra are not there."""
-    missing = False
-    try:
-        import dask.delayed
-        import distributed  # noqa: F401
-    except ImportError:
-        missing = True
-    if missing:
+    if any(find_spec(name) is None for name in ("dask", "distributed")):
         raise MissingPackage(NEEDED)
 
 
@@ -98,7 +93,10 @@ def _labels(y: Any) -> list[Any]:
     if getattr(y, "ndim", None) == 1 and hasattr(y, "npartitions"):
         return _partitions(y) if hasattr(y, "divisions") else list(np.ravel(y.to_delayed()))
     raise InvalidInput(
-        "y", f"<{type(y).__name__}>", "is no column", "give a Dask Series, or an Array with one axis"
+        "y",
+        f"<{type(y).__name__}>",
+        "is no column",
+        "give a Dask Series, or an Array with one axis",
     )
 
 

@@ -10,13 +10,13 @@ their hashes: a sum over other records is not the step that was begun.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.collection import Table
-from shiftdp.training.cluster.guard import ClusterFailed, opened
+from shiftdp.training.cluster.guard import ClusterFailed, RecordsChanged, opened
 from shiftdp.training.cluster.reading import Reading, read_block
 from shiftdp.training.cluster.shard import Contents, Shard
 
@@ -138,8 +138,8 @@ class Crew:
             with suppress(_Lost):
                 self._revive(self._members[place])
         raise ClusterFailed(
-            f"the workers of {len(self._members[place].numbers)} blocks were lost {_ATTEMPTS} times "
-            "in a row; give workers more memory, or smaller blocks"
+            f"the workers of {len(self._members[place].numbers)} blocks were lost {_ATTEMPTS} "
+            "times in a row; give workers more memory, or smaller blocks"
         )
 
     def _send(self, place: int, method: str, arguments: tuple[Any, ...]) -> Any:
@@ -169,11 +169,9 @@ class Crew:
         for method, arguments, answers in self._told:
             answer = opened(self._answer(member, self._send(place, method, arguments)))
             if method == "contents" and answer != answers[place]:
-                raise InvalidInput(
-                    "X",
-                    f"<{len(member.numbers)} blocks>",
-                    "changed: read again after a worker was lost, it has other records",
-                    "leave the files as they are, and give a graph that computes the same each time",
+                raise RecordsChanged(
+                    f"{len(member.numbers)} blocks were read again and have other records; leave "
+                    "files as they are, and give a graph that computes the same each time"
                 )
 
     def _place(self, member: _Member) -> None:

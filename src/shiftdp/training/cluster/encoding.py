@@ -25,7 +25,7 @@ from shiftdp.training.cluster.fitting import (
     on_workers,
     outputs_on_workers,
 )
-from shiftdp.training.cluster.reading import Entries
+from shiftdp.training.cluster.reading import Entries, Reading
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.preparation.learning import Scaling, Summed
 
@@ -48,7 +48,8 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
     warn_of(leaks)
     table = table_of(X, y)
     labels = "classes" if is_classifier(model) else "numbers"
-    working, reading = None, table.numbers(labels)
+    working: Any = None
+    reading: Reading = table.numbers(labels)
     if encoder is not None:
         working = clone(encoder)
         reading = _entries(working, table, labels)
@@ -120,7 +121,7 @@ class RemoteColumn(Summed):
     place: int
 
     def histogram(self, edges: Floats) -> NDArray[np.int64]:
-        return np.sum(self._all("histogram", edges), axis=0, dtype=np.int64)
+        return np.asarray(np.sum(self._all("histogram", edges), axis=0), dtype=np.int64)
 
     def whole_sums(self, scaled: Scaling | None) -> tuple[int, int, int]:
         first, second, number = zip(*self._all("whole_sums", scaled), strict=True)

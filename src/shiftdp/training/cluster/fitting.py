@@ -165,6 +165,4 @@ def descend_on_workers(
         rows.crew.tell("assemble")
         records = certified_records(plan, rows, None)
         with kept_in(state, plan, records) as kept:
-            return descend_on(
-                plan, records, progress=progress, checkpoints=checkpoints, kept=kept
-            )
+            return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)

@@ -18,6 +18,10 @@ class ClusterFailed(ShiftdpError):
     """The workers could not do what they were asked, and trying again did not help."""
 
 
+class RecordsChanged(ShiftdpError):
+    """Blocks that were read again, after a worker was lost, have other records than before."""
+
+
 class Refusal(NamedTuple):
     """What `InvalidInput` says, on its way to the driver."""
 

@@ -165,6 +165,6 @@ def digest_of(*arrays: NDArray[Any]) -> bytes:
         if array.dtype.kind == "O":
             for entry in array.flat:
                 found.update(f"{type(entry).__name__}:{entry}\0".encode())
-        else:
-            found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+        elif array.size:
+            found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
     return found.digest()

@@ -1,9 +1,9 @@
 """A worker's share of the records, and its sums of gradients: an actor on that worker.
 
-It is made of blocks and told, in this order, how they are encoded (if at all), to put them together,
-what its labels are numbered by, and which plan it is for. Then it answers each step with the sum over those of its records that are
-in the batch. No method raises (`guard`), none changes what another call of it answers: a call that
-was lost on its way may be repeated.
+It is made of blocks and told, in this order, how they are encoded (if at all), to put them
+together, what its labels are numbered by, and which plan it is for. Then it answers each step with
+the sum over those of its records that are in the batch. No method raises (`guard`), none changes
+what another call of it answers: a call that was lost on its way may be repeated.
 """
 
 from __future__ import annotations

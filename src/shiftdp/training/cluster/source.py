@@ -82,9 +82,7 @@ class Division:
         Records that follow one another in the table do so in each shard, too.
         """
         if isinstance(rows, slice):
-            ends = [
-                np.clip(end - self._starts, 0, self._sizes) for end in (rows.start, rows.stop)
-            ]
+            ends = [np.clip(end - self._starts, 0, self._sizes) for end in (rows.start, rows.stop)]
             return [
                 slice(*(int(inside[numbers].sum()) for inside in ends)) for numbers in self._shards
             ]
@@ -107,7 +105,7 @@ def pairwise(sums: Sequence[Floats]) -> Floats:
     >>> pairwise([np.array([1.0]), np.array([2.0]), np.array([4.0])])
     array([7.])
     """
-    left = [np.array(one, dtype=np.float64) for one in sums]
+    left = [sums[0].copy(), *sums[1:]]
     while len(left) > 1:
         joined = [one + two for one, two in zip(left[::2], left[1::2], strict=False)]
         left = [*joined, *left[2 * len(joined) :]]

@@ -136,9 +136,12 @@ class Records:
         found = hashlib.blake2b(repr((self.rows.shape, self.targets.dtype.str)).encode())
         for part in blocks(self.rows.shape[0], 8 * self.rows.shape[1]):
             block = self.rows.take(part)
-            entries = (block,) if not self.rows.sparse else (block.data, block.indices, block.indptr)
+            entries = (
+                (block,) if not self.rows.sparse else (block.data, block.indices, block.indptr)
+            )
             for array in (*entries, numbers_at(self.targets, part)):
-                found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                if array.size:
+                    found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         return found.digest()
 
 

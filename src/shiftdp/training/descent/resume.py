@@ -17,10 +17,10 @@ quantities have jointly the law of a run without any. It is assumed that whether
 dies does not depend on its noise or on its records; who makes runs die by what they hold chooses
 among outcomes, and a certificate covers no choice.
 
-*Batches.* Where their order is drawn, it comes from AES in counter mode with a key that the operating
-system made for this run and that is in the state; a run that goes on draws the same order again. A
-permutation that is drawn once, or for an epoch, is thereby kept, and random batches are those that
-the uninterrupted run would have drawn, which are as independent of the noise as others.
+*Batches.* Where their order is drawn, it comes from AES in counter mode with a key that the
+operating system made for this run and that is in the state; a run that goes on draws the same order
+again. A permutation that is drawn once, or for an epoch, is thereby kept, and random batches are
+those that the uninterrupted run would have drawn, which are as independent of the noise as others.
 
 *One state, two endings.* Two runs that go on from one state and are both released are two releases:
 they share a past, and one certificate does not cover both. What is done against it: a file is
@@ -30,8 +30,8 @@ a ledger the run is charged once, under its own key, so that a second ending is 
 first was completed. Somebody who restores state and counter together, and has no ledger, is not
 found out: a state is to be kept like the data.
 
-*Test mode.* With `Seeded` noise the numbers of the steps that are done are drawn and thrown away, so
-that the model is that of the uninterrupted run. Nothing is private then.
+*Test mode.* With `Seeded` noise the numbers of the steps that are done are drawn and thrown away,
+so that the model is that of the uninterrupted run. Nothing is private then.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,10 +95,11 @@ class EncryptedState:
     every: int = 100
 
     def __post_init__(self) -> None:
-        if not isinstance(self.key, bytes) or len(self.key) != _KEY:
+        given: object = self.key
+        if not isinstance(given, bytes) or len(given) != _KEY:
             raise InvalidInput(
                 "key",
-                "<key>" if self.key is not None else None,
+                None if given is None else "<key>",
                 f"is not {_KEY} bytes, and an iterate on disk in clear would be a release",
                 "give new_key(), and keep it; iterates that may be seen are declared with "
                 "releases=... and taken from checkpoints=...",
@@ -170,7 +171,7 @@ class Kept:
 
     def _save(self) -> None:
         self._serial += 1
-        content = {
+        content: dict[str, Any] = {
             "step": np.array(self.step),
             "plan": _bytes(self._plan),
             "data": _bytes(self._data),
@@ -255,28 +256,34 @@ def kept_in(state: EncryptedState | None, plan: Plan, records: Any) -> Iterator[
             "leave it out",
         )
     _cipher(state.key)
-    with ExitStack() as stack:
-        _lock(state, stack)
+    if not Path(state.path).parent.is_dir():
+        raise InvalidInput(
+            "state", os.fspath(state.path), "is in no folder that is there", "make the folder"
+        )
+    with _locked(state):
         kept = Kept(state, hashlib.sha256(repr(plan).encode()).digest(), digest)
         if Path(state.path).exists():
             kept.read()
         yield kept
 
 
-def _lock(state: EncryptedState, stack: ExitStack) -> None:
+@contextmanager
+def _locked(state: EncryptedState) -> Iterator[None]:
     """Hold the file while the run is under way, where the system has locks."""
     try:
         import fcntl
     except ImportError:
+        yield
         return
-    file = stack.enter_context(open(f"{os.fspath(state.path)}.lock", "ab"))
-    taken = False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        taken = True
-    if taken:
-        raise _refused(state, "is in use by another process", "wait for it to end")
+    with open(f"{os.fspath(state.path)}.lock", "ab") as file:
+        taken = False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            taken = True
+        if taken:
+            raise _refused(state, "is in use by another process", "wait for it to end")
+        yield
 
 
 def _cipher(key: bytes) -> Any:

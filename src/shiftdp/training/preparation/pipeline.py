@@ -138,9 +138,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
                 rows = prepared.encoder._encoded(prepared.values)
             aimed.fit(rows, y)
 
-        self._release(
-            prepared, aimed, certificate, lambda: _rehearse(aimed, prepared, y), train
-        )
+        self._release(prepared, aimed, certificate, lambda: _rehearse(aimed, prepared, y), train)
         self._keep([*done, prepared.encoder, aimed], certificate, leaks)
         return self
 
