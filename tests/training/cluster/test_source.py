@@ -81,7 +81,7 @@ def test_sums_are_those_of_one_machine_to_a_few_roundings(client: Any) -> None:
             for source in sources:
                 with source.gradient(plan, at) as gradient:
                     sums.append(gradient(at, batch).copy())
-            np.testing.assert_allclose(*sums, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12, atol=1e-12)
 
 
 def test_an_empty_batch_is_a_step_of_noise_alone(client: Any) -> None:
@@ -91,8 +91,8 @@ def test_an_empty_batch_is_a_step_of_noise_alone(client: Any) -> None:
     plan = Plan(
         run=RUNS["poisson"], loss=Logistic(), feature_bound=1.0, l2=0.01, entropy=Seeded(12)
     )
-    sizes = [np.size(b.rows) for b in batches(plan.run, plan.entropy.open("batches"))]
-    assert 0 in sizes
+    drawn = [b.rows for b in batches(plan.run, plan.entropy.open("batches"))]
+    assert any(isinstance(rows, np.ndarray) and not rows.size for rows in drawn)
     X, y = numbers()
     found = descend_on_workers(plan, *as_arrays(X, y), client=client)
     require_equal(plan, found, descend(plan, X, y))

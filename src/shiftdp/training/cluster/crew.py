@@ -149,14 +149,23 @@ class Crew:
         return None
 
     def _answer(self, member: _Member, future: Any) -> Any:
+        """The answer to a call that is under way, however long it takes; `_Lost` if none will come.
+
+        A shard answers calls in the order in which they come, so that a call whose answer is missing
+        when a later one was answered is lost, whatever became of it.
+        """
+        later: Any = None
         while future is not None:
             try:
                 return future.result(timeout=_PATIENCE)
             except TimeoutError:
-                if member.held.status != "finished":
+                if member.held.status != "finished" or (later is not None and later.done()):
                     break
             except Exception:  # shards do not raise: it is about the connection
                 break
+            if later is None:
+                with suppress(RuntimeError):
+                    later = member.actor.contents()
         raise _Lost
 
     def _revive(self, member: _Member) -> None:

@@ -166,5 +166,5 @@ def digest_of(*arrays: NDArray[Any]) -> bytes:
             for entry in array.flat:
                 found.update(f"{type(entry).__name__}:{entry}\0".encode())
         elif array.size:
-            found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return found.digest()

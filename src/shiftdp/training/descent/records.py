@@ -141,7 +141,7 @@ class Records:
             )
             for array in (*entries, numbers_at(self.targets, part)):
                 if array.size:
-                    found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+                    found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         return found.digest()
 
 
