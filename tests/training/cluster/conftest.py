@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+_PATIENCE = 10  # seconds for a process that was killed to be started again
+
+
+class Shared:
+    """A cluster that is made anew when one of its processes does not come back.
+
+    Dask starts a worker again that was killed, but not one that is killed while it starts.
+    """
+
+    def __init__(self) -> None:
+        self._open, self._client = ExitStack(), None
+
+    def client(self) -> Any:
+        from distributed import Client, LocalCluster
+
+        if self._client is not None:
+            try:
+                self._client.wait_for_workers(2, timeout=_PATIENCE)
+                return self._client
+            except TimeoutError:
+                self.close()
+        made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        self._client = self._open.enter_context(Client(self._open.enter_context(made)))
+        return self._client
+
+    def close(self) -> None:
+        self._client = None
+        self._open.close()
+
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
-    from distributed import Client, LocalCluster
-
-    two = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with two as made, Client(made) as client:
-        yield client
+def shared() -> Iterator[Shared]:
+    clusters = Shared()
+    yield clusters
+    clusters.close()
 
 
 @pytest.fixture
-def client(cluster: Any) -> Any:
-    """Both of its workers are there: those that an earlier test ended have come back."""
-    cluster.wait_for_workers(2, timeout=60)
-    return cluster
+def client(shared: Shared) -> Any:
+    """Of a cluster with two workers that are there."""
+    return shared.client()
