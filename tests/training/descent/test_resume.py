@@ -113,7 +113,7 @@ def test_a_drawn_order_is_kept(
     used.clear()
     descend(plan, *data(), state=state)
     assert used[:3] == first  # those of the steps that were done, drawn again
-    assert sorted(sum(used[:5], [])) == list(range(N))
+    assert sorted(row for batch in used[:5] for row in batch) == list(range(N))
     assert (used[5:] == used[:5]) == (name == "shuffled_once")
 
 

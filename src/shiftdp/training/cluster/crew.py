@@ -151,8 +151,8 @@ class Crew:
     def _answer(self, member: _Member, future: Any) -> Any:
         """The answer to a call that is under way, however long it takes; `_Lost` if none will come.
 
-        A shard answers calls in the order in which they come, so that a call whose answer is missing
-        when a later one was answered is lost, whatever became of it.
+        A shard answers calls in the order in which they come, so that a call whose answer is
+        missing when a later one was answered is lost, whatever became of it.
         """
         later: Any = None
         while future is not None:
