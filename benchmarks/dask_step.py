@@ -44,6 +44,7 @@ class Found(NamedTuple):
     arithmetic: float
     overhead: float
     driver: float
+    worker: float
 
 
 def table(n: int, d: int, block: int, classes: int = 2) -> Any:
@@ -68,10 +69,12 @@ def measure(client: Client, data: Any, plan: Plan) -> Found:
         rows.crew.tell("assemble")
         records = certified_records(plan, rows, None)
         slowest: list[float] = []
+        work: list[float] = []
         own = rows.timing.add
 
         def add(sums: list[Sum]) -> None:
             slowest.append(max(one.seconds for one in sums))
+            work.append(max(one.processor_seconds for one in sums))
             own(sums)
 
         rows.timing.add = add  # type: ignore[method-assign]
@@ -84,19 +87,20 @@ def measure(client: Client, data: Any, plan: Plan) -> Found:
         descend_on(plan, records, progress=progress)
     walls = np.diff(clock)[1:]  # the first step makes buffers
     above = [wall - inside for wall, inside in zip(walls, slowest[1:], strict=True)]
-    return Found(median(walls), median(slowest[1:]), median(above), median(np.diff(busy)[1:]))
+    driver = median(np.diff(busy)[1:])
+    return Found(median(walls), median(slowest[1:]), median(above), driver, median(work[1:]))
 
 
 def full(n: int = N, d: int = D) -> Plan:
-    run = NoisyGD(n=n, steps=STEPS, learning_rate=0.5, noise=1e-4)
+    run = NoisyGD(n=n, steps=STEPS, learning_rate=0.05, noise=1e-4)
     return Plan(run=run, loss=Logistic(), feature_bound=10.0, l2=0.01)
 
 
 def main() -> None:
-    two = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    two = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with two, Client(two) as client:
         data = table(N, D, BLOCK)
-        small = NoisyCGD(n=N, batch_size=2_000, steps=200, learning_rate=0.5, noise=1e-2)
+        small = NoisyCGD(n=N, batch_size=2_000, steps=200, learning_rate=0.05, noise=1e-2)
         plans = {
             "full batches": full(),
             "batches of 2,000": Plan(run=small, loss=Logistic(), feature_bound=10.0, l2=0.01),
@@ -104,13 +108,14 @@ def main() -> None:
         found = {name: measure(client, data, plan) for name, plan in plans.items()}
         for parameters in (10_000, 100_000, 1_000_000):
             classes = max(2, parameters // 10_000)
-            run = NoisyGD(n=40, steps=STEPS, learning_rate=0.5, noise=1.0)
+            run = NoisyGD(n=40, steps=STEPS, learning_rate=0.05, noise=1.0)
             loss = Logistic() if classes == 2 else Softmax(classes=classes)
             plan = Plan(run=run, loss=loss, feature_bound=1.0, l2=0.01)
             wide = table(40, 10_000, 20, classes)
             found[f"40 records, {parameters:,} parameters"] = measure(client, wide, plan)
     rows = [(name, *(f"{1e3 * value:.2f}" for value in each)) for name, each in found.items()]
-    print_table(("ms a step", "step", "slowest worker", "above it", "driver's processor"), rows)
+    titles = ("step", "slowest worker", "above it", "driver's processor", "worker's processor")
+    print_table(("ms a step", *titles), rows)
     judged = found["full batches"]
     part = judged.overhead / judged.arithmetic
     held = judged.overhead <= MOST and part <= SHARE

@@ -29,7 +29,7 @@ class Shared:
                 return self._client
             except TimeoutError:
                 self.close()
-        made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         self._client = self._open.enter_context(Client(self._open.enter_context(made)))
         return self._client
 

@@ -36,12 +36,23 @@ class _Lost(Exception):
     """The worker of a shard is not there any more."""
 
 
+class _LetGo:
+    """Called when a block is read: what it was read from need not be kept any longer."""
+
+    def __init__(self, futures: list[Any]) -> None:
+        self._futures = futures
+
+    def __call__(self, done: object) -> None:
+        self._futures.clear()
+
+
 class _Member:
     """A shard as the driver knows it."""
 
     def __init__(self, numbers: tuple[int, ...], threads: int) -> None:
         self.numbers, self.threads = numbers, threads
         self.address = ""
+        self.blocks: list[Any] = []  # futures of its blocks, until it has them
         self.held: Any = None  # the future of the actor, which keeps it there
         self.actor: Any = None
 
@@ -126,7 +137,7 @@ class Crew:
     def close(self) -> None:
         """Let go of all blocks."""
         for member in self._members:
-            member.held = member.actor = None
+            member.held, member.actor, member.blocks = None, None, []
 
     # --- workers that are lost ---
 
@@ -171,7 +182,7 @@ class Crew:
     def _revive(self, member: _Member) -> None:
         """Make a shard anew, tell it all that it was told, and see that it is the same."""
         self._lost.add(member.address)
-        member.held = member.actor = None
+        member.held, member.actor, member.blocks = None, None, []
         self._place(member)
         self._settle(member)
         place = self._members.index(member)
@@ -184,33 +195,41 @@ class Crew:
                 )
 
     def _place(self, member: _Member) -> None:
-        """Have the blocks of a shard computed and put together on a worker."""
-        from dask.delayed import delayed
+        """Have the blocks of a shard computed, and brought together on one worker.
 
+        Dask computes the blocks where it sees fit: it remembers for each key where it was to be
+        computed, and would wait for a worker that is gone. What is bound to the worker has a new
+        key each time.
+        """
         address = self._free_worker(member)
-        read = delayed(read_block, pure=False)
-        parts = [read(*self._table.blocks[number], self._reading) for number in member.numbers]
-        where = {"workers": [address], "allow_other_workers": True}
-        blocks = self._client.compute(parts, **where)
-        member.address = address
-        member.held = self._client.submit(
-            Shard, blocks, member.threads, actor=True, pure=False, **where
-        )
+        here = {"workers": [address], "pure": False}
+        pairs = [self._table.blocks[number] for number in member.numbers]
+        raw = self._client.compute([part for pair in pairs for part in pair])
+        member.address, member.blocks = address, []
+        for x, y in zip(raw[::2], raw[1::2], strict=True):
+            block = self._client.submit(read_block, x, y, self._reading, **here)
+            block.add_done_callback(_LetGo([x, y]))
+            member.blocks.append(block)
+        member.held = self._client.submit(Shard, member.blocks, member.threads, actor=True, **here)
 
     def _settle(self, member: _Member) -> None:
         """Wait for a shard that is being made."""
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
 
-        problem = ""
-        try:
-            member.actor = member.held.result()
-            member.address = member.actor._address
-            return
-        except (CancelledError, KilledWorker, CommClosedError, TimeoutError):
-            pass
-        except Exception as error:
-            problem = "" if _is_about_actors(error) else type(error).__name__
+        problem, waiting = "", True
+        while waiting:
+            waiting = False
+            try:
+                member.actor = member.held.result(timeout=_PATIENCE)
+                member.blocks = []  # the shard has them
+                return
+            except TimeoutError:
+                waiting = member.address in self._client.nthreads()
+            except (CancelledError, KilledWorker, CommClosedError):
+                pass
+            except Exception as error:
+                problem = "" if _is_about_actors(error) else type(error).__name__
         # outside of the handler, so that the new exception does not lead to the old one
         if not problem:
             raise _Lost

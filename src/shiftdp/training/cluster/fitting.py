@@ -40,7 +40,7 @@ def client_of(client: Any = None) -> Iterator[Any]:
             try:
                 client = default_client()
             except ValueError:
-                cluster = stack.enter_context(LocalCluster(dashboard_address=None))
+                cluster = stack.enter_context(LocalCluster(dashboard_address=":0"))
                 client = stack.enter_context(Client(cluster))
         yield client
 
