@@ -24,7 +24,7 @@ from shiftdp.sklearn import (
 QUICK: dict[str, Any] = {"algorithm": "gd", "epochs": 5, "learning_rate": 0.2}
 SCHEMA = {
     "age": Numeric(low=0, high=100),
-    "job": Categorical(categories=["a", "b"]),
+    "job": Categorical(categories=("a", "b")),
     "ok": Boolean(),
 }
 

@@ -42,7 +42,8 @@ def test_its_sum_is_that_of_its_records() -> None:
     shard = ready(100, 0, 7, 200)
     records = LocalSource(prepare(PLAN, X, y, share=N))
     at = np.random.default_rng(0).normal(size=SHAPE)
-    for rows in (slice(0, N), slice(90, 120), np.array([1, 105, 300], dtype=np.uint32)):
+    asked: list[Any] = [slice(0, N), slice(90, 120), np.array([1, 105, 300], dtype=np.uint32)]
+    for rows in asked:
         with records.gradient(PLAN, at) as gradient:
             places = rows if isinstance(rows, slice) else rows.astype(np.intp)
             alone = gradient(at, places).copy()
@@ -85,7 +86,7 @@ def test_labels_are_numbered_before_or_after_blocks_are_put_together() -> None:
         found = shard.step(at, slice(0, N))
         assert isinstance(found, Sum)
         sums.append(found.total)
-    np.testing.assert_array_equal(*sums)
+    np.testing.assert_array_equal(sums[0], sums[1])
     expected = ready(100, 7, 200).step(at, slice(0, N))
     assert isinstance(expected, Sum)
     np.testing.assert_array_equal(sums[0], expected.total)
