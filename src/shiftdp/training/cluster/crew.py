@@ -79,6 +79,7 @@ class Crew:
         self._members = [
             _Member(tuple(range(k, len(table.blocks), number)), threads) for k in range(number)
         ]
+        self._expected = number
 
     @property
     def shards(self) -> list[tuple[int, ...]]:
@@ -244,9 +245,11 @@ class Crew:
         """The worker with the fewest shards; first a lost one is waited for, if none is free."""
         taken = [each.address for each in self._members if each is not member and each.address]
         workers = self._alive()
-        if all(address in taken for address in workers):
-            with suppress(TimeoutError):
-                self._client.wait_for_workers(len(self._members), timeout=_RESTART)
+        if all(address in taken for address in workers) and len(workers) < self._expected:
+            try:
+                self._client.wait_for_workers(self._expected, timeout=_RESTART)
+            except TimeoutError:  # one that did not come back is not waited for again
+                self._expected = len(workers)
             workers = self._alive()
         return min(workers, key=lambda address: (taken.count(address), address))
 
