@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.training.cluster.faults import settle
+
 _PATIENCE = 10  # seconds for a process that was killed to be started again
 
 
@@ -26,6 +28,7 @@ class Shared:
         if self._client is not None:
             try:
                 self._client.wait_for_workers(2, timeout=_PATIENCE)
+                settle(self._client)
                 return self._client
             except TimeoutError:
                 self.close()

@@ -16,8 +16,24 @@ from shiftdp.training import Logistic
 from shiftdp.training.losses.base import Floats
 
 
-def order_death(folder: Path) -> None:
+def settle(client: Any) -> None:
+    """Wait until all workers are there, and until those who watch over them know it.
+
+    Dask starts a worker again that was killed, but not one that is killed while it starts.
+    """
+    watchers = client.cluster.workers.values()
+    client.wait_for_workers(len(watchers), timeout=60)
+
+    async def known() -> None:
+        for watcher in watchers:
+            await watcher.process.running.wait()
+
+    client.sync(known)
+
+
+def order_death(client: Any, folder: Path) -> None:
     """The next process that looks will die."""
+    settle(client)
     (folder / "die").touch()
 
 
