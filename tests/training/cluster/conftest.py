@@ -10,8 +10,6 @@ import pytest
 
 from tests.training.cluster.faults import settle
 
-_PATIENCE = 10  # seconds for a process that was killed to be started again
-
 
 class Shared:
     """A cluster that is made anew when one of its processes does not come back.
@@ -20,18 +18,16 @@ class Shared:
     """
 
     def __init__(self) -> None:
-        self._open, self._client = ExitStack(), None
+        self._open = ExitStack()
+        self._client: Any = None
 
     def client(self) -> Any:
         from distributed import Client, LocalCluster
 
         if self._client is not None:
-            try:
-                self._client.wait_for_workers(2, timeout=_PATIENCE)
-                settle(self._client)
+            if settle(self._client):
                 return self._client
-            except TimeoutError:
-                self.close()
+            self.close()
         made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         self._client = self._open.enter_context(Client(self._open.enter_context(made)))
         return self._client

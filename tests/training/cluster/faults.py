@@ -15,26 +15,34 @@ from numpy.typing import NDArray
 from shiftdp.training import Logistic
 from shiftdp.training.losses.base import Floats
 
+_PATIENCE = 15  # seconds for a process that was killed to be started again
 
-def settle(client: Any) -> None:
+
+def settle(client: Any) -> bool:
     """Wait until all workers are there, and until those who watch over them know it.
 
-    Dask starts a worker again that was killed, but not one that is killed while it starts.
+    Dask starts a worker again that was killed, but not one that is killed while it starts: whether
+    all are back.
     """
     watchers = client.cluster.workers.values()
-    client.wait_for_workers(len(watchers), timeout=60)
+    try:
+        client.wait_for_workers(len(watchers), timeout=_PATIENCE)
+    except TimeoutError:
+        return False
 
     async def known() -> None:
         for watcher in watchers:
             await watcher.process.running.wait()
 
     client.sync(known)
+    return True
 
 
 def order_death(client: Any, folder: Path) -> None:
-    """The next process that looks will die."""
-    settle(client)
-    (folder / "die").touch()
+    """The next process that looks will die, if Dask has all of them in its care."""
+    if settle(client):
+        (folder / "die").touch()
+        (folder / f"order-{len(list(folder.glob('order-*')))}").touch()
 
 
 def obey(folder: str) -> None:
@@ -47,7 +55,10 @@ def obey(folder: str) -> None:
 
 
 def deaths(folder: Path) -> int:
-    return len(list(folder.glob("dead-*")))
+    """How many died; as many as were ordered to, and one at least."""
+    found = len(list(folder.glob("dead-*")))
+    assert found == len(list(folder.glob("order-*"))) > 0
+    return found
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def require_undisturbed(
     found = descend_on_workers(
         plan, parts, labels, client=client, progress=ordering(client, folder, steps)
     )
-    assert deaths(folder) == len(steps)
+    assert 1 <= deaths(folder) <= len(steps)
     require_equal(plan, found, descend(plan, X, y))
 
 
