@@ -29,6 +29,8 @@ OPTIONAL = (
     "docutils",
     "dash",
     "dash_mantine_components",
+    "dask",
+    "distributed",
     "dp_accounting",
     "grimp",
     "jsonschema",
@@ -104,5 +106,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 _IMPORTS = re.compile(r"^(?:>>> |\.\.\. )? *(?:from|import) (shiftdp\.[\w.]+|\w+)", re.MULTILINE)
-_ADAPTED = {"shiftdp.sklearn": "sklearn", "shiftdp.ui.plots": "matplotlib"}
+_ADAPTED = {"shiftdp.dask": "dask", "shiftdp.sklearn": "sklearn", "shiftdp.ui.plots": "matplotlib"}
 _ADAPTED |= {"shiftdp.torch": "torch"}

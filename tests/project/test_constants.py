@@ -12,9 +12,9 @@ import shiftdp
 
 SOURCE = Path(shiftdp.__file__).parent
 CLEAN = (
-    "*.py", "fdp", "interpolation", "last_iterate", "privacy", "training/*.py", "training/descent",
-    "training/estimators", "training/heads", "training/losses", "training/model_file",
-    "training/preparation", "training/table_files",
+    "*.py", "fdp", "interpolation", "last_iterate", "privacy", "training/*.py", "training/cluster",
+    "training/descent", "training/estimators", "training/heads", "training/losses",
+    "training/model_file", "training/preparation", "training/table_files",
     "trials",
 )  # fmt: skip
 """Where it is so. The planner lists candidates, which are tables of numbers, and `ui` has the sizes

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXTRAS = {
     "sklearn", "parquet", "plot", "reproduce", "opacus", "torch", "dp-accounting", "explore",
+    "dask",
 }  # fmt: skip
 
 

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.training.descent.entropy import Entropy
+from shiftdp.training.descent.resume import Kept
 
 
 @contextmanager
 def charged(
-    ledger: Any, certificate: Certificate, entropy: Entropy, label: str, random_state: Any
+    ledger: Any,
+    certificate: Certificate,
+    entropy: Entropy,
+    label: str,
+    random_state: Any,
+    kept: Kept | None = None,
 ) -> Iterator[None]:
     """Charge the ledger, if there is one, before a run, and note its end if it comes to that.
 
-    A run with entropy that is not private cannot be charged.
+    A run with entropy that is not private cannot be charged. One that was kept is charged once,
+    under its own key, and refused if it came to its end already; what a finished one released is
+    paid for.
 
     Args:
         ledger: an account, the path of a ledger, or None.
@@ -27,8 +35,9 @@ def charged(
         entropy: that it uses.
         label: of the entry.
         random_state: that made the entropy, for the refusal.
+        kept: the state of a run that can be resumed.
     """
-    if ledger is None:
+    if ledger is None or (kept is not None and kept.last is not None):
         yield
         return
     if not entropy.private:
@@ -39,6 +48,13 @@ def charged(
             "give random_state=None, or no ledger",
         )
     account = ledger if isinstance(ledger, Account) else Ledger(ledger)
-    entry = account.reserve(certificate, label=label)
+    if kept is None:
+        entry = account.reserve(certificate, label=label)
+        yield
+        account.complete(entry)
+        return
+    keyed, key = cast(Ledger, account), kept.run
+    keyed.reserve(certificate, label=label, key=key)
+    # asked again at the end: another process may have brought the same run to its own meanwhile
+    kept.before_release = lambda: keyed.complete(keyed.reserve(certificate, label=label, key=key))
     yield
-    account.complete(entry)

@@ -109,7 +109,7 @@ def test_a_loader_that_leaves_out_or_repeats_records_is_refused(loader: Any) -> 
         (DataLoader([("word", 1)]), None),  # type: ignore[arg-type]
         (TensorDataset(X.to(torch.complex64), Y), None),
     ],
-    ids=str,
+    ids=range(14),
 )
 def test_what_cannot_be_read_is_one_error(data: Any, y: Any) -> None:
     with pytest.raises(InvalidInput):

@@ -138,13 +138,24 @@ class _SystemStream(Stream):
         return os.urandom(size)
 
 
+KEYED = 48
+"""Bytes of a secret that `keyed_stream` makes a stream of: a key and a counter."""
+
+
+def keyed_stream(secret: bytes) -> Stream:
+    """AES-256 in counter mode with this secret: the same bytes each time it is opened."""
+    return _AesStream(secret)
+
+
 class _AesStream(Stream):
-    """A process that was forked takes a key of its own: it would draw what its parent draws."""
+    """A process that was forked takes a key of its own, unless it was given one: it would draw what
+    its parent draws."""
 
-    def __init__(self) -> None:
-        self._key()
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._given = secret is not None
+        self._key(os.urandom(KEYED) if secret is None else secret)
 
-    def _key(self) -> None:
+    def _key(self, secret: bytes) -> None:
         try:
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
         except ImportError:
@@ -152,12 +163,12 @@ class _AesStream(Stream):
                 "AES noise needs the package cryptography: pip install cryptography, or leave the "
                 "entropy to the operating system"
             ) from None
-        cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16)))
+        cipher = Cipher(algorithms.AES(secret[:32]), modes.CTR(secret[32:]))
         self._encryptor, self._process = cipher.encryptor(), os.getpid()
 
     def draw(self, size: int) -> bytes:
-        if os.getpid() != self._process:
-            self._key()
+        if os.getpid() != self._process and not self._given:
+            self._key(os.urandom(KEYED))
         stream: bytes = self._encryptor.update(bytes(size))
         return stream
 

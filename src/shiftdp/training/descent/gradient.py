@@ -9,6 +9,7 @@ for the cache, and large batches are shared out among threads.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -113,6 +114,19 @@ def _told(gradient: object, waiting: list[Batch]) -> Iterator[Batch]:
     yield from waiting
 
 
+class Elsewhere(ABC):
+    """A table that is not in this process, of which a run needs no more than a source."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """How many records there are, and how many features they have."""
+
+    @abstractmethod
+    def source(self, plan: Plan) -> Source:
+        """The records, checked and bounded where they are, as `records.prepare` does it here."""
+
+
 @dataclass(frozen=True)
 class LocalSource:
     """Records in the memory of this process, or in files that it has mapped.
@@ -134,6 +148,11 @@ class LocalSource:
     def mapped(self) -> bool:
         return self.records.rows.mapped
 
+    @property
+    def digest(self) -> bytes:
+        """A hash of all records in their order."""
+        return self.records.digest
+
     def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
         return batch_gradient(plan, self.records, models, self.threads)
 
@@ -148,11 +167,11 @@ def batch_gradient(
 
     Args:
         models: an array in the shape of those that are passed later.
-        threads: at most so many share out a batch.
+        threads: at most so many share out a batch, and no more than there are cores.
     """
     size = models.size // models.shape[-1] * records.rows.shape[1]
     large = size * largest_batch(plan.run) > _SMALL
-    shares = min(_cores(), threads) if large and _blas() is not None else 1
+    shares = min(_cores(), threads, THREADS) if large and _blas() is not None else 1
     workers = min(shares, _READERS) if records.rows.mapped else shares
     sums = [_Sum(plan, records, models) for _ in range(workers)]
     with _single_threaded_products(), ThreadPoolExecutor(workers) as pool:

@@ -24,8 +24,9 @@ from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.descent.gradient import LocalSource, Source, told_ahead
+from shiftdp.training.descent.gradient import Elsewhere, LocalSource, Source, told_ahead
 from shiftdp.training.descent.records import prepare
+from shiftdp.training.descent.resume import EncryptedState, Kept, kept_in
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -54,6 +55,7 @@ def descend(
     *,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
+    state: EncryptedState | None = None,
 ) -> NDArray[Any]:
     """Run the plan on the data and release the last iterate, and the others of its `releases`.
 
@@ -68,6 +70,7 @@ def descend(
         checkpoints: called with each step whose iterate the run releases, the last one included,
             and that iterate, as soon as it is there. The certificate covers them together, whether
             they are published or not.
+        state: where the run is kept, so that it can go on after its process died.
 
     Returns:
         The parameters of the last iterate, of shape (outputs, features), or (features,) for losses
@@ -85,7 +88,8 @@ def descend(
     """
     _require_callable(progress=progress, checkpoints=checkpoints)
     records = certified_records(plan, X, y)
-    return descend_on(plan, records, progress=progress, checkpoints=checkpoints)
+    with kept_in(state, plan, records) as kept:
+        return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)
 
 
 def certified_records(plan: Plan, X: Any, y: Any) -> Source:
@@ -94,6 +98,8 @@ def certified_records(plan: Plan, X: Any, y: Any) -> Source:
     Whatever is wrong with plan or data is refused here, before the first step.
     """
     require_certified(plan)
+    if isinstance(X, Elsewhere):
+        return X.source(plan)
     return LocalSource(prepare(plan, X, y))
 
 
@@ -111,11 +117,14 @@ def descend_on(
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
+    kept: Kept | None = None,
 ) -> NDArray[Any]:
     """`descend` on records that were checked, wherever they are. A ledger is charged between the
     check and this.
 
-    `start`: parameters to begin from instead of 0, that were released, as `descend` returns them.
+    Args:
+        start: parameters to begin from instead of 0, that were released, as `descend` returns them.
+        kept: the state of this run, from which it goes on.
     """
     shown: Checkpoints | None = None
     if checkpoints is not None:
@@ -125,7 +134,7 @@ def descend_on(
             return show(step, released[0])
 
     begin = None if start is None else np.asarray(start)[np.newaxis]
-    return np.asarray(_run(plan, records, [plan.entropy], progress, shown, begin)[0])
+    return np.asarray(_run(plan, records, [plan.entropy], progress, shown, begin, kept)[0])
 
 
 def descend_stacked(
@@ -200,29 +209,43 @@ def _run(
     progress: Progress | None,
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
+    kept: Kept | None = None,
 ) -> NDArray[Any]:
     """All steps of a stack of models, and their release; if the run stops before its end, its
-    models are overwritten."""
+    models are overwritten. One that was kept goes on after the last step that was saved."""
     models = starting_point(plan, records, len(sources))
     if start is not None:
         models[...] = np.asarray(start, dtype=np.float64).reshape(models.shape)
         _project(plan, models)
     early = {*release_steps(plan.run)[:-1]} if checkpoints is not None else frozenset[int]()
-    done = 0
+    done = 0 if kept is None else kept.step
+    if kept is not None:
+        for step in sorted({*kept.released} & early):
+            _show(checkpoints, step, kept.released[step])
+        if kept.last is not None:
+            _show(checkpoints, done, kept.last)
+            return kept.last
+        if kept.models is not None:
+            models[...] = kept.models
     stopped: type[BaseException] | None = None
     try:
-        with np.errstate(all="ignore"), closing(iterates(plan, records, models, sources)) as steps:
+        moved = iterates(plan, records, models, sources, kept=kept)
+        with np.errstate(all="ignore"), closing(moved) as steps:
             for done in steps:
-                if checkpoints is not None and done in early:
-                    checkpoints(done, _released(plan, models.copy(), done))
+                shown = _released(plan, models.copy(), done) if done in early else None
+                if kept is not None:  # saved before anybody sees it
+                    kept.note(done, models, shown)
+                if shown is not None:
+                    _show(checkpoints, done, shown)
                 if progress is not None:
                     progress(done, plan.run.steps)
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
         released = _released(plan, models, done)
-        if checkpoints is not None:
-            checkpoints(done, released)
+        if kept is not None:
+            kept.finish(done, released)
+        _show(checkpoints, done, released)
         return released
     # raised here, outside of the handler, so that the new exception has no context: the old one
     # leads to frames, and the frames to arrays
@@ -234,6 +257,11 @@ def _run(
     raise TrainingStopped(
         f"{stopped.__name__} after step {done} of {plan.run.steps}; {nothing} was released"
     )
+
+
+def _show(checkpoints: Checkpoints | None, step: int, released: NDArray[Any]) -> None:
+    if checkpoints is not None:
+        checkpoints(step, released)
 
 
 def starting_point(plan: Plan, records: Source, models: int) -> Floats:
@@ -250,6 +278,7 @@ def iterates(
     models: Floats,
     sources: Sequence[Entropy],
     l2: float | Floats | None = None,
+    kept: Kept | None = None,
 ) -> Generator[int, None, None]:
     """Move the models step by step, in place; the number of each step, when it is done.
 
@@ -259,11 +288,16 @@ def iterates(
         models: as `starting_point` makes them.
         sources: of the noise, one for each model. Batches that are drawn come from the first.
         l2: the ridge, instead of the plan's; an array has one for each model.
+        kept: a state from which the models are: the steps up to it are done. Their batches are
+            drawn again, in the same order; their noise is not, but in test mode. [`resume`]
     """
     run = plan.run
+    before = 0 if kept is None else kept.step
+    again = any(not source.private for source in sources)
     ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
     shrinks = bool(np.any(ridge))
-    chosen = batches(run, sources[0].open("batches"), mapped=records.mapped)
+    order = sources[0].open("batches") if kept is None or again else kept.order()
+    chosen = batches(run, order, mapped=records.mapped)
     streams = [source.open("noise") for source in sources]
     noise, numbers = np.empty_like(models), np.empty(models[0].size)
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
@@ -272,6 +306,10 @@ def iterates(
             told = told_ahead(gradient, chosen)
             steps = enumerate(zip(rates, deviations, told, strict=True), 1)
             for step, (eta, sigma, batch) in steps:
+                if step <= before:
+                    if again and sigma > 0.0:
+                        _draw(noise, numbers, streams, records.features)
+                    continue
                 total = gradient(models, batch.rows)
                 # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
                 total *= eta / batch.divisor

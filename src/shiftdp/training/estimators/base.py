@@ -25,6 +25,7 @@ from shiftdp.training.charging import charged
 from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
+from shiftdp.training.descent.resume import Kept
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
     checks_of,
@@ -203,12 +204,16 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             raise
 
     @contextmanager
-    def _charged(self, certificate: Certificate, entropy: Entropy, label: str) -> Iterator[None]:
+    def _charged(
+        self, certificate: Certificate, entropy: Entropy, label: str, kept: Kept | None = None
+    ) -> Iterator[None]:
         """Charge the ledger, if there is one, before a run, and note its end if it comes to that.
 
-        A run with entropy that is not private cannot be charged.
+        A run with entropy that is not private cannot be charged. One that was kept is charged once,
+        under its own key, and refused if it came to its end already; what a finished one released
+        is paid for.
         """
-        with charged(self.ledger, certificate, entropy, label, self.random_state):
+        with charged(self.ledger, certificate, entropy, label, self.random_state, kept):
             yield
 
     def _signed(self, certificate: Certificate) -> Certificate:

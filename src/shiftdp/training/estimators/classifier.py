@@ -59,7 +59,7 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
             known, places = learnt_classes(y) if learnt else given_classes(names, y)
             self._require_classes(y, known.size)
             if learnt:
-                _warn_of_learnt_classes()
+                warn_of_learnt_classes()
             self.classes_, self.classes_learnt_ = known, learnt
         else:
             known, places = given_classes(self.classes_, y)
@@ -97,7 +97,7 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
         return [*(leak if self.classes_learnt_ else []), *super()._caveats()]
 
 
-def _warn_of_learnt_classes() -> None:
+def warn_of_learnt_classes() -> None:
     """Classes that are read off the labels are released as they are."""
     warnings.warn(
         "classes are read off the labels and released without noise: a class that one person alone "

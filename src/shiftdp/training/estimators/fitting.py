@@ -12,7 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
+from shiftdp.training.cluster.collection import is_collection
+from shiftdp.training.cluster.fitting import fit_collection, refuse_people
 from shiftdp.training.descent.loop import certified_records, descend_on
+from shiftdp.training.descent.resume import kept_in
 from shiftdp.training.estimators.base import PrivateLinearModel, Records
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.parameters import DELTA
@@ -41,20 +44,27 @@ class Checkpoint(NamedTuple):
 class Fitting(PrivateLinearModel):
     """A model with `fit`."""
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, *, state: Any = None) -> Self:
         """Release a model of these records; if the fit is refused, the model stays as it was.
 
         Args:
             X: features: an array, a data frame (nullable columns, columns of objects and those of
                 Arrow included, as long as nothing is missing) or a sparse matrix of SciPy. An
-                `np.matrix` is refused.
+                `np.matrix` is refused. Of a Dask DataFrame or Array the records stay on the
+                workers: see `shiftdp.dask`.
             y: labels of a classifier, numbers of a regressor.
             groups: whose record each is, with `records_per_person` above 1: of each person the
                 first so many are used.
+            state: an `EncryptedState` that the run is kept in, so that it can go on after its
+                process died.
         """
         refuse_unproved(self, groups=groups)
         with self._all_or_nothing():
-            self._keep(self._run(self._read(X, y, reset=True), groups))
+            if is_collection(X):
+                refuse_people(self, groups)
+                fit_collection(self, X, y, state=state)
+            else:
+                self._keep(self._run(self._read(X, y, reset=True), groups, state))
         return self
 
     def pick(self, X: Any, y: Any) -> Self:
@@ -135,7 +145,7 @@ class Fitting(PrivateLinearModel):
         one = self.releases_[place]
         self.coef_, self.intercept_ = one.coef.copy(), deepcopy(one.intercept)
 
-    def _run(self, records: Records, groups: Any) -> NDArray[Any]:
+    def _run(self, records: Records, groups: Any, state: Any = None) -> NDArray[Any]:
         """Plan, certify, check the data, charge the ledger, train: in this order."""
         leaks = uncovered(charged=self.ledger is not None)
         warn_of(leaks)
@@ -149,10 +159,15 @@ class Fitting(PrivateLinearModel):
         certificate = self._signed(plan.certificate)
         checked = certified_records(plan, X, targets)
         shown: list[tuple[int, NDArray[Any]]] = []
-        with self._charged(certificate, plan.entropy, type(self).__name__):
-            released = descend_on(
-                plan, checked, checkpoints=lambda step, model: shown.append((step, model))
-            )
+        with kept_in(state, plan, checked) as kept:
+            certificate = certificate if kept is None else kept.dated(certificate)
+            with self._charged(certificate, plan.entropy, type(self).__name__, kept):
+                released = descend_on(
+                    plan,
+                    checked,
+                    checkpoints=lambda step, model: shown.append((step, model)),
+                    kept=kept,
+                )
         for name in _OF_EARLIER_FITS:
             self.__dict__.pop(name, None)
         self.plan_ = planned

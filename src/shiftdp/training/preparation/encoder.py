@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -30,6 +31,7 @@ from shiftdp.training.preparation.codes import (
 from shiftdp.training.preparation.columns import Categorical, Column, Numeric
 from shiftdp.training.preparation.layout import Layout, Share, layout_of
 from shiftdp.training.preparation.learning import (
+    Summed,
     frequent_categories,
     learnt_moments,
     learnt_range,
@@ -237,7 +239,7 @@ class PrivateTableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _learn(
         self,
         layout: Layout,
-        values: Sequence[Words],
+        values: Sequence[Words | Summed],
         certificate: PipelineCertificate,
         entropy: Entropy,
     ) -> None:
@@ -335,6 +337,6 @@ def _learnt(column: Column, entries: Any, paid: dict[str, NoisySum], stream: Str
     if not column.standardised or stream is None:
         return NumberCode(low, high)
     mean, deviation = learnt_moments(
-        entries, paid["moments"], stream, lambda some: scaled_to(some, low, high)
+        entries, paid["moments"], stream, partial(scaled_to, low=low, high=high)
     )
     return NumberCode(low, high, mean, deviation)

@@ -8,11 +8,13 @@ post-processing and free. What the sums cost is said in `shiftdp.privacy.noisy_s
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp.privacy.noisy_sums import SECOND, NoisySum
 from shiftdp.training.descent.disk import blocks, let_go
@@ -20,6 +22,9 @@ from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.preparation.columns import half_width
 from shiftdp.training.preparation.reading import Words
+
+Scaling = Callable[[Floats], Floats]
+"""Makes numbers in [-1, 1] of entries, each by itself."""
 
 _BINS = 64  # of equal width, over a wide range that is declared
 _LOWEST, _HIGHEST = -20, 40
@@ -47,8 +52,55 @@ def bin_edges(within: tuple[float, float] | None) -> Floats:
     return np.concatenate([-powers[::-1], [0.0], powers])
 
 
+class Summed(ABC):
+    """A column whose entries are elsewhere: it is asked for the exact sums, which are of whole
+    numbers and therefore the same however its entries are divided."""
+
+    @abstractmethod
+    def histogram(self, edges: Floats) -> NDArray[np.int64]:
+        """As `histogram`."""
+
+    @abstractmethod
+    def whole_sums(self, scaled: Scaling | None) -> tuple[int, int, int]:
+        """As `whole_sums`."""
+
+    @abstractmethod
+    def word_counts(self) -> Counter[str]:
+        """As `word_counts`."""
+
+
+def histogram(values: Floats, edges: Floats) -> NDArray[np.int64]:
+    """How many entries each bin has; those beyond the edges are in the outermost ones."""
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    for each in blocks(len(values), 8):
+        present = values[each][~np.isnan(values[each])]
+        bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
+        counts += np.bincount(bins, minlength=len(edges) - 1)
+        let_go(values[each])
+    return counts
+
+
+def whole_sums(values: Floats, scaled: Scaling | None) -> tuple[int, int, int]:
+    """The sums of t, t^2 and 1 over entries t in [-1, 1] that are not missing, on the grid."""
+    first = second = number = 0
+    for each in blocks(len(values), 8):
+        present = values[each][~np.isnan(values[each])]
+        sums = _whole_sums(present if scaled is None else scaled(present))
+        first, second, number = first + sums[0], second + sums[1], number + sums[2]
+        let_go(values[each])
+    return first, second, number
+
+
+def word_counts(words: Words) -> Counter[str]:
+    """How often each word occurs."""
+    counts: Counter[str] = Counter()
+    for each in blocks(len(words), 8):
+        counts.update(word for word in words[each] if word is not None)
+    return counts
+
+
 def learnt_range(
-    values: Floats, within: tuple[float, float] | None, part: NoisySum, stream: Stream
+    values: Floats | Summed, within: tuple[float, float] | None, part: NoisySum, stream: Stream
 ) -> tuple[float, float]:
     """The range of a column by a noisy histogram: its quantiles at half a per cent at either end.
 
@@ -62,12 +114,7 @@ def learnt_range(
         stream: of noise.
     """
     edges = bin_edges(within)
-    counts = np.zeros(len(edges) - 1, dtype=np.int64)
-    for each in blocks(len(values), 8):
-        present = values[each][~np.isnan(values[each])]
-        bins = np.clip(np.searchsorted(edges, present, side="right") - 1, 0, len(edges) - 2)
-        counts += np.bincount(bins, minlength=len(edges) - 1)
-        let_go(values[each])
+    counts = values.histogram(edges) if isinstance(values, Summed) else histogram(values, edges)
     noisy = released(counts.astype(np.float64), part.noise, stream)
     shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
     if not shown.any():
@@ -96,10 +143,10 @@ class Moments(NamedTuple):
 
 
 def learnt_moments(
-    values: Floats,
+    values: Floats | Summed,
     part: NoisySum,
     stream: Stream,
-    scaled: Callable[[Floats], Floats] | None = None,
+    scaled: Scaling | None = None,
 ) -> Moments:
     """The mean and the deviation of what is in [-1, 1], by three noisy sums.
 
@@ -111,13 +158,11 @@ def learnt_moments(
         stream: of noise.
         scaled: makes numbers in [-1, 1] of them, each by itself, if they are others.
     """
-    first = second = number = 0
-    for each in blocks(len(values), 8):
-        present = values[each][~np.isnan(values[each])]
-        sums = _whole_sums(present if scaled is None else scaled(present))
-        first, second, number = first + sums[0], second + sums[1], number + sums[2]
-        let_go(values[each])
-    total, squares, count = released(_as_floats(first, second, number), part.noise, stream)
+    if isinstance(values, Summed):
+        sums = values.whole_sums(scaled)
+    else:
+        sums = whole_sums(values, scaled)
+    total, squares, count = released(_as_floats(*sums), part.noise, stream)
     if count < _CLEAR * part.noise or count <= 0.0:
         return Moments(0.0, _UNIFORM)
     mean = float(np.clip(total / count, -1.0, 1.0))
@@ -147,7 +192,9 @@ def _as_floats(first: int, second: int, number: int) -> Floats:
     return np.array(exact)
 
 
-def frequent_categories(words: Words, most: int, part: NoisySum, stream: Stream) -> tuple[str, ...]:
+def frequent_categories(
+    words: Words | Summed, most: int, part: NoisySum, stream: Stream
+) -> tuple[str, ...]:
     """The categories whose noisy counts reach the threshold, the most frequent ones, by name.
 
     Args:
@@ -156,9 +203,7 @@ def frequent_categories(words: Words, most: int, part: NoisySum, stream: Stream)
         part: the sum that is paid for, with its threshold.
         stream: of noise.
     """
-    counts: Counter[str] = Counter()
-    for each in blocks(len(words), 8):
-        counts.update(word for word in words[each] if word is not None)
+    counts = words.word_counts() if isinstance(words, Summed) else word_counts(words)
     names = sorted(counts)
     noise = np.empty(len(names))
     stream.fill(noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
@@ -15,6 +15,8 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.privacy.ledger.entry import Account, Entry
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.training.cluster.collection import is_collection
+from shiftdp.training.cluster.encoding import fit_pipeline
 from shiftdp.training.estimators.base import (
     PrivateLinearModel,
     entropy_of,
@@ -39,7 +41,7 @@ SHARE = 0.3
 mu that it would have alone. With less, few records lose names of categories: docs/tables.md."""
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     """What is known of a table before anything is learnt from it."""
 
     encoder: Any
@@ -113,9 +115,13 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         are read and checked, then the ledger is charged, and only then anything is learnt.
 
         Args:
-            X: a table, as the first step wants it.
+            X: a table, as the first step wants it; of a Dask DataFrame or Array the records stay on
+                the workers, and there may be no other steps than an encoder and the model.
             y: labels or numbers.
         """
+        if is_collection(X):
+            fit_pipeline(self, X, y)
+            return self
         model = self._model()
         self._check_budget()
         leaks = uncovered(self.ledger is not None, beyond=self)
@@ -125,12 +131,36 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         prepared = self._prepared(given, table, model)
         outputs = outputs_of(model, y, prepared.n)
         aimed, certificate = self._certified(prepared, model, outputs)
+
+        def train() -> None:
+            rows = prepared.rows
+            if prepared.encoder is not None:
+                rows = prepared.encoder._encoded(prepared.values)
+            aimed.fit(rows, y)
+
+        self._release(prepared, aimed, certificate, lambda: _rehearse(aimed, prepared, y), train)
+        self._keep([*done, prepared.encoder, aimed], certificate, leaks)
+        return self
+
+    def _release(
+        self,
+        prepared: Prepared,
+        aimed: Any,
+        certificate: PipelineCertificate,
+        rehearse: Callable[[], object],
+        train: Callable[[], object],
+    ) -> None:
+        """Charge the ledger, learn, train: in this order.
+
+        Args:
+            rehearse: refuses what would be refused later; it is called before a charge.
+            train: fits `aimed`, once the encoder knows what it has to.
+        """
         account = self._account(certificate)
         entry = None
         if account is not None:
-            _rehearse(aimed, prepared, y)
+            rehearse()
             entry = account.reserve(certificate, label=type(self).__name__)
-        rows = prepared.rows
         if prepared.encoder is not None:
             alone = PipelineCertificate(
                 n=certificate.n,
@@ -140,13 +170,10 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             )
             entropy = entropy_of(prepared.encoder.random_state)
             prepared.encoder._learn(prepared.layout, prepared.values, alone, entropy)
-            rows = prepared.encoder._encoded(prepared.values)
-        aimed.fit(rows, y)
+        train()
         _require_same(aimed.certificate_, certificate.model)
         if account is not None and entry is not None:
             account.complete(entry)
-        self._keep([*done, prepared.encoder, aimed], certificate, leaks)
-        return self
 
     # --- public numbers ---
 
@@ -169,7 +196,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
                 "give PrivateTableEncoder(schema)",
             )  # fmt: skip
         layout = layout_of(encoder.schema, RawTable(tuple(names), (), n))
-        known = _Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
+        known = Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
         aimed, certificate = self._certified(known, model, outputs)
         return aimed.plan(n, layout.width, outputs), certificate
 
@@ -240,20 +267,20 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             done.append((name, fitted))
         return done, encoder, X
 
-    def _prepared(self, encoder: Any, X: Any, model: Any) -> _Prepared:
+    def _prepared(self, encoder: Any, X: Any, model: Any) -> Prepared:
         if encoder is None:
             shape = getattr(X, "shape", None) or np.shape(X)
             if len(shape) != 2:
                 raise InvalidInput("X", described(X), "is not a table", "give rows of features")
-            return _Prepared(None, None, None, X, shape[0], shape[1], model.feature_bound)
+            return Prepared(None, None, None, X, shape[0], shape[1], model.feature_bound)
         working = clone(encoder)
         table = working._table(X, reset=True)
         layout = layout_of(working.schema, table)
         values = working._values(layout, table)
-        return _Prepared(working, layout, values, None, table.n, layout.width, layout.bound)
+        return Prepared(working, layout, values, None, table.n, layout.width, layout.bound)
 
     def _certified(
-        self, prepared: _Prepared, model: Any, outputs: int
+        self, prepared: Prepared, model: Any, outputs: int
     ) -> tuple[Any, PipelineCertificate]:
         """The model with a budget that fits beside the preparation, and the certificate of both."""
         sums: tuple[Any, ...] = ()
@@ -387,7 +414,7 @@ class _Rehearsal:
         """Never reached."""
 
 
-def _rehearse(model: Any, prepared: _Prepared, y: Any) -> None:
+def _rehearse(model: Any, prepared: Prepared, y: Any) -> None:
     """Refuse what `fit` of the model would refuse, before anything is charged.
 
     It is run up to its own charge, on the rows if nothing encodes them, else on zeros: encoded rows

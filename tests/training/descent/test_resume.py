@@ -1,0 +1,350 @@
+"""Runs that go on after their process died, from an encrypted state: the same run, one release."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftdp import InvalidInput, Ledger, NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.training import Aes, Logistic, Plan, Seeded, System, TrainingStopped, descend
+from shiftdp.training.descent.batches import batches
+from shiftdp.training.descent.resume import EncryptedState, StateRefused, new_key
+
+N = 40
+RUNS: dict[str, Any] = {
+    "full": NoisyGD(n=N, steps=9, learning_rate=0.5, noise=0.1),
+    "silent": NoisyGD(n=N, steps=4, learning_rate=[0.5] * 4, noise=[0.1, 0.0, 0.1, 0.1]),
+    "fixed": NoisyCGD(n=N, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1),
+    "shuffled_once": NoisyCGD(
+        n=N, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1, order="shuffled_once"
+    ),
+    "reshuffled": NoisyCGD(
+        n=N, batch_size=9, epochs=2, learning_rate=0.2, noise=0.1, order="reshuffled"
+    ),
+    "poisson": NoisySGD(
+        n=N, batch_size=9, steps=7, learning_rate=0.2, noise=0.1, sampling="poisson"
+    ),
+}
+
+
+def data() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3)) * 0.4
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def plan_of(name: str = "full", entropy: Any = None) -> Plan:
+    return Plan(
+        run=RUNS[name], loss=Logistic(), feature_bound=1.0, l2=0.01, entropy=entropy or Seeded(3)
+    )
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> EncryptedState:
+    return EncryptedState(tmp_path / "run", new_key(), every=2)
+
+
+class Died(BaseException):
+    """The end of a process, as far as a test can have it and go on."""
+
+
+def dying(step: int) -> Any:
+    def progress(done: int, total: int) -> None:
+        if done == step:
+            raise Died
+
+    return progress
+
+
+def broken_off(plan: Plan, state: EncryptedState, step: int, **more: Any) -> None:
+    with pytest.raises(Died):
+        descend(plan, *data(), state=state, progress=dying(step), **more)
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("step", [1, 3])
+def test_in_test_mode_the_model_is_that_of_the_undisturbed_run(
+    name: str, step: int, state: EncryptedState
+) -> None:
+    plan = plan_of(name)
+    broken_off(plan, state, step)
+    broken_off(plan, state, step)  # once more, from where it was
+    steps: list[int] = []
+    found = descend(plan, *data(), state=state, progress=lambda done, total: steps.append(done))
+    np.testing.assert_array_equal(found, descend(plan, *data()))
+    assert steps[0] == step // 2 * 2 + 1  # after the last one that was saved
+    assert steps[-1] == plan.run.steps
+
+
+@pytest.mark.parametrize("entropy", [System(), Aes()])
+def test_the_noise_of_a_run_that_goes_on_is_fresh(
+    entropy: Any, state: EncryptedState, tmp_path: Path
+) -> None:
+    plan = plan_of(entropy=entropy)
+    broken_off(plan, state, 5)
+    copy = replace(state, path=tmp_path / "copy")
+    for end in ("", ".count"):
+        shutil.copy(f"{state.path}{end}", f"{copy.path}{end}")
+    one, two = (descend(plan, *data(), state=each) for each in (state, copy))
+    assert (one != two).any()
+
+
+@pytest.mark.parametrize("name", ["shuffled_once", "reshuffled"])
+def test_a_drawn_order_is_kept(
+    name: str, state: EncryptedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[list[int]] = []
+
+    def watched(run: Any, stream: Any, *, mapped: bool = False) -> Any:
+        for batch in batches(run, stream, mapped=mapped):
+            used.append(np.asarray(batch.rows).tolist())
+            yield batch
+
+    monkeypatch.setattr("shiftdp.training.descent.loop.batches", watched)
+    plan = plan_of(name, System())
+    broken_off(plan, state, 3)
+    first = used[:3]
+    used.clear()
+    descend(plan, *data(), state=state)
+    assert used[:3] == first  # those of the steps that were done, drawn again
+    assert sorted(row for batch in used[:5] for row in batch) == list(range(N))
+    assert (used[5:] == used[:5]) == (name == "shuffled_once")
+
+
+def test_a_finished_run_gives_its_model_again_and_no_other(state: EncryptedState) -> None:
+    plan = plan_of(entropy=System())
+    steps: list[int] = []
+    first = descend(plan, *data(), state=state)
+    again = descend(plan, *data(), state=state, progress=lambda done, total: steps.append(done))
+    np.testing.assert_array_equal(first, again)
+    assert not steps
+
+
+def test_releases_are_saved_before_they_are_shown_and_shown_again_as_they_were(
+    state: EncryptedState,
+) -> None:
+    run = NoisyGD(n=N, steps=9, learning_rate=0.5, noise=0.1, releases=[3, 7])
+    plan = replace(plan_of(entropy=System()), run=run)
+    seen: list[dict[int, Any]] = [{}, {}]
+
+    def show(step: int, model: Any) -> None:
+        seen[0][step] = model
+        if step == 3:
+            raise Died  # the moment somebody has seen it
+
+    with pytest.raises(Died):
+        descend(plan, *data(), state=replace(state, every=100), checkpoints=show)
+    steps: list[int] = []
+    descend(
+        plan,
+        *data(),
+        state=replace(state, every=100),
+        checkpoints=seen[1].__setitem__,
+        progress=lambda done, total: steps.append(done),
+    )
+    np.testing.assert_array_equal(seen[0][3], seen[1][3])
+    assert steps[0] == 4
+    assert sorted(seen[1]) == [3, 7, 9]
+
+
+def test_nothing_of_an_iterate_is_on_disk_in_clear(state: EncryptedState) -> None:
+    """The weights of a run without noise in its first steps are known: they are not in the file."""
+    run = NoisyGD(n=N, steps=9, learning_rate=[0.5] * 9, noise=[0.0] * 8 + [0.1])
+    plan = replace(plan_of(), run=run)
+    seen: list[bytes] = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append(Path(state.path).read_bytes() if done == 2 else b"")
+        if done == 3:
+            raise Died
+
+    with pytest.raises(Died):
+        descend(plan, *data(), state=state, progress=progress)
+    X, y = data()
+    w = np.zeros(4)
+    ones = np.column_stack([X, np.ones(N)])
+    for _ in range(2):
+        w = w - 0.5 * (ones.T @ (1.0 / (1.0 + np.exp(-ones @ w)) - y) / N + 0.01 * w)
+    stored = seen[1]
+    for number in w:
+        head = np.float64(number).tobytes()[4:]  # the digits that roundings do not reach
+        assert head not in stored
+    assert json.loads(Path(f"{state.path}.count").read_text()).keys() == {"run", "count"}
+
+
+@pytest.mark.parametrize("key", [None, b"short", "0" * 32])
+def test_an_iterate_in_clear_is_refused(key: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"in clear would be a release; .*releases="):
+        EncryptedState(tmp_path / "run", key)
+
+
+# --- states that are not gone on from ---
+
+
+def test_an_older_copy_of_a_state_is_refused(state: EncryptedState, tmp_path: Path) -> None:
+    plan = plan_of(entropy=System())
+    broken_off(plan, state, 3)
+    shutil.copy(state.path, tmp_path / "old")
+    descend(plan, *data(), state=state)
+    shutil.copy(tmp_path / "old", state.path)
+    with pytest.raises(StateRefused, match="not the last state of its run"):
+        descend(plan, *data(), state=state)
+
+
+def test_a_state_without_its_counter_is_refused(state: EncryptedState) -> None:
+    plan = plan_of()
+    broken_off(plan, state, 3)
+    Path(f"{state.path}.count").unlink()
+    with pytest.raises(StateRefused, match="not the last state of its run"):
+        descend(plan, *data(), state=state)
+
+
+def test_a_state_that_is_ahead_of_its_counter_is_the_last_one(
+    state: EncryptedState, tmp_path: Path
+) -> None:
+    """A process may die between the two files."""
+    plan = plan_of()
+    broken_off(plan, state, 3)
+    counter = Path(f"{state.path}.count")
+    before = counter.read_text()
+    broken_off(plan, state, 5)
+    counter.write_text(before)
+    np.testing.assert_array_equal(descend(plan, *data(), state=state), descend(plan, *data()))
+
+
+def test_other_plans_records_and_keys_are_refused(state: EncryptedState) -> None:
+    plan = plan_of()
+    broken_off(plan, state, 3)
+    X, y = data()
+    with pytest.raises(StateRefused, match="is of another plan"):
+        descend(replace(plan, l2=0.02), X, y, state=state)
+    other = X.copy()
+    other[7, 1] += 1e-12
+    with pytest.raises(StateRefused, match="is of other records"):
+        descend(plan, other, y, state=state)
+    with pytest.raises(StateRefused, match="is of other records"):
+        descend(plan, X, 1 - y, state=state)
+    with pytest.raises(StateRefused, match="has another key"):
+        descend(plan, X, y, state=replace(state, key=new_key()))
+    np.testing.assert_array_equal(descend(plan, X, y, state=state), descend(plan, X, y))
+
+
+@pytest.mark.parametrize("place", [0, 20, 35, 100, -1])
+def test_a_changed_byte_is_found(place: int, state: EncryptedState) -> None:
+    plan = plan_of()
+    broken_off(plan, state, 3)
+    raw = bytearray(Path(state.path).read_bytes())
+    raw[place] ^= 1
+    Path(state.path).write_bytes(raw)
+    with pytest.raises(StateRefused, match="was changed, or has another key"):
+        descend(plan, *data(), state=state)
+
+
+def test_a_state_in_use_is_refused(state: EncryptedState) -> None:
+    plan = plan_of()
+
+    def progress(done: int, total: int) -> None:
+        descend(plan, *data(), state=state)
+
+    with pytest.raises(TrainingStopped, match="StateRefused after step 1"):
+        descend(plan, *data(), state=state, progress=progress)
+
+
+def test_what_is_no_state_or_has_no_folder_is_refused(tmp_path: Path) -> None:
+    plan: Any = plan_of()
+    with pytest.raises(InvalidInput, match="is no EncryptedState"):
+        descend(plan, *data(), state="file")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="in no folder"):
+        descend(plan, *data(), state=EncryptedState(tmp_path / "a" / "b", new_key()))
+
+
+# --- estimators, and their ledger ---
+
+
+class Interrupted:
+    """An estimator's run that ends after some steps."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+        from shiftdp.training.descent import resume
+
+        own = resume.Kept.note
+
+        def note(kept: Any, done: int, models: Any, released: Any) -> None:
+            own(kept, done, models, released)
+            if done == step:
+                raise Died
+
+        self._patch = monkeypatch.context()
+        self._note, self._class = note, resume.Kept
+
+    def __enter__(self) -> None:
+        self._patch.__enter__().setattr(self._class, "note", self._note)
+
+    def __exit__(self, *error: object) -> None:
+        self._patch.__exit__(None, None, None)
+
+
+def test_a_fit_that_goes_on_is_charged_once(
+    state: EncryptedState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shiftdp.sklearn import PrivateLogisticRegression
+
+    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.5, delta=1e-5)
+    X, y = data()
+    model = PrivateLogisticRegression(
+        classes=[0, 1], ledger=ledger, algorithm="gd", epochs=8, learning_rate=0.5
+    )
+    with Interrupted(monkeypatch, 4), pytest.raises(Died):
+        model.fit(X, y, state=state)
+    copy = replace(state, path=tmp_path / "copy")
+    for end in ("", ".count"):
+        shutil.copy(f"{state.path}{end}", f"{copy.path}{end}")
+    model.fit(X, y, state=state)
+    assert [entry.completed for entry in ledger.entries()] == [True]
+    weights = model.coef_.copy()
+    np.testing.assert_array_equal(model.fit(X, y, state=state).coef_, weights)
+    # a second ending of the same run is refused, and so is what it would have released
+    with pytest.raises(InvalidInput, match="is of a run that was completed"):
+        model.fit(X, y, state=copy)
+    assert len(ledger.entries()) == 1
+
+
+def test_a_second_ending_at_the_same_time_is_refused_when_it_comes_to_its_end(
+    state: EncryptedState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shiftdp.sklearn import PrivateLogisticRegression
+    from shiftdp.training.descent import resume
+
+    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.5, delta=1e-5)
+    X, y = data()
+    model = PrivateLogisticRegression(
+        classes=[0, 1], ledger=ledger, algorithm="gd", epochs=8, learning_rate=0.5
+    )
+    with Interrupted(monkeypatch, 4), pytest.raises(Died):
+        model.fit(X, y, state=state)
+    copy = replace(state, path=tmp_path / "copy")
+    for end in ("", ".count"):
+        shutil.copy(f"{state.path}{end}", f"{copy.path}{end}")
+    own = resume.Kept.finish
+    others: list[Any] = []
+
+    def finish(kept: Any, step: int, released: Any) -> None:
+        if not others:
+            others.append(1)
+            other = PrivateLogisticRegression(**model.get_params())
+            others.append(other.fit(X, y, state=copy))
+        own(kept, step, released)
+
+    monkeypatch.setattr(resume.Kept, "finish", finish)
+    with pytest.raises(InvalidInput, match="is of a run that was completed"):
+        model.fit(X, y, state=state)
+    assert hasattr(others[1], "coef_")
+    assert not hasattr(model, "coef_")
+    with pytest.raises(InvalidInput, match="is of a run that was completed"):
+        model.fit(X, y, state=state)
