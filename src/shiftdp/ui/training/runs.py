@@ -89,7 +89,7 @@ def require_signal(
     if options["anyway"]:
         return
     try:
-        require_worthwhile(planned, model._overrides())
+        require_worthwhile(planned, model._overrides(), asked=options["epsilon"])
     except InvalidInput as error:
         if options["dry_run"]:
             print_warning(ctx, str(error))
