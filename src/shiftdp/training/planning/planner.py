@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import up
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import number_of_releases
@@ -188,7 +189,7 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
         raise InvalidInput(
             "noise",
             given,
-            f"makes epsilon={spent:.4g} at delta={problem.delta:g}, which is above "
+            f"makes epsilon={up(spent)} at delta={problem.delta:g}, which is above "
             f"{problem.epsilon:g}",
             "leave the noise to the planner, or give more",
         )
