@@ -184,7 +184,7 @@ def outlook_of(
     """
     clip = math.inf if planned.plan.clip is None else planned.plan.clip
     (taken,) = clips(planned.problem, Overrides(clip=clip))
-    return Outlook(
+    found = Outlook(
         planned.problem,
         overrides or Overrides(),
         planned.prediction.total,
@@ -192,6 +192,8 @@ def outlook_of(
         planned.choices()["algorithm"],
         None if asked == planned.problem.epsilon else asked,
     )
+    known: Outlook = vars(planned).setdefault("_outlook", found)
+    return known if known == found else found  # a cure is looked for once, and kept with the plan
 
 
 def _limit(reference: Reference) -> float:
