@@ -1,7 +1,8 @@
 """Numbers in print, rounded to the private side: a bound is never shown smaller than it is.
 
 One rule for every bound: five digits, and four decimals where that is more, so that a number reads
-the same alone and in a table. And runs in print, whose schedules may have a number for each of many thousand steps.
+the same alone and in a table. And runs in print, whose schedules may have a number for each of many
+thousand steps.
 """
 
 from __future__ import annotations

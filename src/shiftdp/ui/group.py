@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.ui.progress import began
 from shiftdp.ui.refusals import WIDTH, folded, line_of, refusal
 
 
@@ -63,6 +64,7 @@ class Command(_WithExamples):
     """A command whose refusals name its options."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        began()
         try:
             return super().invoke(ctx)
         except InvalidInput as error:

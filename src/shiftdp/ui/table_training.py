@@ -10,6 +10,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.ui.labels import BadLabels, Labels
 from shiftdp.ui.output import plain, print_json, print_text, up
 from shiftdp.ui.parts import Paths, require_records, shown
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.raw_files import RawFile, columns_of, read_blocks, read_raw, records_in
 from shiftdp.ui.report import pipeline_document
 
@@ -137,7 +138,8 @@ def print_pipeline(
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
     private = certificate.private and planned.plan.entropy.private
-    document = pipeline_document(certificate, options["delta"])
+    with waiting("accounting"):
+        document = pipeline_document(certificate, options["delta"])
     if options["json"]:
         print_json(
             {

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.parts import parts_of
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
@@ -82,8 +83,9 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
         )
     estimator, holdout = estimator_of(options), Holdout(ctx, options)
     if options["dry_run"]:
-        planned = plan_by_shape(estimator, options)
-        require_signal(ctx, planned, estimator, options)
+        with waiting("planning"):
+            planned = plan_by_shape(estimator, options)
+            require_signal(ctx, planned, estimator, options)
         save(planned.plan.certificate, options["save"])
         print_model(planned, options)
         return
@@ -146,8 +148,9 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     estimator = estimator_of(options)
     holdout = Holdout(ctx, options)
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
-    whole = dry(pipeline, options["data"], schema, rules)
-    require_signal(ctx, whole.planned, estimator, options)
+    with waiting("planning"):
+        whole = dry(pipeline, options["data"], schema, rules)
+        require_signal(ctx, whole.planned, estimator, options)
     ending, score, leaks = ending_of(options), None, not_covered_by(options)
     if not options["dry_run"]:
         model = pipeline

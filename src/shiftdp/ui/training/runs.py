@@ -104,7 +104,8 @@ def write(estimator: Any, path: str, account: CompletedLater | None) -> None:
     from shiftdp.sklearn import save_model
 
     try:
-        save_model(estimator, path)
+        with waiting("writing the model"):
+            save_model(estimator, path)
     except FileNotWritten as error:
         lost = f"{error}; the model is lost"
         if account is not None:
