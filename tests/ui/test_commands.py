@@ -378,3 +378,12 @@ def test_explore_serves_until_it_is_interrupted(ending: tuple[str, ...]) -> None
             running.kill()
     assert (rest, complaints) == (b"", b"")
     assert running.returncode == 0  # that is how it ends
+
+
+def test_steps_are_calibrated_as_epochs_are() -> None:
+    words = "--n 100 --learning-rate 0.1 --noise 1 --strong-convexity 0 --smoothness 1"
+    for kind, name in (("gd", "steps"), ("cgd --batch-size 10", "epochs")):
+        asked = f"{kind} {words} --sensitivity 1 --epsilon 1 --json"
+        found = said(f"calibrate steps {asked}")
+        assert found["parameter"] == name
+        assert found == said(f"calibrate epochs {asked}")

@@ -31,13 +31,20 @@ class Option(click.Option):
 class _WithExamples(click.Command):
     """Help that ends with commands to paste, and options under headings."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        hints: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         kwargs.setdefault(
             "context_settings",
             {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
         )
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
+        self.hints = dict(hints or {})  # for options that one might look for here
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         headings: dict[str, list[tuple[str, str]]] = {}

@@ -67,8 +67,6 @@ class Streaming(PrivateLinearModel):
         Args:
             X: features, as in `fit`; as many records as in the first call, about, or more.
             y: labels of a classifier, numbers of a regressor.
-            classes: of a classifier, all labels there will ever be; needed in the first call unless
-                the model was made with them.
         """
         return self._next_window(X, y)
 

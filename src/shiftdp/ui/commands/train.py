@@ -18,7 +18,7 @@ from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, require_signal, write
+from shiftdp.ui.training.runs import fit, require_signal, warn_of_second, write
 from shiftdp.ui.training.scoring import Holdout
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, require_in_memory, rules_of
 from shiftdp.ui.training.tuning import (
@@ -63,6 +63,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
     refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
+    if not options["dry_run"]:
+        warn_of_second(ctx, options)
     if options["schema"] is not None:
         _of_raw_table(ctx, options)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,17 @@ def fit(
         print_warning(ctx, text)
     model.set_params(ledger=options["ledger"])
     return account
+
+
+def warn_of_second(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Say of a model that is written over that it counts all the same, unless a ledger counts."""
+    path = options["output"]
+    if options["ledger"] is None and os.path.exists(path):
+        print_warning(
+            ctx,
+            f"{path} is there already and is written over; if it was trained on the same records "
+            "this is a second release, and what both cost adds up: --ledger keeps account of it",
+        )
 
 
 def require_signal(

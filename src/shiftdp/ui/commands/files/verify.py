@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.progress import waiting
@@ -105,7 +106,11 @@ def _checked(path: str, names: bool) -> _Checked:
             {"digest": found.digest, "not_covered": not_covered(found, names=names)},
         )
     if not is_statement_file(path):
-        return _Checked(read_certificate(path), said, {})
+        try:
+            return _Checked(read_certificate(path), said, {})
+        except InvalidInput as error:
+            remedy = f"{error.remedy}, or a page of `shiftdp statement`"
+            raise InvalidInput(error.name, error.value, error.problem, remedy) from error
     from shiftdp.privacy.statement.blocks import clean
 
     stated = read_statement_file(path)
