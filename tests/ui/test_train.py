@@ -188,9 +188,9 @@ def test_what_is_no_seed_is_refused_by_its_name(folder: Path, seed: str) -> None
 
 
 def test_seeds_are_stamped(folder: Path) -> None:
-    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.shiftdp")
-    assert "NOT PRIVATE" in prose(*seeded)
-    assert said(*seeded, "--json")["private"] is False
+    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1")
+    assert "NOT PRIVATE" in prose(*seeded, "-o", "m.shiftdp")
+    assert said(*seeded, "-o", "other.shiftdp", "--json")["private"] is False
 
 
 def test_a_ledger_is_charged_first(folder: Path) -> None:

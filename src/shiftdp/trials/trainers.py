@@ -226,7 +226,7 @@ def _planned_once(model: Any, plans: dict[Any, Any]) -> Any:
             plans[shape] = plan(*shape)
         return plans[shape]
 
-    vars(model)["plan"] = once
+    model.__dict__["plan"] = once
     return model
 
 

@@ -20,7 +20,7 @@ PAYS = "_pays_for_its_steps"
 _CROSS_VALIDATION = frozenset({"_fit_and_score", "_fit_and_predict", "_permutation_test_score"})
 """What cross-validation calls for each fit, all of it in `sklearn.model_selection._validation`."""
 _INSIDE = ("sklearn.", "shiftdp.", "joblib.")
-_TOLD = "_told_of_leaks"  # an attribute of what calls fit: the call that was warned of
+_TOLD = "_told_of_leaks"  # an attribute of what makes many fits: the call that was warned of
 _SHAPE = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 
 
@@ -103,14 +103,16 @@ def warn_of(leaks: tuple[str, ...]) -> None:
     if not leaks:
         return
     level, frame = 2, sys._getframe(1)
-    call, asker = 0, None  # the outermost call of scikit-learn, and what it is a call of
+    call, asker = 0, None  # the outermost call that makes several fits, and what it is a call of
     while frame.f_back is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if not module.startswith(_INSIDE):
             break
-        if module.startswith("sklearn."):
-            call = id(frame)
-            asker = frame.f_locals.get("self", frame.f_locals.get("estimator", asker))
+        owner = frame.f_locals.get("self")
+        if module == "sklearn.utils.parallel" or (
+            module.startswith("sklearn.") and hasattr(owner, "cv")
+        ):
+            call, asker = id(frame), owner
         level, frame = level + 1, frame.f_back
     known = getattr(asker, "__dict__", {})
     if known.get(_TOLD) == call:
