@@ -31,6 +31,7 @@ from shiftdp.trials.exact.walled import walled_epsilon
 
 _DRIFTING = {True: "projected walk (Theorem B8)", False: "drifting instance (Theorems B5, B8)"}
 _EXACT = 1.0005  # ratios below are 1.000 in print
+_ALIKE = 0.4  # short names of theorems, of two characters or so, that have one in common
 DELTA = 1e-5
 """Where epsilon is read unless told."""
 
@@ -148,7 +149,7 @@ def _full_name(name: str, known: Iterable[str]) -> str:
         return short[_short(name)]
     from difflib import get_close_matches
 
-    near = get_close_matches(_short(name), short, 1, 0.4)
+    near = get_close_matches(_short(name), short, 1, _ALIKE)
     remedy = f"did you mean {short[near[0]]!r}?" if near else f"there are {', '.join(known)}"
     raise InvalidInput("theorems", name, "is no theorem of the registry", remedy)
 
