@@ -68,3 +68,8 @@ def test_certificates_print_ten_releases_and_no_stray_comma() -> None:
     assert "releases=<25 values, 2 to 50>" in text
     stream = certify(NoisyStream(batch_size=5, batches_per_release=4, **shape), geometry)
     assert "however long it is [certified bound]" in stream.statement()
+
+
+@given(st.floats(1.0, 1e8))
+def test_a_bound_reads_the_same_alone_and_in_a_table(value: float) -> None:
+    assert [up(value), down(value)] == column([value]) + column([value], "down")

@@ -36,4 +36,4 @@ def _surface() -> dict[str, object]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_surface(), *_ROOMS})
+    return sorted({"__all__", "__doc__", "__version__", *_surface(), *_ROOMS})

@@ -1,6 +1,8 @@
 """Numbers in print, rounded to the private side: a bound is never shown smaller than it is.
 
-And runs in print, whose schedules may have a number for each of many thousand steps.
+One rule for every bound: five digits, and four decimals where that is more, so that a number reads
+the same alone and in a table. And runs in print, whose schedules may have a number for each of many
+thousand steps.
 """
 
 from __future__ import annotations
@@ -10,20 +12,25 @@ from collections.abc import Container, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+_DIGITS, _DECIMALS = 5, 4  # of a bound in print, the more of the two
 _LONG = 1e9  # from here on a column is written with exponents
 _MOST_LISTED = 10  # values of a schedule that are written one by one
 
 
-def up(value: float | None, digits: int = 5) -> str:
-    """A bound to a few digits, never smaller than it is.
+def up(value: float | None, digits: int | None = None) -> str:
+    """A bound in print, never smaller than it is.
 
-    >>> up(4.33910001), up(0.0), up(math.inf), up(None), up(30.50629)
-    ('4.3392', '0', 'inf', '-', '30.507')
+    Args:
+        value: the bound; None where there is none.
+        digits: how many; if not given five, and four decimals where that is more.
+
+    >>> up(4.33910001), up(0.0), up(math.inf), up(None), up(30.50629), up(0.0123456)
+    ('4.3392', '0', 'inf', '-', '30.5063', '0.012346')
     """
     return _rounded(value, digits, ROUND_CEILING)
 
 
-def down(value: float | None, digits: int = 5) -> str:
+def down(value: float | None, digits: int | None = None) -> str:
     """What is attained, never larger than it is.
 
     >>> down(4.3391999)
@@ -32,13 +39,16 @@ def down(value: float | None, digits: int = 5) -> str:
     return _rounded(value, digits, ROUND_FLOOR)
 
 
-def _rounded(value: float | None, digits: int, rounding: str) -> str:
+def _rounded(value: float | None, digits: int | None, rounding: str) -> str:
     if value is None or math.isnan(value):
         return "-"
     if value == 0.0 or math.isinf(value):
         return f"{value:g}"
     exact = Decimal(repr(float(value)))  # 0.1 is 0.1 in print
-    kept = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding)
+    last = exact.adjusted() + 1 - (_DIGITS if digits is None else digits)
+    if digits is None and abs(value) < _LONG:
+        last = min(last, -_DECIMALS)
+    kept = exact.quantize(Decimal(1).scaleb(last), rounding=rounding)
     if -4 <= exact.adjusted() < 9:
         return f"{kept:f}" if kept.as_tuple().exponent < 0 else f"{int(kept)}"  # type: ignore[operator]
     mantissa, _, exponent = f"{kept:e}".partition("e")
@@ -53,14 +63,14 @@ def column(values: Sequence[float | None], side: str = "up") -> list[str]:
     """
     rounding = ROUND_CEILING if side == "up" else ROUND_FLOOR
     known = [x for x in values if x is not None and math.isfinite(x) and x > 0.0]
-    places = max(4, 3 - math.floor(math.log10(min(known)))) if known else 4
+    places = max(_DECIMALS, 3 - math.floor(math.log10(min(known)))) if known else _DECIMALS
     if places > 8 or (known and max(known) >= _LONG):
-        return [_rounded(x, 5, rounding) for x in values]
+        return [_rounded(x, _DIGITS, rounding) for x in values]
     unit = Decimal(1).scaleb(-places)
     return [
         f"{Decimal(repr(x)).quantize(unit, rounding=rounding):f}"
         if x is not None and math.isfinite(x) and x != 0.0
-        else _rounded(x, 5, rounding)
+        else _rounded(x, _DIGITS, rounding)
         for x in values
     ]
 

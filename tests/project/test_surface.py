@@ -14,6 +14,12 @@ def test_every_name_is_there(name: str) -> None:
     assert name in dir(shiftdp)
 
 
+def test_only_public_names_are_shown() -> None:
+    shown = {name for name in dir(shiftdp) if not name.startswith("__")}
+    rooms = {"fdp", "interpolation", "last_iterate", "privacy", "training", "trials"}
+    assert shown == {*shiftdp.__all__, *rooms}
+
+
 def test_importing_everything_brings_the_public_names_and_no_other() -> None:
     names: dict[str, object] = {}
     exec("from shiftdp import *", names)

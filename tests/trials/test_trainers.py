@@ -77,6 +77,27 @@ def test_an_estimator_is_cloned_and_fitted_through_its_public_door() -> None:
     assert not hasattr(model, "coef_")
 
 
+def test_an_estimator_is_planned_once_for_all_of_its_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearn")
+    from shiftdp.sklearn import PrivateLogisticRegression
+
+    planned: list[int] = []
+
+    def counting(self: Any, n: int, features: int, outputs: int = 1) -> Any:
+        planned.append(n)
+        return plan(self, n, features, outputs)
+
+    plan = PrivateLogisticRegression.plan
+    monkeypatch.setattr(PrivateLogisticRegression, "plan", counting)
+    model = PrivateLogisticRegression(epsilon=1.0, epochs=3, classes=[0, 1], random_state=0)
+    made = trainer(model)
+    X, y = made.records.background()
+    assert len(np.unique(made.outputs((X, y), 5)[:, 0])) == 5, "noise is drawn anew"
+    assert planned == [50]
+    made.outputs((X[:-1], y[:-1]), 2)
+    assert planned == [50, 49]
+
+
 def test_checkpoints_of_an_estimator_are_seen() -> None:
     pytest.importorskip("sklearn")
     from shiftdp.sklearn import PrivateHuberRegressor

@@ -389,3 +389,12 @@ def test_an_export_that_is_no_text_and_a_name_that_is_too_long(tmp_path: Path) -
     result = shiftdp("ledger", "create", name, "--epsilon", "1", "--delta", "1e-5")
     assert result.exit_code == 1
     assert "cannot be used" in result.stderr
+
+
+def test_steps_are_calibrated_as_epochs_are() -> None:
+    words = "--n 100 --learning-rate 0.1 --noise 1 --strong-convexity 0 --smoothness 1"
+    for kind, name in (("gd", "steps"), ("cgd --batch-size 10", "epochs")):
+        asked = f"{kind} {words} --sensitivity 1 --epsilon 1 --json"
+        found = said(f"calibrate steps {asked}")
+        assert found["parameter"] == name
+        assert found == said(f"calibrate epochs {asked}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftdp._printed import trimmed
 from shiftdp.privacy import compare
 from shiftdp.sklearn import PrivateLogisticRegression
 from shiftdp.ui.demo import Demonstration, Fitted
@@ -64,6 +65,10 @@ def test_the_demonstration_without_matplotlib(
     assert lines[0].startswith("One run: 60 records in 3 batches, shuffled once, 4 epochs")
     assert lines[2].startswith("  what others charge")
     assert lines[3].startswith("  what is true")
+    told = lines[3].split()[7]
+    (best,) = [line for line in lines if line.startswith("best ")]
+    assert trimmed(best.split()[1]) == trimmed(told), "the same number as in the table"
+    assert f": ({trimmed(told)}, 1e-05)-diff" in text, "and in the certificate"
     assert "There is no figure, as matplotlib is not installed" in text
     assert not (tmp_path / "out").exists()
     assert text.index("what is true") < text.index("planner's choice")

@@ -26,7 +26,7 @@ from shiftdp.ui.plots import (
 from shiftdp.ui.plots.curves import beside, profile_points, tradeoff_points
 from shiftdp.ui.plots.style import LINES, OTHER_LINES
 from tests.last_iterate.theorems.fixed import Fixed
-from tests.ui.shell import MNIST, prose
+from tests.ui.shell import MNIST, prose, said
 
 GEOMETRY = sdp.Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
 
@@ -241,7 +241,9 @@ def test_colours_are_told_apart_without_colour() -> None:
 def test_commands_draw(command: str, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
     budget = "--epsilon 1" if command.startswith("calibrate") else ""
-    prose(f"{command} {MNIST} {budget} --plot {path}")
+    text = prose(f"{command} {MNIST} {budget} --plot {path}")
+    assert text.endswith(f"The figure is in {path}.\n")
+    said(f"{command} {MNIST} {budget} --plot {path} --json")
     assert "composition: Thm mgd</text>" in path.read_text()
 
 
@@ -279,7 +281,8 @@ def test_evenly_spaced_values_have_an_even_axis(values: list[float], scale: str)
 
 
 def test_risk_has_a_plot(tmp_path: Path) -> None:
-    prose(f"risk --mu 0.8 --plot {tmp_path / 'risk.svg'}")
+    text = prose(f"risk --mu 0.8 --plot {tmp_path / 'risk.svg'}")
+    assert text.endswith(f"The figure is in {tmp_path / 'risk.svg'}.\n")
     assert "G(0.8)" in (tmp_path / "risk.svg").read_text()
     prose(f"risk {MNIST} --plot {tmp_path / 'run.svg'}")
     assert "composition" in (tmp_path / "run.svg").read_text()

@@ -1,10 +1,13 @@
 """What is shown while something runs; tests/ui/test_process.py looks at it on a terminal."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pytest
 
 from shiftdp.ui import progress
+from tests.ui.shell import MNIST, prose, table
 
 
 def test_time_left_is_what_the_pace_so_far_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +48,42 @@ def test_what_is_short_or_silent_logs_nothing(capsys: pytest.CaptureFixture[str]
         with progress.waiting("training", 10.0, **how):
             pass
     assert capsys.readouterr().err == ""
+
+
+def test_several_short_waits_of_a_command_are_one_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [7.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    left = []
+    with click.Context(click.Command("train")):
+        for _ in range(3):
+            left.append(progress.Bar("training")._patience)
+            now[0] += 1.5
+    assert left == [2.0, 0.5, 0.0]
+    assert progress.Bar("training")._patience == 2.0
+
+
+@pytest.mark.parametrize(
+    ("command", "labels"),
+    [
+        ("verify run.json", {"checking the proof"}),
+        ("statement run.json --format registry", {"checking the proof"}),
+        ("train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --dry-run",
+         {"planning", "accounting"}),
+    ],
+)  # fmt: skip
+def test_what_may_take_long_shows_that_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, labels: set[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text(table())
+    prose(f"account {MNIST} --save run.json")
+    seen: set[str] = set()
+
+    class Noted(progress.Bar):
+        def __init__(self, label: str, total: float | None = None) -> None:
+            seen.add(label)
+            super().__init__(label, total)
+
+    monkeypatch.setattr(progress, "Bar", Noted)
+    prose(*command.split())
+    assert seen == labels

@@ -130,3 +130,25 @@ def test_an_exceeded_budget_is_no_bad_input(tmp_path: Path) -> None:
     result = shiftdp(f"ledger charge {ledger} --certificate {run}")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("epsilon=4.3392 was asked for")
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [
+        (
+            "calibrate gd --mu 1",
+            "PARAMETER: is missing before gd; give one of noise, steps, learning_rate, "
+            "strong_convexity, diameter, as in `shiftdp calibrate noise gd ...`",
+        ),
+        ("risk --epsilon 1", "--epsilon: no such option; one epsilon leaves open what is"),
+        ("risk --zzz 1", "--zzz: no such option; see shiftdp risk --help"),
+        (
+            "account sgd --noise-multiplier 1",
+            "--noise-multiplier 1: is in units of the clip, which is not given; give it as "
+            "--gradient-bound, from which --sensitivity follows",
+        ),
+        ("audit exact --theorem B12", "--theorem B12: is no theorem of the registry; did you"),
+    ],
+)
+def test_who_asks_for_what_is_not_there_is_told_what_is(line: str, start: str) -> None:
+    assert refused(line).startswith(start)

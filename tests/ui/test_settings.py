@@ -131,6 +131,14 @@ def test_a_noise_multiplier_that_says_nothing_is_refused(more: str, problem: str
     assert problem in refused(f"{CLIPPED} {more}")
 
 
+@pytest.mark.parametrize(("adjacency", "times"), [("replace_one", 2), ("zero_out", 1)])
+def test_the_clip_is_enough(adjacency: str, times: int) -> None:
+    words = f"{CLIPPED} --noise-multiplier 2 --gradient-bound 0.7 --adjacency {adjacency} --json"
+    found = said(words)
+    assert found["geometry"]["sensitivity"] == times * 0.7
+    assert found == said(f"{words} --sensitivity {times * 0.7}")
+
+
 def test_langevin_has_no_noise_multiplier() -> None:
     words = "account langevin --steps 9 --learning-rate 0.1 --strong-convexity 1 --smoothness 2"
     line = refused(f"{words} --sensitivity 1 --noise-multiplier 1")

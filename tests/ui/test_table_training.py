@@ -84,7 +84,7 @@ def test_training_by_a_schema_states_the_cost_of_everything(folder: Path) -> Non
     saved.verify()
     assert saved.epsilon(1e-5) == document["epsilon"]
     assert model.feature_names_in_.tolist() == ["age", "city", "member"]
-    text = prose("train", "people.csv", *TRAIN, "-o", "m.shiftdp")
+    text = prose("train", "people.csv", *TRAIN, "-o", "other.shiftdp")
     assert "The whole pipeline costs epsilon = 1.0000" in text
     assert "categories of city, with noise" in text
 
@@ -243,7 +243,7 @@ def test_a_forged_certificate_of_a_pipeline_is_refused(folder: Path) -> None:
     for words in (("verify",), ("account", "--certificate"), ("risk", "--certificate")):
         assert shiftdp(*words, "c.json").exit_code == 1
     Path("c.json").write_text('{"format": "shiftdp-pipeline/1"}')
-    assert "give what --save wrote" in refused("account", "--certificate", "c.json")
+    assert "give a certificate that --save wrote" in refused("account", "--certificate", "c.json")
 
 
 def test_an_encoder_in_a_pipeline_of_scikit_learn_is_accounted_for(folder: Path) -> None:

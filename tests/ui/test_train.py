@@ -188,9 +188,9 @@ def test_what_is_no_seed_is_refused_by_its_name(folder: Path, seed: str) -> None
 
 
 def test_seeds_are_stamped(folder: Path) -> None:
-    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1", "-o", "m.shiftdp")
-    assert "NOT PRIVATE" in prose(*seeded)
-    assert said(*seeded, "--json")["private"] is False
+    seeded = ("train", "data.csv", *TRAIN, "--random-state", "1")
+    assert "NOT PRIVATE" in prose(*seeded, "-o", "m.shiftdp")
+    assert said(*seeded, "-o", "other.shiftdp", "--json")["private"] is False
 
 
 def test_a_ledger_is_charged_first(folder: Path) -> None:
@@ -308,3 +308,34 @@ def test_files_that_cannot_be(folder: Path) -> None:
     assert "cannot be read" in refused("train", "data.parquet", *TRAIN, "-o", "m.shiftdp")
     assert "one of .shiftdp, .skops" in refused("train", "data.csv", *TRAIN, "-o", "model.pkl")
     assert "-o" in refused("train", "data.csv", *TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            "--private-score auc",
+            "is not a number; give the epsilon that held-out records pay for the score, such as "
+            "0.5",
+        ),
+        (
+            "--class-weights no=1",
+            "is not a number, or several with commas between them; give one for each of --classes, "
+            "in their order, such as 1,9",
+        ),
+    ],
+)
+def test_what_is_taken_for_something_else_is_told_what_it_is(given: str, line: str) -> None:
+    shape = "--target y --classes 0,1 --epsilon 1 --feature-bound 1 -o m.shiftdp"
+    assert refused(f"train {__file__} {shape} {given}") == f"{given}: {line}"
+
+
+def test_a_model_that_is_written_over_counts_all_the_same(folder: Path) -> None:
+    words = "train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --epochs 3"
+    prose(f"{words} -o again.shiftdp")
+    second = shiftdp(f"{words} -o again.shiftdp --json")
+    assert second.exit_code == 0
+    assert "a second release, and what both cost adds up: --ledger keeps" in second.stderr
+    json.loads(second.stdout)
+    prose("ledger create book.db --epsilon 9 --delta 1e-5")
+    prose(f"{words} -o again.shiftdp --ledger book.db")

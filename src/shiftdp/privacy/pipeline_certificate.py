@@ -152,7 +152,7 @@ class PipelineCertificate:
             return "public: it learnt nothing from the records and costs nothing"
         base, failure = self.preparation.split_failure()
         fails = f", failing with probability {up(failure, 2)}" if failure else ""
-        return f"mu = {up(base.gdp_mu, 5)}{fails} (Theorems S1 and S2), by {_sums(len(self.sums))}"
+        return f"mu = {up(base.gdp_mu)}{fails} (Theorems S1 and S2), by {_sums(len(self.sums))}"
 
     def __str__(self) -> str:
         return self.statement(delta=_STATED_DELTA)

@@ -51,6 +51,10 @@ def audit(
 ) -> AuditReport:
     """Attack a trainer: a lower bound on what it leaks, and whether its certificate survives.
 
+    With `method="runs"` it trains 2 * `runs` times for each of up to three canaries, 6,000 times
+    unless told otherwise; an estimator is planned once, and fitted as often, and once more for its
+    certificate. Try `runs=100` first, and give `progress` to see how far it is.
+
     Args:
         train: a function from a data set to parameters, `train(X, y)`, that trains afresh in every
             call; or a `shiftdp.training.Plan`; or an estimator, which is cloned and fitted.
@@ -74,7 +78,8 @@ def audit(
         score: a test of your own for `runs`: from outputs, one a row, to a number each.
         features, feature_bound, targets: of canaries, where neither the data nor the certificate
             tell; `targets` is `labels` (0 and 1) or `numbers`.
-        progress: called with the number of trainings done, and of all.
+        progress: called with the number of trainings done, and of all; such as
+            `lambda done, all: print(f"{done} of {all}", end="\\r")`.
 
     >>> import numpy as np
     >>> from shiftdp import ApproxDPTradeoff, audit

@@ -161,9 +161,10 @@ def _of_estimator(
     shape: dict[str, Any],
 ) -> Trainer:
     fresh = {name: None for name in ("random_state", "ledger") if name in estimator.get_params()}
+    plans: dict[Any, Any] = {}
 
     def fitted(X: Any, y: Any) -> Any:
-        return cloned(estimator).set_params(**fresh).fit(X, y)
+        return _planned_once(cloned(estimator).set_params(**fresh), plans).fit(X, y)
 
     def outputs(pair: tuple[Any, ...], runs: int) -> Outputs:
         found = []
@@ -206,6 +207,27 @@ def _weights_first(output: NDArray[np.float64], d: int) -> NDArray[np.float64]:
 def cloned(estimator: Any) -> Any:
     """An unfitted estimator with the same parameters, by scikit-learn's own protocol."""
     return estimator.__sklearn_clone__()
+
+
+def _planned_once(model: Any, plans: dict[Any, Any]) -> Any:
+    """The model, which plans for each shape of data only once for all that share `plans`.
+
+    A plan is made of parameters and of public numbers alone, so that it is the same for all
+    clones; random numbers are drawn in every run afresh.
+    """
+    from shiftdp.training.estimators.base import PrivateLinearModel
+
+    if not isinstance(model, PrivateLinearModel):
+        return model
+    plan = model.plan
+
+    def once(*shape: int) -> Any:
+        if shape not in plans:
+            plans[shape] = plan(*shape)
+        return plans[shape]
+
+    model.__dict__["plan"] = once
+    return model
 
 
 def _classifies(estimator: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.ui.progress import began
 from shiftdp.ui.refusals import WIDTH, folded, line_of, refusal
 
 
@@ -30,13 +31,20 @@ class Option(click.Option):
 class _WithExamples(click.Command):
     """Help that ends with commands to paste, and options under headings."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        hints: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         kwargs.setdefault(
             "context_settings",
             {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
         )
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
+        self.hints = dict(hints or {})  # for options that one might look for here
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         headings: dict[str, list[tuple[str, str]]] = {}
@@ -63,6 +71,7 @@ class Command(_WithExamples):
     """A command whose refusals name its options."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        began()
         try:
             return super().invoke(ctx)
         except InvalidInput as error:

@@ -1,7 +1,7 @@
 """What is shown on stderr while something takes long.
 
-On a terminal a bar, after two seconds. Elsewhere nothing, or, of work that takes many minutes, one
-line a minute: a log should show that it goes on.
+On a terminal a bar, two seconds after the command began. Elsewhere nothing, or, of work that takes
+many minutes, one line a minute: a log should show that it goes on.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from shiftdp.ui.output import coloured, drawn
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 PATIENCE = 2.0
-"""Seconds before anything is shown."""
+"""Seconds of a command before anything is shown."""
 
 MINUTE = 60.0
 """Seconds between the lines of a log."""
@@ -38,6 +40,7 @@ class Bar:
         self._done = 0.0
         self._began = time.monotonic()
         self._ended = threading.Event()
+        self._patience = max(0.0, PATIENCE - (self._began - began()))
 
     def stage(self, label: str) -> None:
         """What is done from here on."""
@@ -58,7 +61,7 @@ class Bar:
 
     def show(self) -> None:
         """Draw the bar when patience ends, until `end` is called."""
-        if self._ended.wait(PATIENCE):
+        if self._ended.wait(self._patience):
             return
         bar = _rich_bar()
         task = bar.add_task(self._label, total=self._total, clock=self.clock)
@@ -80,6 +83,13 @@ class Bar:
 
     def end(self) -> None:
         self._ended.set()
+
+
+def began() -> float:
+    """When the command began that runs: several short waits are one long one to whoever waits."""
+    now = time.monotonic()
+    ctx = click.get_current_context(silent=True)
+    return now if ctx is None else float(ctx.meta.setdefault("shiftdp.began", now))
 
 
 def _rich_bar() -> Progress:

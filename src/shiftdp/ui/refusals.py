@@ -18,6 +18,7 @@ _RENAMED = {
     "path": ("file",),
     "ledger": ("ledger", "file"),
     "release": ("certificate",),
+    "theorems": ("theorem",),
 }
 """What the library calls by a name that is no option: the first of these that the command has."""
 
@@ -88,8 +89,7 @@ def line_of(error: click.ClickException) -> str:
     if isinstance(error, Refused):
         text = error.message
     elif isinstance(error, click.NoSuchOption):
-        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        text = f"{error.option_name}: no such option{near}"
+        text = f"{error.option_name}: no such option{_hint(error)}"
     elif isinstance(error, click.BadOptionUsage):
         text = f"{error.option_name}: {_lowered(error.message)}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
@@ -155,6 +155,20 @@ def _lowered(message: str) -> str:
     """What click says about an option, without the name of the option."""
     text = re.sub(r"^Option '[^']*' ", "", message)
     return text.rstrip(".")
+
+
+def _hint(error: click.NoSuchOption) -> str:
+    """What the command says to those who look for this option, or the option that is meant."""
+    from difflib import get_close_matches
+
+    command = None if error.ctx is None else error.ctx.command
+    said = getattr(command, "hints", {}).get(error.option_name)
+    if said is not None:
+        return f"; {said}"
+    every = [name for known in (command.params if command else ()) for name in known.opts]
+    named = {name.lstrip("-"): name for name in every if name.startswith("--")}
+    near = get_close_matches(error.option_name.lstrip("-"), named, 1)
+    return f"; did you mean {named[near[0]]}?" if near else _see(error.ctx)
 
 
 def _see(ctx: click.Context | None) -> str:

@@ -270,6 +270,13 @@ def save(certificate: AnyCertificate, path: str | None) -> None:
         write_file(path, certificate.to_json() + "\n")
 
 
+def print_files(options: Mapping[str, Any]) -> None:
+    """Where figure and table are; nothing beside JSON."""
+    for name, what in (("plot", "figure"), ("csv", "table")):
+        if options.get(name) is not None and not options["json"]:
+            print_text(f"The {what} is in {options[name]}.")
+
+
 def require_plot(path: str | None) -> None:
     """Refuse before anything is computed, if a plot is wanted and cannot be drawn."""
     if path is None:

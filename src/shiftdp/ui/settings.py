@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from shiftdp.ui.options import GEOMETRY, KINDS, MEANINGS, needed
 from shiftdp.ui.refusals import Missing, Refused, typed
+from shiftdp.ui.types import Word
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Geometry
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from shiftdp.training.model_file import ModelFile
     from shiftdp.ui.types import CoolDown
 
+_READS = "give a certificate that --save wrote, or a model that `shiftdp train` wrote"
 _KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
 
 
@@ -38,6 +40,7 @@ def setting_of(
     options = overridden(ctx, options, ("epochs", "steps"))
     options = with_multiplier(ctx, kind, overridden(ctx, options, ("noise", "noise_multiplier")))
     _refuse_foreign(ctx, kind, options)
+    options = _with_sensitivity(kind, options)
     fallback = dict(fallback or {})
     if kind == "exponential":
         fallback.setdefault("smoothness", math.inf)
@@ -81,13 +84,27 @@ def with_multiplier(ctx: click.Context, kind: str, options: Mapping[str, Any]) -
     if clip is None and options.get("adjacency") == "zero_out":
         clip = options.get("sensitivity")
     if clip is None:
-        remedy = "give --gradient-bound, or --adjacency zero_out and the clip as --sensitivity"
+        remedy = "give it as --gradient-bound, from which --sensitivity follows"
         raise Refused(f"{subject}: is in units of the clip, which is not given; {remedy}", ctx)
     if size is None:
         return options  # what is missing is named elsewhere
     many = multiplier if isinstance(multiplier, tuple) else (multiplier,)
     noise = tuple(noise_of_multiplier(one, clip, size) for one in many)
     return {**options, "noise": noise if isinstance(multiplier, tuple) else noise[0]}
+
+
+def _with_sensitivity(kind: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options with the sensitivity that follows from a bound on gradients, if none is given.
+
+    Two gradients of norm at most G are at most 2 G apart, and one is at most G from 0.
+    """
+    bound = options.get("gradient_bound")
+    if bound is None or options.get("sensitivity") is not None or "noise" not in KINDS[kind].fields:
+        return options
+    return {
+        **options,
+        "sensitivity": bound if options.get("adjacency") == "zero_out" else 2 * bound,
+    }
 
 
 def noise_of_multiplier(multiplier: float, clip: float, size: float) -> float:
@@ -186,9 +203,9 @@ def read_certificate(path: str) -> AnyCertificate:
         with open(path, encoding="utf-8") as file:
             certificate = certificate_in(file.read())
     except InvalidInput as error:
-        raise InvalidInput("certificate", path, error.problem, "give what --save wrote") from error
+        raise InvalidInput("certificate", path, error.problem, _READS) from error
     except UnicodeDecodeError as error:
-        raise InvalidInput("certificate", path, "is not text", "give what --save wrote") from error
+        raise InvalidInput("certificate", path, "is not text", _READS) from error
     certificate.verify()
     return certificate
 
@@ -240,13 +257,39 @@ def read_model_file(path: str, name: str = "certificate") -> ModelFile:
         raise InvalidInput(name, path, error.problem, error.remedy) from error
 
 
+class Parameter(Word):
+    """What to calibrate, or to change along a frontier; a KIND in its place is told of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in KINDS and value not in self.choices:
+            names = ", ".join(parameters_of_kind(value, self.choices))
+            path = "" if ctx is None else f"{ctx.command_path} "
+            raise Refused(
+                f"PARAMETER: is missing before {value}; give one of {names}, as in `{path}"
+                f"{names.partition(',')[0]} {value} ...`",
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
+def parameters_of_kind(kind: str, known: Iterable[str]) -> list[str]:
+    """Those of some parameters that a run of this kind has, or its losses.
+
+    >>> parameters_of_kind("gd", ["noise", "epochs", "steps", "batch_size", "diameter"])
+    ['noise', 'steps', 'diameter']
+    """
+    own = (*KINDS[kind].fields, *GEOMETRY.fields)
+    return [name for name in known if name in own]
+
+
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:
     """The argument PARAMETER: what to calibrate, or to change along a frontier."""
     parameter: str | None = options["parameter"]
     if parameter is not None:
         return parameter
-    names = ", ".join(known)
-    if any(options.get(name) is not None for name in (*MEANINGS, "kind")):
+    kind = options.get("kind")
+    names = ", ".join(known if kind is None else parameters_of_kind(kind, known))
+    if kind is not None or any(options.get(name) is not None for name in MEANINGS):
         raise Refused(f"PARAMETER: is missing; give one of {names}", ctx)
     raise Missing(_needs(ctx, [("PARAMETER", names)]), ctx)
 

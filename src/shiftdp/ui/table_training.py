@@ -17,6 +17,7 @@ from shiftdp.training.table_files.raw_files import (
     records_in,
 )
 from shiftdp.ui.output import plain, print_json, print_text, up
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import pipeline_document
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def print_pipeline(
     """The answer of `shiftdp train --schema`."""
     planned, certificate = whole
     private = certificate.private and planned.plan.entropy.private
-    document = pipeline_document(certificate, options["delta"])
+    with waiting("accounting"):
+        document = pipeline_document(certificate, options["delta"])
     if options["json"]:
         print_json(
             {

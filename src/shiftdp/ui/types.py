@@ -51,10 +51,17 @@ def _number(value: Any) -> float:
     return number
 
 
-class _Number(ParamType):
-    """A number; `inf` is one."""
+class Number(ParamType):
+    """A number; `inf` is one.
+
+    Args:
+        remedy: what to give, where one might take it for something else.
+    """
 
     name = "number"
+
+    def __init__(self, remedy: str = "give one, such as 0.05") -> None:
+        self.remedy = remedy
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -62,13 +69,20 @@ class _Number(ParamType):
         try:
             return _number(value)
         except (ValueError, TypeError):
-            _fail(ctx, param, value, "is not a number; give one, such as 0.05")
+            _fail(ctx, param, value, f"is not a number; {self.remedy}")
 
 
-class _Numbers(ParamType):
-    """A number, or several with commas between them; a list in a file."""
+class Numbers(ParamType):
+    """A number, or several with commas between them; a list in a file.
+
+    Args:
+        remedy: what to give.
+    """
 
     name = "number[,...]"
+
+    def __init__(self, remedy: str = "give some, such as 0.1,0.05") -> None:
+        self.remedy = remedy
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -80,7 +94,8 @@ class _Numbers(ParamType):
                 return tuple(_number(part) for part in value)
             return _number(value)
         except (ValueError, TypeError):
-            _fail(ctx, param, value, "is not a number, or several with commas between them")
+            problem = "is not a number, or several with commas between them"
+            _fail(ctx, param, value, f"{problem}; {self.remedy}")
 
 
 class _Releases(ParamType):
@@ -327,8 +342,8 @@ class OutFolder(ParamType):
         return str(path)
 
 
-NUMBER = _Number()
-NUMBERS = _Numbers()
+NUMBER = Number()
+NUMBERS = Numbers()
 VALUES = _Values()
 COOLDOWN = _CoolDown()
 RELEASES = _Releases()

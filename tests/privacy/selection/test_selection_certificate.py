@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def test_it_is_written_and_read() -> None:
 
 def test_the_statement_says_what_was_done() -> None:
     text = search().statement(delta=1e-5)
+    assert re.search(r"one trial    epsilon [0-9.]+ at most, at delta = 1e-05", text)
     for part in ("geometric number of trials, 5 on average", "replace_one, 100", "'accuracy'"):
         assert part in text
     assert "NOT PRIVATE" in search(private=False).statement(delta=1e-5)

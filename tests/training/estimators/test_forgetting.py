@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,8 +144,25 @@ def test_what_cannot_be_forgotten_is_refused_and_leaves_the_model_as_it_was() ->
     ).fit(X, three)
     plan = replace(clipped.plan_.plan, clipping="plain")
     clipped.plan_ = replace(clipped.plan_, plan=plan)
-    with pytest.raises(InvalidInput, match=r"bounds='composition'.*train anew"):
+    with pytest.raises(InvalidInput, match=r"composition alone.*fit with l2=.*trained anew"):
         clipped.forget(X[:-1], three[:-1], epsilon=0.5, delta=1e-5)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"algorithm": "cgd"}, {"l2": 0.001, "algorithm": "gd"}])
+def test_a_model_that_cannot_forget_says_in_a_sentence_what_to_fit_instead(
+    chosen: dict[str, Any],
+) -> None:
+    with pytest.raises(InvalidInput, match=r"^epsilon=0\.5 is not reached") as caught:
+        PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], **chosen).fit(X, Y).forget(
+            X[:-3], Y[:-3], epsilon=0.5, delta=1e-5
+        )
+    assert len(str(caught.value)) < 400
+    assert "nearest possible" not in str(caught.value)
+    advised = re.search(r"l2=([0-9.]+) and learning_rate=([0-9.]+),", caught.value.remedy)
+    assert advised is not None
+    choices = {**chosen, "l2": float(advised[1]), "learning_rate": float(advised[2])}
+    model = PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], **choices).fit(X, Y)
+    model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5).verify()
 
 
 def test_a_seeded_model_says_that_its_deletion_is_not_private() -> None:

@@ -213,6 +213,17 @@ def test_cross_validation_and_ensembles_are_warned_of() -> None:
         BaggingClassifier(logistic(), n_estimators=2).fit(X, Y)
 
 
+def test_a_search_is_warned_of_once_and_where_it_was_asked_for() -> None:
+    search = GridSearchCV(logistic(), {"l2": [0.0, 0.01]}, cv=KFold(2))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PrivacyLeakWarning)
+        search.fit(X, Y)
+        assert len(said) == 1
+        cross_val_score(logistic(), X, Y, cv=KFold(3), error_score="raise")
+    assert [one.category for one in said] == [PrivacyLeakWarning] * 2
+    assert {one.filename for one in said} == {__file__}
+
+
 def test_regressors_are_looked_after_too() -> None:
     with pytest.warns(PrivacyLeakWarning, match="StandardScaler"):
         make_pipeline(StandardScaler(), PrivateHuberRegressor(epochs=2)).fit(X, X[:, 0])

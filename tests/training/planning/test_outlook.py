@@ -77,6 +77,37 @@ def test_the_cure_is_enough_and_not_far_too_much() -> None:
     assert error(epsilon=0.8 * found.epsilon) > found.limit
 
 
+@pytest.mark.parametrize(
+    ("changed", "chosen"),
+    [
+        ({"n": 10, "features": 2, "feature_bound": 10.0, "epsilon": 0.01, "delta": 1e-8}, {}),
+        ({"n": 30, "features": 8, "epsilon": 0.03}, {"order": "shuffled_once"}),
+        ({"n": 30, "loss": Softmax(classes=10), "epsilon": 0.03}, {"algorithm": "cgd"}),
+    ],
+)
+def test_who_follows_the_advice_is_not_advised_again(
+    changed: dict[str, Any], chosen: dict[str, Any]
+) -> None:
+    weak, overrides = replace(GERMAN, **changed), Overrides(**chosen)
+    found = outlook_of(plan_for(weak, overrides), overrides)
+    assert not found.worthwhile
+    assert found.records is not None
+    assert found.epsilon is not None
+    for cure in ({"n": found.records}, {"epsilon": found.epsilon}):
+        assert outlook_of(plan_for(replace(weak, **cure), overrides), overrides).worthwhile
+
+
+def test_no_number_is_advised_that_does_not_help() -> None:
+    # more records leave less time for each, and in the end fewer passes than are needed
+    weak = replace(GERMAN, n=30, features=100, feature_bound=1.0, epsilon=0.03, compute=1e6)
+    chosen = Overrides(clip=0.3)
+    found = outlook_of(plan_for(weak, chosen), chosen)
+    for advised, name in ((found.records, "n"), (found.epsilon, "epsilon")):
+        if advised is not None:
+            changed: dict[str, Any] = {name: advised}
+            assert outlook_of(plan_for(replace(weak, **changed), chosen), chosen).worthwhile
+
+
 def test_a_refusal_names_the_budget_and_the_cure() -> None:
     planned = plan_for(replace(GERMAN, epsilon=0.01), FULL)
     found = outlook_of(planned)
@@ -107,6 +138,14 @@ def test_a_noise_that_is_chosen_far_too_large_has_no_cure_but_is_seen() -> None:
     assert found.records is None
     assert found.epsilon is None
     assert found.cure == "leave the noise to the planner"
+
+
+def test_a_ridge_that_leaves_nothing_to_learn_is_what_has_to_go() -> None:
+    chosen = Overrides(algorithm="gd", l2=0.1)
+    weak = replace(GERMAN, n=400, features=4, feature_bound=1.0, adjacency="replace_one")
+    found = outlook_of(plan_for(weak, chosen), chosen)
+    assert (found.epsilon, found.records) == (None, None)
+    assert found.cure.startswith("leave algorithm and l2 to the planner, or give fewer features")
 
 
 def test_few_numbers_of_a_regression_are_hopeless_and_more_are_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from shiftdp.sklearn import (
     PrivateLogisticRegression,
     PrivatePipeline,
     PrivateTableEncoder,
+    WeakSignalWarning,
 )
 from tests.training.preparation.raw_tables import DECLARED, raw_frame
 
@@ -235,3 +237,16 @@ def test_seeded_steps_are_stamped() -> None:
 
 def _named(steps: list[Any]) -> list[tuple[str, Any]]:
     return [(f"s{i}", step) for i, step in enumerate(steps)]
+
+
+def test_who_gives_a_weak_pipeline_the_advised_epsilon_is_not_advised_again() -> None:
+    X, y = raw_frame(40, 0)
+    with pytest.warns(WeakSignalWarning, match="epsilon=0.03 leaves a model of 40 rec") as said:
+        pipeline(epsilon=0.03).fit(X, y)
+    (one,) = said
+    assert one.filename == __file__
+    advised = re.search(r"give epsilon=([0-9.]+)", str(one.message))
+    assert advised is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakSignalWarning)
+        pipeline(epsilon=float(advised[1])).fit(X, y)

@@ -122,3 +122,13 @@ def test_the_figures_of_the_page_are_those_of_the_command() -> None:
         assert f"{row.ratio:.3f}" == f"{ratio:.3f}", label
         assert row.upper <= upper < row.upper * 1.001, label
         assert row.lower * 0.999 < lower <= row.lower, label
+
+
+@pytest.mark.parametrize("name", ["V3", "v3", "Theorem V3", "theorem v3"])
+def test_theorems_have_short_names(name: str) -> None:
+    assert {row.theorem for row in exact_audit(theorems=[name]).rows} == {"Theorem V3"}
+
+
+def test_the_nearest_theorem_is_suggested() -> None:
+    with pytest.raises(InvalidInput, match=r"theorems='V99' .*; did you mean 'Theorem V"):
+        exact_audit(theorems=["V99"])

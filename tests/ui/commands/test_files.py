@@ -43,8 +43,17 @@ def test_an_edited_statement_is_refused(page: Path) -> None:
     assert "'1.3392' is printed, and the certificate gives 4.3392" in result.stderr
 
 
+def test_what_is_no_certificate_is_told_what_is(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    assert refused(f"verify {tmp_path / 'data.csv'}").endswith(
+        "give a certificate that --save wrote, or a model that `shiftdp train` wrote, or a page of "
+        "`shiftdp statement`"
+    )
+
+
 def test_a_statement_is_written_anew(page: Path, tmp_path: Path) -> None:
-    prose(f"statement {page} --delta 1e-6 -o {tmp_path / 'new.html'}")
+    text = prose(f"statement {page} --delta 1e-6 -o {tmp_path / 'new.html'}")
+    assert text == f"The statement is in {tmp_path / 'new.html'}.\n"
     found = said(f"verify {tmp_path / 'new.html'} --json")
     assert found["delta"] == 1e-6
     assert found["declared"] == ["title", "publication_date"]
@@ -103,6 +112,24 @@ def test_predictions_go_to_standard_output_without_a_file(files: Path, tmp_path:
     document = said("predict", model, data, "--json")
     assert len(document["predictions"]["prediction"]) == document["records"] == 300
     assert document["output"] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "column"),
+    [
+        ("model", "height,weight\n0.1,0.2\n0.3,0.1\n0.3,SECRET\n0.1,SECRET\n", "weight"),
+        ("model", "height,weight\n0.1,0.2\n0.3,0.1\n,0.2\n", "height"),
+        ("people", "age,city,member\n20,Delhi,True\n,Delhi,True\n30,Delhi,SECRET\n", "member"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_told_by_its_place(
+    files: Path, tmp_path: Path, model: str, text: str, column: str
+) -> None:
+    (tmp_path / "new.csv").write_text(text)
+    line = refused("predict", str(files / f"{model}.shiftdp"), str(tmp_path / "new.csv"))
+    assert f"column '{column}' has" in line
+    assert "first in record 3; mend it" in line
+    assert "SECRET" not in line
 
 
 def test_means_are_told_in_the_units_of_their_columns(files: Path) -> None:

@@ -134,7 +134,8 @@ class SelectionCertificate(ReleaseCertificate):
             f"  search       {self.trials}; the best is released (Theorem S3)",
             f"  score        {one.kind} of {one.column!r} with Gaussian noise of {one.noise:.4g}, "
             f"on {where} (Theorem S5)",
-            f"  one trial    epsilon {trimmed(up(self.trial.epsilon(delta)))} at most",
+            f"  one trial    epsilon {trimmed(up(self.trial.epsilon(delta)))} at most, at "
+            f"delta = {delta:g}",
         ]
         if not self.private:
             found.append("NOT PRIVATE: random_state made the search reproducible")

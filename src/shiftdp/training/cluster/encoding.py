@@ -27,6 +27,7 @@ from shiftdp.training.cluster.fitting import (
 )
 from shiftdp.training.cluster.reading import Entries, Reading
 from shiftdp.training.losses.base import Floats
+from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.preparation.learning import Scaling, Summed
 
 
@@ -65,7 +66,8 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
             prepared = Prepared(None, None, None, None, n, table.columns, model.feature_bound)
         rows = replace(found, columns=prepared.features)
         outputs = outputs_on_workers(model, crew)
-        aimed, certificate = pipeline._certified(prepared, model, outputs)
+        aimed, planned, certificate = pipeline._certified(prepared, model, outputs)
+        warn_if_hopeless(planned, aimed._overrides(), asked=pipeline.epsilon, stacklevel=3)
 
         def train() -> None:
             if isinstance(reading, Entries):

@@ -37,7 +37,18 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
     class_weight: Any
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        # described in `Streaming`, which has no classes
+        """Go on with new records, each of which is used once, and release the model. [Theorem V2]
+
+        The first call plans the stream; each later one begins from what the last released. The
+        guarantee of a record does not depend on how many calls there are, as long as no record is
+        given twice. If a call is refused, the model stays as it was.
+
+        Args:
+            X: features, as in `fit`; as many records as in the first call, about, or more.
+            y: labels.
+            classes: all labels that there will ever be; needed in the first call unless the model
+                was made with them.
+        """
         if not hasattr(self, "coef_") and self.classes is None and classes is None:
             raise InvalidInput(
                 "classes",

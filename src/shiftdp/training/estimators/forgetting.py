@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -9,16 +11,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from shiftdp._errors import InvalidInput, UnmetHypothesis
+from shiftdp._printed import up
 from shiftdp._rounding import AMPLE
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyGD, Unlearning, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import people as people_in
+from shiftdp.privacy.budget import ImpossibleBudget
 from shiftdp.privacy.unlearning import calibrate_unlearning
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.estimators.base import PrivateLinearModel, Records, entropy_of
 from shiftdp.training.estimators.combinations import refuse_forgetting
 from shiftdp.training.plan import Plan
+
+_RIDGE = 0.05  # of the smoothness: a thousand steps or so forget, and models lose little by it
 
 
 @dataclass(frozen=True)
@@ -94,12 +100,7 @@ class Forgetting(PrivateLinearModel):
             "dimension": weights.size,
         }
         slower = plan if _contracts(plan) else _slowed(plan)
-        if slower is plan:
-            steps = calibrate_unlearning(
-                plan.run, plan.geometry, **asked, epsilon=epsilon, delta=delta
-            )
-        else:
-            steps = _least_slow_steps(slower, plan, asked, epsilon, delta)
+        steps = _least_steps(plan, slower, asked, epsilon, delta)
         deletion = _deletion(plan, slower, steps, asked)
         certificate = certify(deletion, plan.geometry, delta=delta)
         if not plan.entropy.private:
@@ -222,11 +223,11 @@ def _slowed(plan: Plan) -> Plan:
     m, M = geometry.strong_convexity, geometry.smoothness
     if not (0.0 <= m <= M < float("inf")) or plan.plainly_clipped:
         raise InvalidInput(
-            "bounds",
-            plan.bounds,
-            "was planned with losses of which it is not known that any step contracts, so that "
-            "nothing is proved to be forgotten",
-            'fit with bounds="best" and clipping that keeps losses convex, or train anew',
+            "forget",
+            "after steps under composition alone",
+            "is not possible: of losses that are clipped like this no step is known to contract, "
+            "so that nothing is proved to be forgotten",
+            _remedy(plan),
         )
     rate = 2.0 / (m + M) * (1.0 - AMPLE)
     run = type(plan.run)(**{**vars(plan.run), "learning_rate": rate})
@@ -240,22 +241,52 @@ def _deletion(plan: Plan, slower: Plan, steps: int, asked: dict[str, Any]) -> Un
     return Unlearning(training=plan.run, further_steps=steps, **asked, **more)
 
 
-def _least_slow_steps(
-    slower: Plan, plan: Plan, asked: dict[str, Any], epsilon: float, delta: float
+def _least_steps(
+    plan: Plan, slower: Plan, asked: dict[str, Any], epsilon: float, delta: float
 ) -> int:
-    """The least further steps at another rate than that of training."""
-    rate = cast(float, slower.run.learning_rate)
+    """The least further steps, at the rate of training or at that of a slower plan."""
+    if slower is not plan:
+        asked = {**asked, "learning_rate": cast(float, slower.run.learning_rate)}
     try:
-        return calibrate_unlearning(
-            plan.run, plan.geometry, **asked, learning_rate=rate, epsilon=epsilon, delta=delta
-        )
+        return calibrate_unlearning(plan.run, plan.geometry, **asked, epsilon=epsilon, delta=delta)
     except UnmetHypothesis as unmet:
+        why = []
+        if plan.geometry.strong_convexity <= 0.0:
+            why.append("without a ridge (l2)")
+        if slower is not plan:
+            why.append("with steps too long to contract")
+        if not why:
+            raise
+        left = ""
+        if isinstance(unmet, ImpossibleBudget):
+            left = f", and epsilon={up(unmet.nearest.limit)} is left"
         raise InvalidInput(
-            "bounds",
-            plan.bounds,
-            f"was planned, with steps so long that nothing is proved to be forgotten ({unmet})",
-            'fit with bounds="best" and a ridge (l2), or train anew',
+            "epsilon",
+            epsilon,
+            f"is not reached by further steps: fit ran {' and '.join(why)}, so that they are not "
+            f"proved to make anything forgotten{left}",
+            _remedy(plan),
         ) from unmet
+
+
+def _remedy(plan: Plan) -> str:
+    """What to fit with, so that steps contract: a ridge, and no rate above 2/(m + M)."""
+    M = plan.loss.curvature * plan.norm_bound**2
+    ridge = _one_digit(_RIDGE * M, math.ceil)
+    rate = _one_digit(2.0 / (M + 2.0 * ridge), math.floor)
+    return (
+        f"fit with l2={ridge:g} and learning_rate={rate:g}, say, before somebody asks to be "
+        "forgotten; this model has to be trained anew without the records"
+    )
+
+
+def _one_digit(value: float, rounded: Callable[[float], int]) -> float:
+    """
+    >>> _one_digit(0.0312, math.ceil), _one_digit(37.0, math.floor)
+    (0.04, 30.0)
+    """
+    digits = math.floor(math.log10(value))
+    return rounded(value / 10.0**digits) * 10.0**digits
 
 
 def _going_on(run: TrainingRun, n: int, steps: int) -> TrainingRun:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import up
 from shiftdp.last_iterate import NoisyCGD
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.training.descent.batches import TrainingRun
@@ -60,7 +61,7 @@ def for_people(planned: Planned, k: int, *, noise: float | None) -> Planned:
         raise InvalidInput(
             "records_per_person",
             k,
-            f"makes epsilon={spent:.4g} at delta={problem.delta:g}, which is above "
+            f"makes epsilon={up(spent)} at delta={problem.delta:g}, which is above "
             f"{problem.epsilon:g}",
             "leave the noise to the planner, or give more",
         )

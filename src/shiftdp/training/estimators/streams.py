@@ -14,6 +14,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import up
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyStream, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import Order
@@ -66,8 +67,6 @@ class Streaming(PrivateLinearModel):
         Args:
             X: features, as in `fit`; as many records as in the first call, about, or more.
             y: labels of a classifier, numbers of a regressor.
-            classes: of a classifier, all labels there will ever be; needed in the first call unless
-                the model was made with them.
         """
         return self._next_window(X, y)
 
@@ -165,7 +164,7 @@ def first_window(
         raise InvalidInput(
             "noise",
             chosen.noise,
-            f"makes epsilon={spent.epsilon(problem.delta):.4g} at delta={problem.delta:g}, which "
+            f"makes epsilon={up(spent.epsilon(problem.delta))} at delta={problem.delta:g}, which "
             f"is above {problem.epsilon:g}",
             "leave the noise to the planner, or give more",
         )

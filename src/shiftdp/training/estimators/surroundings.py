@@ -19,6 +19,8 @@ PAYS = "_pays_for_its_steps"
 
 _CROSS_VALIDATION = frozenset({"_fit_and_score", "_fit_and_predict", "_permutation_test_score"})
 """What cross-validation calls for each fit, all of it in `sklearn.model_selection._validation`."""
+_INSIDE = ("sklearn.", "shiftdp.", "joblib.")
+_TOLD = "_told_of_leaks"  # an attribute of what makes many fits: the call that was warned of
 _SHAPE = ("n_features_in_", "feature_names_in_", "_sklearn_output_config")
 
 
@@ -96,12 +98,30 @@ def learnt_before(pipeline: Any) -> list[str]:
 
 
 def warn_of(leaks: tuple[str, ...]) -> None:
-    """One warning for all of it."""
-    if leaks:
-        warnings.warn(
-            f"the certificate does not cover everything that was learnt: {'; '.join(leaks)}. "
-            "Within a budget, PrivateTableEncoder in a PrivatePipeline prepares tables, "
-            "PrivateSearchCV chooses parameters, and private_score measures",
-            PrivacyLeakWarning,
-            stacklevel=4,
-        )
+    """One warning for all of it, at the line outside of scikit-learn where it comes from; and once
+    for a search or a cross-validation, however many fits it makes."""
+    if not leaks:
+        return
+    level, frame = 2, sys._getframe(1)
+    call, asker = 0, None  # the outermost call that makes several fits, and what it is a call of
+    while frame.f_back is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith(_INSIDE):
+            break
+        owner = frame.f_locals.get("self")
+        if module == "sklearn.utils.parallel" or (
+            module.startswith("sklearn.") and hasattr(owner, "cv")
+        ):
+            call, asker = id(frame), owner
+        level, frame = level + 1, frame.f_back
+    known = getattr(asker, "__dict__", {})
+    if known.get(_TOLD) == call:
+        return
+    known[_TOLD] = call
+    warnings.warn(
+        f"the certificate does not cover everything that was learnt: {'; '.join(leaks)}. "
+        "Within a budget, PrivateTableEncoder in a PrivatePipeline prepares tables, "
+        "PrivateSearchCV chooses parameters, and private_score measures",
+        PrivacyLeakWarning,
+        stacklevel=level,
+    )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,15 +21,20 @@ from shiftdp._errors import InvalidInput
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.training.descent.entropy import System
 from shiftdp.training.planning.candidates import Candidates
-from shiftdp.training.planning.planner import Planned
-from shiftdp.training.planning.problem import Overrides, Problem
+from shiftdp.training.planning.planner import Planned, forecast
+from shiftdp.training.planning.problem import Algorithm, Overrides, Problem
 from shiftdp.training.planning.setting import clips
+from shiftdp.training.planning.utility import Reference
 
 _SLACK = 0.025
 """How much less the predicted error has to be than that of a model that has told nothing apart. Set
 so that beyond it no model was more than two points better than a constant, on eight tables at
 epsilons from 0.001 to 0.1, and the next one was six points better."""
 
+_FURTHER = tuple(1.05**k for k in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32))
+"""How many times a first guess of what is enough is tried, until it is."""
+
+_BESIDE = 1.01  # room for what shares a budget with the model, and is not quite Gaussian
 _LARGEST_ADVISED = 10.0  # an epsilon beyond is no protection to speak of, and no advice
 
 
@@ -45,6 +51,8 @@ class Outlook:
         chosen: what the user has chosen of the run.
         error: the predicted error, as a share of that of a model of zeros.
         limit: from which error on a constant is as good.
+        algorithm: that was planned; a cure is guessed for this one.
+        asked: the epsilon of all that the model is a part of, if the model has less.
 
     >>> from shiftdp.training import Logistic
     >>> from shiftdp.training.planning import plan_for
@@ -61,26 +69,76 @@ class Outlook:
     chosen: Overrides
     error: float
     limit: float
+    algorithm: Algorithm | None = None
+    asked: float | None = None
 
     @property
     def worthwhile(self) -> bool:
         """Whether the model is predicted to be better than a constant."""
         return self.error < self.limit
 
+    @property
+    def given(self) -> float:
+        """The epsilon that the user gave."""
+        return self.problem.epsilon if self.asked is None else self.asked
+
     @cached_property
-    def times(self) -> float:
-        """How many times n mu would have to be what it is, G(mu) being the budget; infinite where
-        that is no cure.
+    def records(self) -> int | None:
+        """Records that are enough at the same budget; None where no number of them is known."""
+        if self.worthwhile:
+            return self.problem.n
+        times = self._enough(lambda times: replace(self.problem, n=self._records(times)))
+        return None if times is None else self._records(times)
+
+    @cached_property
+    def epsilon(self) -> float | None:
+        """An epsilon that is enough for as many records; None where none is known."""
+        if self.worthwhile:
+            return self.given
+        own = self.problem.epsilon
+        times = self._enough(lambda times: replace(self.problem, epsilon=self._epsilon(own, times)))
+        if times is None:
+            return None
+        enough = self._epsilon(own, times)
+        if self.asked is None:
+            return enough
+        delta = self.problem.delta  # what else is in the budget grows with the model's part
+        grown = GaussianTradeoff.from_budget(enough, delta).mu
+        grown /= GaussianTradeoff.from_budget(own, delta).mu
+        return self._epsilon(self.asked, _BESIDE * grown)
+
+    def _records(self, times: float) -> int:
+        return math.ceil(_upwards(self.problem.n * times))
+
+    def _epsilon(self, given: float, times: float) -> float:
+        """The epsilon of so many times the mu that another one stands for."""
+        delta = self.problem.delta
+        mu = GaussianTradeoff.from_budget(given, delta).mu * times
+        return _upwards(GaussianTradeoff(mu).epsilon(delta))
+
+    def _enough(self, changed: Callable[[float], Problem]) -> float | None:
+        """How many times n mu is enough, by the check that found this plan too weak."""
+        if not math.isfinite(self._times):
+            return None
+        tried = (self._times * further for further in _FURTHER)
+        return next((times for times in tried if _passes(changed(times), self.chosen)), None)
+
+    @cached_property
+    def _times(self) -> float:
+        """About how many times n mu would have to be what it is, G(mu) being the budget; infinite
+        where that is no cure.
 
         The noise on scores goes with 1/(n mu), and its square with the error; the other parts stay.
         So a run with error `rest` + `noise` comes to the limit where n mu is the square root of
-        noise/(limit - rest) times as large. The best of the listed runs is taken.
+        noise/(limit - rest) times as large. The best of the listed runs is taken, which need not be
+        the one that the planner takes then.
         """
-        if self.worthwhile:
-            return 1.0
-        if self.chosen.noise is not None:
+        chosen = self.chosen
+        if chosen.noise is not None:
             return math.inf
-        listed = Candidates(self.problem, self.chosen, System(), "scale")
+        if chosen.algorithm is None and not chosen.named:
+            chosen = replace(chosen, algorithm=self.algorithm)
+        listed = Candidates(self.problem, chosen, System(), "scale")
         least = math.inf
         for name in listed.algorithms():
             for one in listed.of(name):
@@ -90,34 +148,22 @@ class Outlook:
         return max(1.0, least)
 
     @property
-    def records(self) -> int | None:
-        """About how many records would be enough at the same budget; None where none are."""
-        if self.worthwhile or math.isinf(self.times):
-            return self.problem.n if self.worthwhile else None
-        return math.ceil(_upwards(self.problem.n * self.times))
-
-    @property
-    def epsilon(self) -> float | None:
-        """About the epsilon that would be enough for as many records; None where none is."""
-        given, delta = self.problem.epsilon, self.problem.delta
-        if self.worthwhile or math.isinf(self.times):
-            return given if self.worthwhile else None
-        mu = GaussianTradeoff.from_budget(given, delta).mu * self.times
-        return _upwards(GaussianTradeoff(mu).epsilon(delta))
-
-    @property
     def cure(self) -> str:
         """What to do, in words."""
-        ways = []
         if self.chosen.noise is not None:
             return "leave the noise to the planner"
+        ways = []
         if self.epsilon is not None and self.epsilon <= _LARGEST_ADVISED:
             ways.append(f"epsilon={self.epsilon:g}")
         if self.records is not None:
             ways.append(f"{self.records} records")
         if self.problem.features > 1:
             ways.append("fewer features with a smaller feature_bound")
-        return "give " + ", or ".join(ways or ["more records"])
+        given = "give " + ", or ".join(ways or ["more records"])
+        chosen = [name for name in vars(self.chosen) if getattr(self.chosen, name) is not None]
+        if self.epsilon is None and self.records is None and chosen:
+            return f"leave {' and '.join(chosen)} to the planner, or {given}"
+        return given
 
     def __str__(self) -> str:
         shares = f"{self.error:.3f} of the error of a model of zeros is predicted to be left"
@@ -126,24 +172,47 @@ class Outlook:
         return f"{shares}, which is no better than a constant ({self.limit:.3f}): {self.cure}"
 
 
-def outlook_of(planned: Planned, overrides: Overrides | None = None) -> Outlook:
+def outlook_of(
+    planned: Planned, overrides: Overrides | None = None, *, asked: float | None = None
+) -> Outlook:
     """Whether the planner expects this model to be better than a constant, from public numbers.
 
     Args:
         planned: what `plan_for`, or `plan` of an estimator, gave.
         overrides: what was chosen of the run, if anything; the cure is for the same choices.
+        asked: the epsilon of a pipeline that the model is a part of; the cure is one for that.
     """
-    chosen = overrides or Overrides()
-    if chosen.algorithm is None and not chosen.named:  # the search for a cure tries no others
-        chosen = replace(chosen, algorithm=planned.choices()["algorithm"])
     clip = math.inf if planned.plan.clip is None else planned.plan.clip
     (taken,) = clips(planned.problem, Overrides(clip=clip))
-    limit = taken.reference.of_a_constant - _SLACK
-    return Outlook(planned.problem, chosen, planned.prediction.total, limit)
+    found = Outlook(
+        planned.problem,
+        overrides or Overrides(),
+        planned.prediction.total,
+        _limit(taken.reference),
+        planned.choices()["algorithm"],
+        None if asked == planned.problem.epsilon else asked,
+    )
+    known: Outlook = vars(planned).setdefault("_outlook", found)
+    return known if known == found else found  # a cure is looked for once, and kept with the plan
 
 
-def require_worthwhile(planned: Planned, overrides: Overrides | None = None) -> None:
-    """Refuse a plan whose signal is below its noise, with the cure.
+def _limit(reference: Reference) -> float:
+    return reference.of_a_constant - _SLACK
+
+
+def _passes(problem: Problem, chosen: Overrides) -> bool:
+    """Whether what would be planned for this problem is predicted to be better than a constant."""
+    try:
+        taken = forecast(problem, chosen)
+    except InvalidInput:  # nothing can be planned
+        return False
+    return taken.prediction.total < _limit(taken.clip.reference)
+
+
+def require_worthwhile(
+    planned: Planned, overrides: Overrides | None = None, *, asked: float | None = None
+) -> None:
+    """Refuse a plan whose signal is below its noise, with the cure; arguments as for `outlook_of`.
 
     >>> from shiftdp.training import Logistic
     >>> from shiftdp.training.planning import plan_for
@@ -155,19 +224,25 @@ def require_worthwhile(planned: Planned, overrides: Overrides | None = None) -> 
     ...
     shiftdp._errors.InvalidInput: epsilon=0.1 leaves a model of 60 records no better than a ...
     """
-    found = outlook_of(planned, overrides)
+    found = outlook_of(planned, overrides, asked=asked)
     if not found.worthwhile:
-        raise InvalidInput("epsilon", found.problem.epsilon, _problem(found), found.cure)
+        raise InvalidInput("epsilon", found.given, _problem(found), found.cure)
 
 
-def warn_if_hopeless(planned: Planned, overrides: Overrides | None = None) -> None:
+def warn_if_hopeless(
+    planned: Planned,
+    overrides: Overrides | None = None,
+    *,
+    asked: float | None = None,
+    stacklevel: int = 4,
+) -> None:
     """The same as a `WeakSignalWarning`."""
-    found = outlook_of(planned, overrides)
+    found = outlook_of(planned, overrides, asked=asked)
     if not found.worthwhile:
         warnings.warn(
-            f"epsilon={found.problem.epsilon:g} {_problem(found)}; {found.cure}",
+            f"epsilon={found.given:g} {_problem(found)}; {found.cure}",
             WeakSignalWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

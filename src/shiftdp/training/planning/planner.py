@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp._printed import up
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import number_of_releases
@@ -134,6 +135,26 @@ def plan_for(
     """
     chosen = overrides or Overrides()
     candidates = Candidates(problem, chosen, entropy or System(), oversized)
+    name, best = _favourites(candidates)
+    plan = _calibrated(candidates, best[name])
+    others = {key: one.prediction for key, one in best.items() if key != name}
+    return Planned(problem, plan, best[name].prediction, _reasons(problem, chosen, plan), others)
+
+
+def forecast(problem: Problem, overrides: Overrides) -> Candidate:
+    """The run that `plan_for` would take, before its noise is calibrated.
+
+    Args:
+        problem: public numbers.
+        overrides: what is chosen already.
+    """
+    name, best = _favourites(Candidates(problem, overrides, System(), "scale"))
+    return best[name]
+
+
+def _favourites(candidates: Candidates) -> tuple[str, dict[str, Candidate]]:
+    """The name of the algorithm to take, and the best run of each."""
+    problem = candidates.problem
     best: dict[str, Candidate] = {}
 
     def price(one: Candidate) -> float:
@@ -152,9 +173,7 @@ def plan_for(
     simplest, name = next(iter(best)), min(best, key=lambda key: price(best[key]))
     if price(best[name]) >= _WORTH * price(best[simplest]):
         name = simplest
-    plan = _calibrated(candidates, best[name])
-    others = {key: one.prediction for key, one in best.items() if key != name}
-    return Planned(problem, plan, best[name].prediction, _reasons(problem, chosen, plan), others)
+    return name, best
 
 
 def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
@@ -170,7 +189,7 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
         raise InvalidInput(
             "noise",
             given,
-            f"makes epsilon={spent:.4g} at delta={problem.delta:g}, which is above "
+            f"makes epsilon={up(spent)} at delta={problem.delta:g}, which is above "
             f"{problem.epsilon:g}",
             "leave the noise to the planner, or give more",
         )

@@ -26,6 +26,8 @@ from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import learnt_before, uncovered, warn_of
 from shiftdp.training.losses.base import described
+from shiftdp.training.planning.outlook import WeakSignalWarning, warn_if_hopeless
+from shiftdp.training.planning.planner import Planned
 from shiftdp.training.preparation.budget import aims, encoder_share
 from shiftdp.training.preparation.encoder import PrivateTableEncoder, empty_rows
 from shiftdp.training.preparation.layout import layout_of
@@ -130,7 +132,8 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         warn_of(leaks)
         prepared = self._prepared(given, table, model)
         outputs = outputs_of(model, y, prepared.n)
-        aimed, certificate = self._certified(prepared, model, outputs)
+        aimed, planned, certificate = self._certified(prepared, model, outputs)
+        warn_if_hopeless(planned, aimed._overrides(), asked=self.epsilon, stacklevel=3)
 
         def train() -> None:
             rows = prepared.rows
@@ -170,7 +173,9 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             )
             entropy = entropy_of(prepared.encoder.random_state)
             prepared.encoder._learn(prepared.layout, prepared.values, alone, entropy)
-        train()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakSignalWarning)  # said before, for the whole budget
+            train()
         _require_same(aimed.certificate_, certificate.model)
         if account is not None and entry is not None:
             account.complete(entry)
@@ -197,8 +202,8 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             )  # fmt: skip
         layout = layout_of(encoder.schema, RawTable(tuple(names), (), n))
         known = Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
-        aimed, certificate = self._certified(known, model, outputs)
-        return aimed.plan(n, layout.width, outputs), certificate
+        _, planned, certificate = self._certified(known, model, outputs)
+        return planned, certificate
 
     def certificate_for(self, X: Any, y: Any) -> PipelineCertificate:
         """What `fit` on these records would cost: of them it uses the number, columns and classes.
@@ -208,7 +213,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         model = self._model()
         self._check_budget()
         prepared = self._prepared(self._encoder(), X, model)
-        return self._certified(prepared, model, outputs_of(model, y, prepared.n))[1]
+        return self._certified(prepared, model, outputs_of(model, y, prepared.n))[2]
 
     def _check_budget(self) -> None:
         finite("epsilon", self.epsilon, 0.0, open_low=True)
@@ -281,8 +286,9 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
 
     def _certified(
         self, prepared: Prepared, model: Any, outputs: int
-    ) -> tuple[Any, PipelineCertificate]:
-        """The model with a budget that fits beside the preparation, and the certificate of both."""
+    ) -> tuple[Any, Planned, PipelineCertificate]:
+        """The model with a budget that fits beside the preparation, what is planned for it, and the
+        certificate of both."""
         sums: tuple[Any, ...] = ()
         private = True
         if prepared.layout is not None and prepared.layout.parts:
@@ -297,17 +303,17 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             aimed = clone(model).set_params(
                 epsilon=aim(spent), delta=self.delta, feature_bound=prepared.bound
             )
-            plan = aimed.plan(prepared.n, prepared.features, outputs).plan
+            planned = aimed.plan(prepared.n, prepared.features, outputs)
             whole = PipelineCertificate(
                 n=made.n,
                 adjacency=made.adjacency,
                 sums=sums,
                 private=private,
-                model=aimed._signed(plan.certificate),
+                model=aimed._signed(planned.plan.certificate),
             )
             spent = whole.epsilon(self.delta)
             if spent <= self.epsilon:
-                return aimed, whole
+                return aimed, planned, whole
         raise InvalidInput(
             "epsilon", self.epsilon, "is not met by any noise that was tried", "give share=..."
         )

@@ -31,6 +31,7 @@ from shiftdp.trials.exact.walled import walled_epsilon
 
 _DRIFTING = {True: "projected walk (Theorem B8)", False: "drifting instance (Theorems B5, B8)"}
 _EXACT = 1.0005  # ratios below are 1.000 in print
+_ALIKE = 0.4  # short names of theorems, of two characters or so, that have one in common
 DELTA = 1e-5
 """Where epsilon is read unless told."""
 
@@ -111,7 +112,7 @@ def exact_audit(
 
     Args:
         delta: where epsilon is read.
-        theorems: names, as certificates have them; all if not given.
+        theorems: names, as certificates have them or without "Theorem"; all if not given.
         progress: called with the number of theorems done, and of all.
 
     >>> table = exact_audit(theorems=["Theorem B1", "Theorem B4"])
@@ -135,15 +136,26 @@ def _named(names: Iterable[str] | None) -> list[Theorem]:
     wanted = list(names)
     if not wanted:
         raise InvalidInput("theorems", [], "is empty", "give names, or None for all")
-    for name in wanted:
-        if name not in known:
-            raise InvalidInput(
-                "theorems",
-                name,
-                "is no theorem of the registry",
-                "give names as certificates have them, such as 'Theorem B1'",
-            )
-    return [known[name] for name in wanted]
+    return [known[_full_name(name, known)] for name in wanted]
+
+
+def _full_name(name: str, known: Iterable[str]) -> str:
+    """
+    >>> _full_name("v3", ["Theorem V3", "Thm gd-sc"])
+    'Theorem V3'
+    """
+    short = {_short(full): full for full in known}
+    if _short(name) in short:
+        return short[_short(name)]
+    from difflib import get_close_matches
+
+    near = get_close_matches(_short(name), short, 1, _ALIKE)
+    remedy = f"did you mean {short[near[0]]!r}?" if near else f"there are {', '.join(known)}"
+    raise InvalidInput("theorems", name, "is no theorem of the registry", remedy)
+
+
+def _short(name: str) -> str:
+    return name.strip().lower().removeprefix("theorem ").removeprefix("thm ")
 
 
 def row_of(theorem: Theorem, certificate: Certificate, delta: float) -> Row:

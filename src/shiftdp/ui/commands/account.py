@@ -15,6 +15,7 @@ from shiftdp.ui.report import (
     draw,
     pipeline_document,
     print_document,
+    print_files,
     print_pipeline_document,
     print_release_document,
     release_document,
@@ -78,6 +79,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     save(certificate, options["save"])
     draw(certificate, options["delta"], options["plot"])
     print_document(document, json=options["json"])
+    print_files(options)
 
 
 def _account_pipeline(

@@ -18,12 +18,12 @@ from shiftdp.ui.report import (
     document_of,
     draw,
     print_document,
+    print_files,
     require_plot,
     save,
     warn_of_last_batch,
 )
-from shiftdp.ui.settings import overridden, require_parameter, setting_of
-from shiftdp.ui.types import Word
+from shiftdp.ui.settings import Parameter, overridden, require_parameter, setting_of
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Geometry
@@ -38,6 +38,8 @@ TARGETS: dict[str, Mapping[str, Any]] = {
     "diameter": {},
 }
 """What can be calibrated, and where the search begins if nothing is given."""
+
+_TYPED = ("noise", "epochs", "steps", *list(TARGETS)[2:])  # a run has either epochs or steps
 
 _UP = 1.0 + 2.0**-50  # three roundings of a product
 _FEW_LEVELS = 4  # of a schedule that is printed as it is
@@ -59,7 +61,7 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
         "--strong-convexity 0 --smoothness 10 --sensitivity 1 --tpr 0.05 --fpr 0.01 --json",
     ),
 )
-@click.argument("parameter", type=Word(tuple(TARGETS)), required=False, metavar="[PARAMETER]")
+@click.argument("parameter", type=Parameter(_TYPED), required=False, metavar="[PARAMETER]")
 @run_options
 @budget_options
 @answer_options("bounds", "accuracy", "save", "plot")
@@ -79,7 +81,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     begins there. KIND and all other options describe the run, as for `shiftdp account`.
     """
     require_plot(options["plot"])
-    parameter = require_parameter(ctx, options, TARGETS)
+    parameter = require_parameter(ctx, options, _TYPED)
+    parameter = "epochs" if parameter == "steps" else parameter
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
     _check_placed(ctx, parameter, options)
@@ -108,6 +111,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         document["noise_multiplier"] = multiplier
         first.append(("multiplier", f"{_precise(multiplier)}  (of the clip, as in Opacus)"))
     print_document(document, json=options["json"], first=first)
+    print_files(options)
 
 
 def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:

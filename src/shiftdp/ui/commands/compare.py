@@ -12,7 +12,14 @@ from shiftdp.ui.options import answer_options, run_options
 from shiftdp.ui.output import print_json
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import print_warning
-from shiftdp.ui.report import comparison, described, draw, print_comparison, require_plot
+from shiftdp.ui.report import (
+    comparison,
+    described,
+    draw,
+    print_comparison,
+    print_files,
+    require_plot,
+)
 from shiftdp.ui.settings import setting_of
 
 
@@ -55,3 +62,4 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         print_json({"delta": delta, "run": described(run), "rows": rows})
     else:
         print_comparison(rows, delta)
+        print_files(options)

@@ -95,8 +95,8 @@ def _print_run(found: Demonstration, delta: float, files: list[str]) -> None:
         "only the last iterate is released."
     )
     print_text()
-    print_text(f"  what others charge   epsilon = {up(rows['composition'], 4)}  (composition)")
-    print_text(f"  what is true at most epsilon = {up(rows['best'], 4)}  (a proved upper bound)")
+    print_text(f"  what others charge   epsilon = {up(rows['composition'])}  (composition)")
+    print_text(f"  what is true at most epsilon = {up(rows['best'])}  (a proved upper bound)")
     print_text(f"\nboth at delta = {delta:g}. By every accountant:\n")
     print_comparison(found.rows, delta)
     if files:

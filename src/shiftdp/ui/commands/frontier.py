@@ -13,8 +13,8 @@ from shiftdp.ui.options import ANSWER, answer_options, option_group, run_options
 from shiftdp.ui.output import column, plain, print_json, print_table
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import require_plot, warn_of_last_batch
-from shiftdp.ui.settings import require_parameter, setting_of
+from shiftdp.ui.report import print_files, require_plot, warn_of_last_batch
+from shiftdp.ui.settings import Parameter, require_parameter, setting_of
 from shiftdp.ui.types import VALUES, Values, Word
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ CURVES = {
         "shiftdp frontier learning_rate --config run.toml --curves best --json",
     ),
 )
-@click.argument("parameter", type=Word(PARAMETERS), required=False, metavar="[PARAMETER]")
+@click.argument("parameter", type=Parameter(PARAMETERS), required=False, metavar="[PARAMETER]")
 @run_options
 @option_group(
     ANSWER,
@@ -129,6 +129,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         print_json(found.to_dict())
     else:
         _print(found)
+        print_files(options)
 
 
 def _beginning(parameter: str, values: Values) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from shiftdp.ui.options import RUN, answer_options, certificate_option, option_g
 from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import draw, require_plot, warn_of_last_batch
+from shiftdp.ui.report import draw, print_files, require_plot, warn_of_last_batch
 from shiftdp.ui.settings import certificate_of, refuse_described
 from shiftdp.ui.types import NUMBER, NUMBERS, InFile
 
@@ -19,6 +19,10 @@ from shiftdp.ui.types import NUMBER, NUMBERS, InFile
 @click.command(
     "risk",
     cls=Command,
+    hints={
+        "--epsilon": "one epsilon leaves open what is revealed at other deltas; give a KIND, "
+        "--certificate, --ledger or --mu"
+    },
     examples=(
         "shiftdp risk cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 "
         "--noise 0.01 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10",
@@ -92,6 +96,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         print_json({**document, "statement": found.statement()})
     else:
         print_text(found.statement())
+        print_files(options)
 
 
 def _draw(guarantee: Any, options: dict[str, Any]) -> None:

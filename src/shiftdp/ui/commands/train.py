@@ -12,12 +12,13 @@ import numpy as np
 
 from shiftdp.training.table_files.parts import parts_of
 from shiftdp.ui.group import Command
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, require_signal, write
+from shiftdp.ui.training.runs import fit, require_signal, warn_of_second, write
 from shiftdp.ui.training.scoring import Holdout
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, require_in_memory, rules_of
 from shiftdp.ui.training.tuning import (
@@ -62,6 +63,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
     refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
+    if not options["dry_run"]:
+        warn_of_second(ctx, options)
     if options["schema"] is not None:
         _of_raw_table(ctx, options)
     else:
@@ -82,8 +85,9 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
         )
     estimator, holdout = estimator_of(options), Holdout(ctx, options)
     if options["dry_run"]:
-        planned = plan_by_shape(estimator, options)
-        require_signal(ctx, planned, estimator, options)
+        with waiting("planning"):
+            planned = plan_by_shape(estimator, options)
+            require_signal(ctx, planned, estimator, options)
         save(planned.plan.certificate, options["save"])
         print_model(planned, options)
         return
@@ -146,8 +150,9 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     estimator = estimator_of(options)
     holdout = Holdout(ctx, options)
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
-    whole = dry(pipeline, options["data"], schema, rules)
-    require_signal(ctx, whole.planned, estimator, options)
+    with waiting("planning"):
+        whole = dry(pipeline, options["data"], schema, rules)
+        require_signal(ctx, whole.planned, estimator, options)
     ending, score, leaks = ending_of(options), None, not_covered_by(options)
     if not options["dry_run"]:
         model = pipeline

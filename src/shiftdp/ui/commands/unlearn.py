@@ -8,9 +8,10 @@ import click
 
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options, option_group, run_options
+from shiftdp.ui.output import up
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
-from shiftdp.ui.report import document_of, draw, print_document, require_plot, save
+from shiftdp.ui.report import document_of, draw, print_document, print_files, require_plot, save
 from shiftdp.ui.settings import setting_of
 from shiftdp.ui.types import NUMBER
 
@@ -86,9 +87,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     document = {"further_steps": deletion.further_steps, "epsilon_of_training": trained, **document}
     first = [
         ("further steps", str(deletion.further_steps)),
-        ("before them", f"epsilon = {trained:.6g}"),
+        ("before them", f"epsilon = {up(trained)}"),
     ]
     print_document(document, json=options["json"], first=first)
+    print_files(options)
 
 
 def _given(options: dict[str, Any], name: str) -> bool:

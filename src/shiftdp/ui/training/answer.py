@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import CLASSES_LEARNT, document_of, print_document
 from shiftdp.ui.training.models import learns_classes
 
@@ -28,7 +29,8 @@ def ending_of(options: dict[str, Any]) -> str:
 def print_model(planned: Planned, options: dict[str, Any], score: HeldOut | None = None) -> None:
     """The answer of `shiftdp train` without a schema."""
     certificate, delta = planned.plan.certificate, options["delta"]
-    document = document_of(certificate, delta)
+    with waiting("accounting"):
+        document = document_of(certificate, delta)
     private = planned.plan.entropy.private
     not_covered = not_covered_by(options)
     if options["json"]:

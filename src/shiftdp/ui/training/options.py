@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp.ui.options import ANSWER, AnyCallable, answer_options, option_group
-from shiftdp.ui.types import BYTES, CHECKPOINTS, NUMBER, NUMBERS, InFile, OutFile, Word
+from shiftdp.ui.types import (
+    BYTES,
+    CHECKPOINTS,
+    NUMBER,
+    NUMBERS,
+    InFile,
+    Number,
+    Numbers,
+    OutFile,
+    Word,
+)
 
 MODELS = {
     "logistic": "PrivateLogisticRegression",
@@ -32,7 +42,7 @@ DATA: dict[str, dict[str, Any]] = {
         "which the certificate does not cover.",
     },
     "class_weights": {
-        "type": NUMBERS,
+        "type": Numbers("give one for each of --classes, in their order, such as 1,9"),
         "help": "What a record counts, for each of --classes in their order, such as 1,9. They "
         "must not be read off the data. Only ratios matter; the cost is the same.",
     },
@@ -151,7 +161,7 @@ SCORE: dict[str, dict[str, Any]] = {
         "--feature-bound down to a thirtieth of it; with --schema the clip.",
     },
     "private_score": {
-        "type": NUMBER,
+        "type": Number("give the epsilon that held-out records pay for the score, such as 0.5"),
         "metavar": "EPSILON",
         "help": "Measure the model with noise on records that it is not trained on. These pay this "
         "epsilon, and nothing for the model.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,17 @@ def fit(
     return account
 
 
+def warn_of_second(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Say of a model that is written over that it counts all the same, unless a ledger counts."""
+    path = options["output"]
+    if options["ledger"] is None and os.path.exists(path):
+        print_warning(
+            ctx,
+            f"{path} is there already and is written over; if it was trained on the same records "
+            "this is a second release, and what both cost adds up: --ledger keeps account of it",
+        )
+
+
 def require_signal(
     ctx: click.Context, planned: Planned, model: Any, options: dict[str, Any]
 ) -> None:
@@ -89,7 +101,7 @@ def require_signal(
     if options["anyway"]:
         return
     try:
-        require_worthwhile(planned, model._overrides())
+        require_worthwhile(planned, model._overrides(), asked=options["epsilon"])
     except InvalidInput as error:
         if options["dry_run"]:
             print_warning(ctx, str(error))
@@ -104,7 +116,8 @@ def write(estimator: Any, path: str, account: CompletedLater | None) -> None:
     from shiftdp.sklearn import save_model
 
     try:
-        save_model(estimator, path)
+        with waiting("writing the model"):
+            save_model(estimator, path)
     except FileNotWritten as error:
         lost = f"{error}; the model is lost"
         if account is not None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.output import up
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Holdout:
         if self.held is None:
             return None
         options = self.options
-        with warnings.catch_warnings():
+        with waiting("measuring"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of names, which the arrays have not
             report = model.private_score(
                 *self.held,

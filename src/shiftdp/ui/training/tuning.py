@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import release_document
 
@@ -79,7 +80,8 @@ def print_search(
 ) -> None:
     """The answer of `shiftdp train --tune`: what the search cost, and what it chose."""
     certificate, planned = search.certificate_, search.plan_
-    document = release_document(certificate, options["delta"])
+    with waiting("accounting"):
+        document = release_document(certificate, options["delta"])
     if options["json"]:
         print_json(
             {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -11,9 +11,13 @@ import numpy as np
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
 from shiftdp.ui.output import print_json, print_table, print_text
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import CLASSES_LEARNT
 from shiftdp.ui.settings import read_model_file
 from shiftdp.ui.types import InFile
+
+if TYPE_CHECKING:
+    from shiftdp.training.model_file.files import ModelFile
 
 
 @click.command("inspect", cls=Command, examples=("shiftdp inspect people.shiftdp",))
@@ -26,12 +30,11 @@ def command(model: str, json: bool) -> None:
     as it was: what is smaller may be noise. Nothing in the file is executed, and the certificate is
     checked, as by `shiftdp verify`.
     """
-    found = read_model_file(model, "model")
+    with waiting("checking the model"):
+        found = read_model_file(model, "model")
+        statement, epsilon = _statement(found), found.whole.epsilon(found.delta)
     last = found.model.steps[-1][1] if hasattr(found.model, "steps") else found.model
     stated = found.model if hasattr(found.model, "statement") else last
-    statement = stated.statement()
-    if stated is last and found.pipeline is not None:  # an encoder in a pipeline of scikit-learn
-        statement = found.pipeline.statement(delta=found.delta)
     names = _names(found.model, last)
     weights = np.atleast_2d(last.coef_)
     intercepts = np.atleast_1d(last.intercept_)
@@ -53,7 +56,7 @@ def command(model: str, json: bool) -> None:
                 "average": averaged,
                 "plan": found.planned.choices(),
                 "reasons": found.planned.reasons,
-                "epsilon": found.whole.epsilon(found.delta),
+                "epsilon": epsilon,
                 "delta": found.delta,
                 "not_covered": [
                     *found.learnt,
@@ -86,6 +89,15 @@ def command(model: str, json: bool) -> None:
     print_text(str(found.planned))
     print_text()
     print_text(statement)
+
+
+def _statement(found: ModelFile) -> str:
+    model: Any = found.model
+    if hasattr(model, "statement"):
+        return str(model.statement())
+    if found.pipeline is not None:  # an encoder in a pipeline of scikit-learn
+        return found.pipeline.statement(delta=found.delta)
+    return str(model.steps[-1][1].statement())
 
 
 def _averaged(last: Any, run: Any) -> int | None:

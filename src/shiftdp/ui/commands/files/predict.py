@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -78,8 +80,10 @@ def _answers(model: Any, X: Any, path: str) -> dict[str, Any]:
         if hasattr(model, "predict_proba"):
             shares = model.predict_proba(X)
             columns |= {f"p({name})": shares[:, i] for i, name in enumerate(model.classes_)}
-    except InvalidInput:
-        raise
+    except InvalidInput as error:
+        if error.name not in getattr(model, "feature_names_in_", ()):
+            raise
+        raise _located(error, lambda until: model.predict(X[:until]), len(X), path) from None
     except (ValueError, TypeError):  # of a step of scikit-learn, which may quote an entry
         refused = True
     if refused:
@@ -110,8 +114,40 @@ def _features(model: Any, paths: Paths) -> Any:
     if isinstance(first, PrivateTableEncoder):
         return raw.table(list(names))
     number = Numeric(missing="refuse")
-    columns = [read_column(RawColumn(raw.columns[name], "O"), number, name, ()) for name in names]
+
+    def read(name: str, until: int) -> Any:
+        return read_column(RawColumn(raw.columns[name][:until], "O"), number, name, ())
+
+    columns = []
+    for name in names:
+        try:
+            columns.append(read(name, raw.n))
+        except InvalidInput as error:
+            raise _located(error, partial(read, name), raw.n, named(paths)) from None
     return _named(np.stack(columns, axis=1), names, first)
+
+
+def _located(error: InvalidInput, read: Callable[[int], Any], n: int, path: str) -> InvalidInput:
+    """A refusal of a column, with the place of its first bad entry, which is never quoted.
+
+    Args:
+        error: the refusal; its name is that of the column.
+        read: reads so many of the records, or refuses them.
+        n: how many records there are.
+        path: of the table.
+    """
+    good, bad = 0, n
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            read(middle)
+            good = middle
+        except InvalidInput:
+            bad = middle
+    return InvalidInput(
+        "data", path, f"cannot be read: column {error.name!r} {error.problem}, first in record "
+        f"{bad}", "mend it, or leave the record out",
+    )  # fmt: skip
 
 
 def _named(X: Any, names: Any, first: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,8 @@ from click.core import ParameterSource
 from shiftdp._files import write_file
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group
-from shiftdp.ui.output import print_json
+from shiftdp.ui.output import print_json, print_text
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import not_covered
 from shiftdp.ui.settings import (
@@ -76,15 +78,20 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     and how each is known, other releases, hashes, and the certificate itself, so that
     `shiftdp verify statement.html` can check all of it.
     """
-    statement = _stated(ctx, options)
+    with waiting("checking the proof"):
+        statement = _stated(ctx, options)
+        made = "" if options["json"] and options["output"] is None else _made(statement, options)
+        document = {}
+        if options["json"]:
+            document = {**loads(statement.to_json()), "registry": statement.registry()}
+    if options["output"] is not None:
+        write_file(options["output"], made)
     if options["json"]:
-        if options["output"] is not None:
-            _write(statement, options)
-        import json
-
-        print_json({**json.loads(statement.to_json()), "registry": statement.registry()})
-        return
-    _write(statement, options)
+        print_json(document)
+    elif options["output"] is None:
+        click.echo(made, nl=False)
+    else:
+        print_text(f"The statement is in {options['output']}.")
 
 
 def _stated(ctx: click.Context, options: dict[str, Any]) -> Statement:
@@ -143,19 +150,8 @@ def _text(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def _write(statement: Statement, options: dict[str, Any]) -> None:
-    made = {
-        "html": statement.html,
-        "registry": lambda: _json(statement.registry()),
-        "model_card": statement.model_card,
-    }[options["format"]]()
-    if options["output"] is None:
-        click.echo(made, nl=False)
-    else:
-        write_file(options["output"], made)
-
-
-def _json(document: dict[str, Any]) -> str:
-    import json
-
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _made(statement: Statement, options: dict[str, Any]) -> str:
+    """What is written, in the format that was asked for."""
+    if options["format"] == "registry":
+        return dumps(statement.registry(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return statement.html() if options["format"] == "html" else statement.model_card()

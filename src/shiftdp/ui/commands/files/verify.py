@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import answer_options
+from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import (
     document_of,
     not_covered,
@@ -28,6 +30,8 @@ from shiftdp.ui.settings import (
 from shiftdp.ui.types import InFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shiftdp.privacy.selection.kinds import AnyCertificate
 
 
@@ -58,52 +62,17 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
     declares (of data and use, of the model's file, and of other releases) is the word of whoever
     made it.
     """
-    from shiftdp.last_iterate import Certificate
-    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
-
-    given = ctx.get_parameter_source("delta") is not ParameterSource.DEFAULT
-    said = "yes: the proof in the file holds"
-    more: dict[str, Any] = {}
-    checked: AnyCertificate
-    if is_archive(certificate):
-        found = read_model_file(certificate)
-        checked = found.whole
-        checked.verify()
-        said += ", and it is that of the model's plan"
-        more = {"digest": found.digest, "not_covered": not_covered(found, names=json)}
-    elif is_statement_file(certificate):
-        from shiftdp.privacy.statement.blocks import clean
-
-        stated = read_statement_file(certificate)
-        checked = stated.certificate
-        said += ", and the page says what it proves"
-        delta = stated.delta if not given else delta
-        digest = "" if stated.model is None else stated.model.digest
-        more = {
-            "digest": clean(digest) or stated.certificate_digest,
-            "not_covered": [] if stated.model is None else [*map(clean, stated.model.not_covered)],
-            "declared": [
-                *(["the model and its file"] if stated.model is not None else []),
-                *(["other releases"] if stated.ledger is not None else []),
-                *(name for name, _ in stated.about),
-            ],
-        }
-    else:
-        checked = read_certificate(certificate)
-    if isinstance(checked, Certificate):
-        model: Certificate | None = checked
-        document, show = document_of(checked, delta), print_document
-    elif isinstance(checked, ReleaseCertificate):
-        model = None
-        document, show = release_document(checked, delta), print_release_document
-    else:
-        model = checked.model
-        document, show = pipeline_document(checked, delta), print_pipeline_document
-    assumed = [] if model is None else [vars(item) for item in model.assumptions]
+    typed = ctx.get_parameter_source("delta") is not ParameterSource.DEFAULT
+    with waiting("checking the proof"):
+        found = _checked(certificate, json)
+        document, show, assumed = _answer(
+            found.certificate, found.delta if found.delta is not None and not typed else delta
+        )
+    more = found.more
     if json:
         show({"verified": True, **more, **document, "assumptions": assumed}, json=True)
         return
-    first = [("verified", said)]
+    first = [("verified", found.said)]
     if more:
         first.append(("digest", more["digest"]))
     show(document, json=False, first=first)
@@ -115,3 +84,63 @@ def command(ctx: click.Context, /, certificate: str, delta: float, json: bool) -
         click.echo("provided that")
     for item in assumed:
         click.echo(f"  - {item['name']}: {item['statement']}")
+
+
+class _Checked(NamedTuple):
+    """A certificate that holds, what is said of it, and the delta that its file states."""
+
+    certificate: AnyCertificate
+    said: str
+    more: dict[str, Any]
+    delta: float | None = None
+
+
+def _checked(path: str, names: bool) -> _Checked:
+    said = "yes: the proof in the file holds"
+    if is_archive(path):
+        found = read_model_file(path)
+        found.whole.verify()
+        return _Checked(
+            found.whole,
+            f"{said}, and it is that of the model's plan",
+            {"digest": found.digest, "not_covered": not_covered(found, names=names)},
+        )
+    if not is_statement_file(path):
+        try:
+            return _Checked(read_certificate(path), said, {})
+        except InvalidInput as error:
+            remedy = f"{error.remedy}, or a page of `shiftdp statement`"
+            raise InvalidInput(error.name, error.value, error.problem, remedy) from error
+    from shiftdp.privacy.statement.blocks import clean
+
+    stated = read_statement_file(path)
+    digest = "" if stated.model is None else stated.model.digest
+    more = {
+        "digest": clean(digest) or stated.certificate_digest,
+        "not_covered": [] if stated.model is None else [*map(clean, stated.model.not_covered)],
+        "declared": [
+            *(["the model and its file"] if stated.model is not None else []),
+            *(["other releases"] if stated.ledger is not None else []),
+            *(name for name, _ in stated.about),
+        ],
+    }
+    said += ", and the page says what it proves"
+    return _Checked(stated.certificate, said, more, stated.delta)
+
+
+def _answer(
+    checked: AnyCertificate, delta: float
+) -> tuple[dict[str, Any], Callable[..., None], list[dict[str, Any]]]:
+    """What the certificate says, how that is printed, and what is assumed."""
+    from shiftdp.last_iterate import Certificate
+    from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
+
+    if isinstance(checked, ReleaseCertificate):
+        return release_document(checked, delta), print_release_document, []
+    if isinstance(checked, Certificate):
+        model: Certificate | None = checked
+        document, show = document_of(checked, delta), print_document
+    else:
+        model = checked.model
+        document, show = pipeline_document(checked, delta), print_pipeline_document
+    return document, show, [] if model is None else [vars(item) for item in model.assumptions]
