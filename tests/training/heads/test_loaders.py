@@ -83,7 +83,7 @@ def test_views_of_a_dataset_that_have_a_record_twice_are_refused(twice: Any) -> 
 
 
 def test_parts_of_a_dataset_that_are_apart_are_read() -> None:
-    parts = ConcatDataset([Subset(LISTED, [4, 1]), Subset(LISTED, [2, 0]), Listed()])
+    parts: Any = ConcatDataset([Subset(LISTED, [4, 1]), Subset(LISTED, [2, 0]), Listed()])
     features, _ = gathered(reader_of(Subset(parts, [0, 3, 4])), cache=True)
     assert (features == X[[4, 0, 0]].numpy()).all()
 
