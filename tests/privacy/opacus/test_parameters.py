@@ -84,3 +84,14 @@ def test_they_are_watched_once_however_often_a_run_is_attached() -> None:
         raw = made.loader._loader
         made.loader = made.accountant.attach(made.module, made.optimizer, raw)
     assert len(hooks) == 1
+
+
+def test_what_was_left_is_known_when_a_run_is_attached_again() -> None:
+    made = session().train()
+    made.loader = made.accountant.attach(made.module, made.optimizer, made.loader._loader)
+    assert len(made.train().accountant) == 12
+    made.loader = made.accountant.attach(made.module, made.optimizer, made.loader._loader)
+    with torch.no_grad():
+        normalised(made.module._module)
+    with refused("parameters"):
+        made.train()

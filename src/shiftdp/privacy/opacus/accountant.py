@@ -188,7 +188,8 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
         self._loader = loader
         self._intercept = linear is not None and linear.bias is not None
         watched = WatchedLoader(data_loader, loader, self.__len__, inputs)
-        parameters = WatchedParameters(optimizer, declaration)
+        before = None if self._attached is None else self._attached.parameters
+        parameters = WatchedParameters(optimizer, declaration, before)
         self._checks.append(parameters)
         self._attached = _Attached(module, optimizer, watched, linear, scores, parameters)
         return watched

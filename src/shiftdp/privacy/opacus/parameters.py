@@ -25,11 +25,14 @@ class WatchedParameters:
     Args:
         optimizer: the DPOptimizer.
         declaration: what is assumed of the run.
+        before: what watched the same run until now, if anything did.
     """
 
-    def __init__(self, optimizer: Any, declaration: Declaration) -> None:
+    def __init__(
+        self, optimizer: Any, declaration: Declaration, before: WatchedParameters | None = None
+    ) -> None:
         self._optimizer = optimizer
-        self._left: list[torch.Tensor] | None = None
+        self._left: list[torch.Tensor] | None = None if before is None else before._left
         self._handle: Any = None
         if not declaration.composed_only and math.isinf(declaration.diameter):
             inner = optimizer.original_optimizer
