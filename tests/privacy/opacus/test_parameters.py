@@ -95,3 +95,12 @@ def test_what_was_left_is_known_when_a_run_is_attached_again() -> None:
         normalised(made.module._module)
     with refused("parameters"):
         made.train()
+
+
+def test_a_step_of_the_optimizer_inside_that_nobody_counted() -> None:
+    made = session()
+    with refused("parameters"):
+        for x, y in made.loader:
+            made.step(x, y)
+            made.optimizer.original_optimizer.step()
+    assert len(made.accountant) == 1

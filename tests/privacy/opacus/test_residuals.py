@@ -223,7 +223,30 @@ def test_what_is_not_the_logistic_loss_is_refused_though_its_gradients_are_short
         session(module=module, criterion=criterion, lr=0.01).train()
 
 
-def test_labels_of_a_logistic_loss_may_be_shares() -> None:
-    x, y = dataset().tensors
-    made = session(data=TensorDataset(x, 0.1 + 0.8 * y), weight_decay=0.0)
-    assert len(made.train(2).accountant) == 12
+class _Focal(nn.Module):
+    """Not convex; no gradient of a record that is nearly right is longer than the logistic one."""
+
+    def forward(self, scores: torch.Tensor, targets: torch.Tensor) -> Any:
+        p = torch.sigmoid(scores * (2.0 * targets - 1.0))
+        return (-((1.0 - p) ** 2) * p.log()).mean()
+
+
+class _Smoothed(nn.Module):
+    def forward(self, scores: torch.Tensor, targets: torch.Tensor) -> Any:
+        return nn.functional.binary_cross_entropy_with_logits(scores, 0.1 + 0.8 * targets)
+
+
+def test_a_loss_that_bends_in_another_way_is_refused() -> None:
+    with refused("loss", "BCEWithLogitsLoss"):
+        session(criterion=_Focal()).train()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_labels_of_a_logistic_loss_may_be_smoothed_or_shares(bias: bool) -> None:
+    x, y = (tensor.clone() for tensor in dataset().tensors)
+    x[::7] = 0.0  # without a bias nothing is seen of these
+    shares = torch.linspace(0.0, 1.0, len(y))
+    for labels, criterion in ((y, _Smoothed()), (shares, None), (y, None)):
+        module = nn.Linear(FEATURES, 1, bias=bias)
+        made = session(data=TensorDataset(x, labels), module=module, criterion=criterion)
+        assert len(made.train(2).accountant) == 12

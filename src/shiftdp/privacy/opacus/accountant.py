@@ -222,12 +222,14 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             now = self._read(optimizer, stepping=True)
             records = reading.check_records(optimizer, self.declaration)
             attached.watched.refuse_step(records)
-            attached.parameters.refuse_moved()
             refuse_clipped_softmax(attached.module, optimizer, self.declaration)
             calls = attached.scores.taken()
             if self.declaration.compared:
                 refuse_clip(attached.linear, self.declaration, now.max_grad_norm)
-                refuse_other_loss(attached.linear, calls, self.declaration, now.max_grad_norm)
+                batch = attached.watched.batch
+                clip = now.max_grad_norm
+                refuse_other_loss(attached.linear, calls, self.declaration, clip, batch)
+            attached.parameters.refuse_moved()
             self._append(now, sample_rate)
 
         return hook

@@ -33,13 +33,17 @@ class WatchedParameters:
     ) -> None:
         self._optimizer = optimizer
         self._left: list[torch.Tensor] | None = None if before is None else before._left
+        self._stepping = False  # a step was looked at, and is about to be made
         self._handle: Any = None
         if not declaration.composed_only and math.isinf(declaration.diameter):
             inner = optimizer.original_optimizer
             self._handle = inner.register_step_post_hook(self._keep)
 
     def _keep(self, *_: Any) -> None:
-        self._left = [p.detach().clone() for p in self._optimizer.params]
+        """After a step; one that nobody looked at moves the parameters like anything else."""
+        if self._stepping:
+            self._left = [p.detach().clone() for p in self._optimizer.params]
+        self._stepping = False
 
     def remove(self) -> None:
         """Watch no longer."""
@@ -47,11 +51,9 @@ class WatchedParameters:
             self._handle.remove()
 
     def refuse_moved(self) -> None:
-        """Refuse a step from anywhere but where the last one ended."""
-        if self._left is None:
-            return
-        now = self._optimizer.params
-        if len(now) != len(self._left) or not all(map(_same, now, self._left)):
+        """Refuse a step from anywhere but where the last one ended; else it is about to be made."""
+        now, left = self._optimizer.params, self._left
+        if left is not None and not (len(now) == len(left) and all(map(_same, now, left))):
             raise UnmetHypothesis(
                 "parameters",
                 f"<{len(now)} tensors>",
@@ -60,6 +62,7 @@ class WatchedParameters:
                 "let the optimizer alone change them between steps; to project them onto a ball, "
                 'declare its diameter; or bounds="composition"',
             )
+        self._stepping = True
 
 
 def _same(now: torch.Tensor, left: torch.Tensor) -> bool:

@@ -4,9 +4,10 @@ The gradient of a record with features x and scores z is g x^T in the weights an
 g being that of its loss in the scores. Scores and features are seen in the forward pass, so the
 declaration is checked, record by record, before the step is made.
 
-Of a logistic loss, g = sigmoid(z) - y with y from 0 to 1, so g is between sigmoid(z) - 1 and
-sigmoid(z) whatever the label; a loss of weighted scores or classes soon leaves this range. Of
-softmax, g = softmax(z) - e_y, and the label is where g is negative.
+Of a logistic loss, g = sigmoid(z) - y with y from 0 to 1, so that sigmoid(z) - g has to be a label:
+in this range, and one of two values or the record's entry in the batch. A loss of weighted scores
+or classes, or one that bends in another way, soon has others. Of softmax, g = softmax(z) - e_y, and
+the label is where g is negative.
 
 Of the envelope at the limit k, g is the same where its norm is at most k. Elsewhere it is the q
 with q = softmax(z - nu q) - e_y, |q| = k for some nu > 0 ([docs/losses.md], Lemma 5). To check a
@@ -18,6 +19,7 @@ compared with softmax(z - nu q) - e_y. Nothing of this uses the code that the lo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -54,9 +56,21 @@ class WatchedScores:
 
 
 def refuse_other_loss(
-    linear: nn.Linear, calls: list[Call], declaration: Declaration, clip: float
+    linear: nn.Linear,
+    calls: list[Call],
+    declaration: Declaration,
+    clip: float,
+    batch: Sequence[torch.Tensor] = (),
 ) -> None:
-    """Refuse gradients that are not those of the declared loss in one of the `calls`."""
+    """Refuse gradients that are not those of the declared loss in one of the `calls`.
+
+    Args:
+        linear: the model.
+        calls: what it was given and returned.
+        declaration: of the loss.
+        clip: of the optimizer.
+        batch: the tensors of the loader's batch, among which labels may be.
+    """
     weight, bias = (_samples(p) for p in (linear.weight, linear.bias))
     given = weight if weight is not None else bias
     if given is None or not len(given):
@@ -71,7 +85,7 @@ def refuse_other_loss(
                 "train the head in single precision, outside of autocast",
             )
         if len(rows) == len(given) and _agrees(
-            rows.double(), scores, weight, bias, _limits(declaration, rows, linear, clip, R)
+            rows.double(), scores, weight, bias, _limits(declaration, rows, linear, clip, R), batch
         ):
             return
     raise UnmetHypothesis(
@@ -116,6 +130,7 @@ def _agrees(
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
     limits: list[torch.Tensor],
+    batch: Sequence[torch.Tensor],
 ) -> bool:
     """Whether gradients are residuals of the loss times the rows, for one choice of limits.
 
@@ -141,7 +156,8 @@ def _agrees(
             outer = weight.double() - g[:, :, None] * rows[:, None, :]
             apart = torch.linalg.vector_norm(outer.flatten(1), dim=1)
             close &= apart <= slack * torch.linalg.vector_norm(rows, dim=1)
-        if bool(close.all()):
+        labelled = z.shape[1] > 1 or _are_labels(torch.sigmoid(z) - g, slack, shown, batch)
+        if bool(close.all()) and labelled:
             return True
     return False
 
@@ -150,6 +166,24 @@ def _given(weight: torch.Tensor | None) -> torch.Tensor:
     if weight is None:
         raise UnmetHypothesis("module", "Linear", "has no gradients of records", "train it")
     return weight
+
+
+def _are_labels(
+    y: torch.Tensor, slack: torch.Tensor, shown: torch.Tensor, batch: Sequence[torch.Tensor]
+) -> bool:
+    """Whether these have two values, as hard or smoothed labels have, or are a tensor of a batch.
+
+    >>> y, slack = torch.tensor([[0.1], [0.9], [0.1]]), torch.full((3,), 1e-5)
+    >>> _are_labels(y, slack, slack > 0, []), _are_labels(y.cumsum(0), slack, slack > 0, [])
+    (True, False)
+    """
+    seen = y[shown, 0]
+    if len(seen) < 2 or bool(
+        (torch.minimum(seen - seen.amin(), seen.amax() - seen) <= 2.0 * slack[shown]).all()
+    ):
+        return True
+    given = (part.to(y).reshape(-1) for part in batch if part.numel() == len(y))
+    return any(bool(((one[shown] - seen).abs() <= slack[shown]).all()) for one in given)
 
 
 def _beyond(z: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
