@@ -1,4 +1,4 @@
-"""Claim: a private head takes a tenth of the processor time of the same linear model in Opacus.
+"""Claim: a private head takes a tenth of the time of the same linear model in Opacus with hooks.
 
 A head of 10 classes on features of a frozen network, n = 60,000, d = 784, batches of 1,500 in a
 fixed order: the same model, loss, plain clipping, batches, learning rate, ridge and noise. Two
@@ -8,7 +8,9 @@ float32, which Opacus also sums in float32 and we, as the proof asks, in float64
 - Opacus: `GradSampleModule`, whose hooks form the gradient of each record, and `DPOptimizer`, on
   slices of tensors, without the cost of a loader; its ghost clipping, which forms norms only, is
   shown beside it.
-- Ours: the steps of a `PrivateHead`, noise from the operating system included.
+- Ours: the loop of a `PrivateHead`, noise from the operating system included. The claim is about
+  the plain clipping of Opacus, so that both compute the same; a `PrivateHead` clips by the
+  envelope, which is shown beside it.
 
 Before anything is timed, both compute the clipped sum of one batch at the same weights, which has
 to be the same to rounding, but for the 1e-6 that Opacus adds to norms. Processor seconds of one
@@ -22,6 +24,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -184,14 +187,16 @@ def judge(kind: torch.dtype) -> bool:
     X, y = features(kind)
     apart = require_equal_sums(X, y)
     plan, source = our_source(X, y)
+    enveloped = replace(plan, clipping="envelope", bounds="best")
     found = seconds_a_step(
         {
-            "PrivateHead": lambda: descend_on(plan, source),
+            "ours, plain clipping": lambda: descend_on(plan, source),
+            "ours, envelope": lambda: descend_on(enveloped, source),
             "Opacus, hooks": opacus_steps(X, y, ghost=False),
             "Opacus, ghost clipping": opacus_steps(X, y, ghost=True),
         }
     )
-    ours = found["PrivateHead"]
+    ours = found["ours, plain clipping"]
     name = str(kind).removeprefix("torch.")
     print(f"\n{name} features; clipped sums equal to {apart:.1e} of themselves")
     rows = [(who, f"{1e3 * one:.2f}", f"{one / ours:.1f}") for who, one in found.items()]

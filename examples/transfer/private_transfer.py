@@ -56,10 +56,14 @@ def pretrained_rows(train: Path, test: Path, name: str) -> Rows:
     if transform is None:
         raise ValueError(f"backbone={name!r} is for grey images; give a pretrained one")
     found: list[Any] = []
+    classes: list[list[str]] = []
     for folder in (train, test):
         batches, labels, names = folder_batches(folder, transform)
+        classes.append(names)
+        if names != classes[0]:
+            raise ValueError(f"test={test} does not have the classes of {train}, folder by folder")
         found += [unit_rows(extracted(module, batches, len(labels))), labels]
-    return Rows(*found, len(names))
+    return Rows(*found, len(classes[0]))
 
 
 def fitted(rows: Rows, epsilon: float, delta: float, **settings: Any) -> Any:

@@ -16,6 +16,7 @@ ADAPTERS = {
     "shiftdp.privacy.dp_accounting.export": {"dp_accounting"},
     "shiftdp.privacy.opacus.accountant": {"opacus"},
     "shiftdp.privacy.opacus.inputs": {"torch"},
+    "shiftdp.privacy.opacus.parameters": {"torch"},
     "shiftdp.privacy.opacus.watch": set(),
     "shiftdp.privacy.opacus.reading": {"opacus", "torch"},
     "shiftdp.privacy.opacus.residuals": {"torch"},

@@ -283,6 +283,11 @@ def test_folders_of_images(example: Any, tmp_path: Path, monkeypatch: pytest.Mon
     assert rows.train.shape == rows.test.shape == (6, 5)
     assert rows.labels == rows.test_labels == [0, 0, 0, 1, 1, 1]
     assert rows.classes == 2
+    (tmp_path / "test" / "cat").rename(tmp_path / "test" / "emu")
+    with pytest.raises(ValueError, match="does not have the classes"):
+        example.private_transfer.pretrained_rows(
+            tmp_path / "train", tmp_path / "test", "torchvision:a"
+        )
 
 
 @pytest.mark.slow

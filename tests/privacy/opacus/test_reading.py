@@ -203,7 +203,7 @@ def test_more_than_one_row_a_record() -> None:
 
 
 def test_a_loss_of_another_scale() -> None:
-    with refused("loss", "no gradient as long"):
+    with refused("loss", "other gradients"):
         session(criterion=nn.BCEWithLogitsLoss(reduction="sum")).train()
 
 
@@ -301,3 +301,32 @@ def test_records_with_several_indices(data: Any) -> None:
         session(COMPOSED, data=data, batch_size=2)
     halves: Any = ConcatDataset([Subset(dataset(), range(30)), Subset(dataset(), range(30, 60))])
     assert len(session(data=halves).train().accountant) == 6
+
+
+class _Tripled(nn.Sequential):
+    """Not what its layers are: what a derived class computes is its own."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return 3.0 * self[0](x)
+
+
+class _Bent(nn.Identity):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [_Tripled(nn.Linear(FEATURES, 1)), nn.Sequential(nn.Linear(FEATURES, 1), _Bent())],
+    ids=["model", "layer"],
+)
+def test_classes_that_are_derived_from_plain_ones(module: nn.Module) -> None:
+    declared = Declaration(adjacency="zero_out", loss="squared", feature_bound=1.0)
+    with refused("module", "not a single linear map"):
+        session(declared, module=module, criterion=nn.MSELoss())
+
+
+@pytest.mark.parametrize("places", [torch.tensor([0, 0, 1, 2]), [0, 59, -1, 2]])
+def test_places_that_are_the_same_though_they_do_not_look_it(places: Any) -> None:
+    with refused("data_loader", "several indices"):
+        session(data=Subset(dataset(), places), batch_size=2)

@@ -6,7 +6,8 @@ import pytest
 from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch.utils.data import DataLoader
 
-from tests.privacy.opacus.loop import dataset, refused, session
+from shiftdp.privacy.opacus.accountant import Declaration
+from tests.privacy.opacus.loop import COMPOSED, LOGISTIC, dataset, refused, session
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Secure RNG"),
@@ -109,10 +110,23 @@ def test_batches_that_are_accumulated() -> None:
 def test_skipped_steps() -> None:
     """Opacus' virtual steps put several batches into one."""
     made = session()
-    with refused("data_loader"):
+    with refused("signal_skip_step"):
         for k, (x, y) in enumerate(made.loader):
             made.optimizer.signal_skip_step(do_skip=k % 2 == 0)
             made.step(x, y)
+
+
+@pytest.mark.parametrize("declaration", [LOGISTIC, COMPOSED], ids=["last iterate", "composed"])
+def test_one_batch_that_is_summed_twice_for_a_step(declaration: Declaration) -> None:
+    """Each record would change the sum by twice the clip."""
+    made = session(declaration)
+    x, y = next(iter(made.loader))
+    made.optimizer.signal_skip_step(do_skip=True)
+    made.step(x, y)
+    made.optimizer.signal_skip_step(do_skip=False)
+    with refused("signal_skip_step", "left clipped gradients"):
+        made.step(x, y)
+    assert len(made.accountant) == 0
 
 
 def test_batches_that_are_split_to_save_memory() -> None:
@@ -120,7 +134,7 @@ def test_batches_that_are_split_to_save_memory() -> None:
     manager = BatchMemoryManager(
         data_loader=made.loader, max_physical_batch_size=5, optimizer=made.optimizer
     )
-    with manager as loader, refused("data_loader", "attach returned"):
+    with manager as loader, refused("signal_skip_step", "BatchMemoryManager"):
         made.once(loader)
 
 

@@ -47,9 +47,17 @@ class Mixing(nn.Module):
         return x - x.mean(dim=0)
 
 
-def test_a_network_that_mixes_records_is_refused() -> None:
+class Summing(nn.Module):
+    """Leaves the first record as it is."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.cumsum(dim=0)
+
+
+@pytest.mark.parametrize("network", [Mixing(), Summing()], ids=["all", "those before"])
+def test_a_network_that_mixes_records_is_refused(network: nn.Module) -> None:
     with pytest.raises(InvalidInput, match="other features if it is read alone"):
-        gathered(reader_of(X, Y, Mixing()), cache=True)
+        gathered(reader_of(X, Y, network), cache=True)
 
 
 class OfWords(nn.Module):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import (
+    ConcatDataset,
     DataLoader,
     DistributedSampler,
     RandomSampler,
@@ -58,9 +59,33 @@ def test_a_subset_is_read_as_it_is_and_refused_if_it_repeats_records() -> None:
     places = [7, 3, 11]
     features, _ = gathered(reader_of(Subset(Listed(), places)), cache=True)
     assert (features == X[places].numpy()).all()
-    for twice in (Subset(Listed(), [1, 1, 2]), Subset(Subset(Listed(), [1, 1, 2]), [0, 2])):
-        with pytest.raises(InvalidInput, match="has records twice"):
-            reader_of(DataLoader(twice, shuffle=True))
+
+
+LISTED = Listed()
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        Subset(LISTED, [1, 1, 2]),
+        Subset(Subset(LISTED, [1, 1, 2]), [0, 1]),
+        Subset(LISTED, torch.tensor([1, 1, 2])),  # type: ignore[arg-type]
+        Subset(LISTED, [0, 22, -1]),
+        ConcatDataset([LISTED, LISTED]),
+        ConcatDataset([Subset(LISTED, [1, 2]), Subset(Subset(LISTED, [5, 2]), [1])]),
+        Subset(ConcatDataset([LISTED, Listed(), LISTED]), [3, 30, 49]),
+    ],
+    ids=["listed", "of a subset", "tensor", "from the end", "joined", "overlap", "of joined"],
+)
+def test_views_of_a_dataset_that_have_a_record_twice_are_refused(twice: Any) -> None:
+    with pytest.raises(InvalidInput, match="has records twice"):
+        reader_of(DataLoader(twice, shuffle=True))
+
+
+def test_parts_of_a_dataset_that_are_apart_are_read() -> None:
+    parts: Any = ConcatDataset([Subset(LISTED, [4, 1]), Subset(LISTED, [2, 0]), Listed()])
+    features, _ = gathered(reader_of(Subset(parts, [0, 3, 4])), cache=True)
+    assert (features == X[[4, 0, 0]].numpy()).all()
 
 
 def test_a_distributed_sampler_says_which_part_a_rank_has_and_repeats_none() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from shiftdp.training.heads.tensors import first_record, matrix_of, moved, numbers_of
+from shiftdp.training.heads.tensors import matrix_of, moved, numbers_of, one_record
 from tests.training.heads.datasets import X, Y
 
 
@@ -27,10 +27,11 @@ def test_targets_of_several_heads_are_columns() -> None:
 
 def test_nested_inputs_are_taken_apart_record_by_record_where_that_is_possible() -> None:
     nested = {"a": X, "b": [X, 2 * X]}
-    first = first_record(nested)
+    first, last = one_record(nested, 0), one_record(nested, len(X) - 1)
     assert first["a"].shape == (1, X.shape[1])
     assert torch.equal(first["b"][1], 2 * X[:1])
-    assert first_record({"a": X, "text": ["word"]}) is None
-    assert first_record([X, "word"]) is None
+    assert torch.equal(last["a"], X[-1:])
+    assert one_record({"a": X, "text": ["word"]}, 0) is None
+    assert one_record([X, "word"], 0) is None
     assert moved("word", torch.device("cpu")) == "word"
     assert moved(nested, None)["a"] is X

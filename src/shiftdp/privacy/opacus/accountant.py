@@ -43,6 +43,7 @@ try:
 
     from shiftdp.privacy.opacus import reading
     from shiftdp.privacy.opacus.inputs import WatchedInputs
+    from shiftdp.privacy.opacus.parameters import WatchedParameters
     from shiftdp.privacy.opacus.probes import Probes
     from shiftdp.privacy.opacus.residuals import WatchedScores, refuse_other_loss
     from shiftdp.privacy.opacus.softmax import refuse_clip, refuse_clipped_softmax
@@ -122,6 +123,7 @@ class _Attached:
     watched: WatchedLoader
     linear: Any
     scores: WatchedScores
+    parameters: WatchedParameters
 
 
 class LastIterateAccountant(IAccountant):  # type: ignore[misc]
@@ -181,12 +183,15 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
             check = reading.check_features(declaration)
             self._checks.append(linear.register_forward_pre_hook(check))
         scores = WatchedScores()
-        if linear is not None and declaration.classes:
+        if linear is not None and declaration.compared:
             self._checks.append(linear.register_forward_hook(scores.hook))
         self._loader = loader
         self._intercept = linear is not None and linear.bias is not None
         watched = WatchedLoader(data_loader, loader, self.__len__, inputs)
-        self._attached = _Attached(module, optimizer, watched, linear, scores)
+        before = None if self._attached is None else self._attached.parameters
+        parameters = WatchedParameters(optimizer, declaration, before)
+        self._checks.append(parameters)
+        self._attached = _Attached(module, optimizer, watched, linear, scores, parameters)
         return watched
 
     def _refuse_other_plan(self, now: StepReading, loader: LoaderReading) -> None:
@@ -215,13 +220,16 @@ class LastIterateAccountant(IAccountant):  # type: ignore[misc]
                     "call accountant.attach(module, optimizer, data_loader) after make_private",
                 )
             now = self._read(optimizer, stepping=True)
-            records = reading.check_records(optimizer, self.declaration, self._intercept)
+            records = reading.check_records(optimizer, self.declaration)
             attached.watched.refuse_step(records)
             refuse_clipped_softmax(attached.module, optimizer, self.declaration)
             calls = attached.scores.taken()
-            if self.declaration.classes:
+            if self.declaration.compared:
                 refuse_clip(attached.linear, self.declaration, now.max_grad_norm)
-                refuse_other_loss(attached.linear, calls, self.declaration, now.max_grad_norm)
+                batch = attached.watched.batch
+                clip = now.max_grad_norm
+                refuse_other_loss(attached.linear, calls, self.declaration, clip, batch)
+            attached.parameters.refuse_moved()
             self._append(now, sample_rate)
 
         return hook

@@ -59,6 +59,11 @@ class WatchedInputs:
         self._batch = [(tensor, tensor.detach().clone()) for tensor in tensors_in(batch)]
 
     @property
+    def batch(self) -> list[torch.Tensor]:
+        """The tensors of the batch, as they were yielded."""
+        return [copy for _, copy in self._batch]
+
+    @property
     def records(self) -> int | None:
         """How many records the batch has; None where that cannot be seen."""
         lengths = {copy.shape[0] for _, copy in self._batch if copy.dim()}

@@ -143,6 +143,11 @@ class Declaration:
         """Whether the model has to have a score for each class."""
         return self.loss in ("softmax", "envelope_softmax") and not self.composed_only
 
+    @property
+    def compared(self) -> bool:
+        """Whether gradients are compared with those of the loss: others depend on the label."""
+        return self.classes or (self.loss == "logistic" and not self.composed_only)
+
     def record(self, intercept: bool) -> tuple[float, float]:
         """The curvature of one record's clipped loss, from below and above."""
         if self.composed_only:

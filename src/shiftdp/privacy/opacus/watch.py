@@ -80,6 +80,11 @@ class WatchedLoader:
     def _stepped(self) -> int:
         return self._counted() - self._before
 
+    @property
+    def batch(self) -> list[Any]:
+        """The tensors of the batch that was yielded last."""
+        return list(self._inputs.batch)
+
     def refuse_step(self, records: int) -> None:
         """Refuse a step that does not use the batch that was yielded last, for the first time."""
         if self._batch < 0:

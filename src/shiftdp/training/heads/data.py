@@ -25,7 +25,7 @@ from torch.utils.data import (
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.descent.disk import let_go, on_disk
-from shiftdp.training.heads.tensors import first_record, matrix_of, moved, numbers_of, pair_of
+from shiftdp.training.heads.tensors import matrix_of, moved, numbers_of, one_record, pair_of
 from shiftdp.training.losses.base import described
 
 Cache = Literal["memory", "disk"] | bool
@@ -125,20 +125,25 @@ class Reader:
         return matrix_of(made)
 
     def _require_apart(self, inputs: Any, features: NDArray[Any]) -> None:
-        """Refuse a network in which a record changes the features of another."""
-        first = first_record(inputs)
-        if self.backbone is None or first is None:
-            return
-        alone = self._features(first).astype(np.float64)
-        apart = float(np.linalg.norm(alone - features[:1]))
-        if not apart <= _ALIKE * float(np.linalg.norm(alone)):
-            raise InvalidInput(
-                "backbone",
-                type(self.backbone).__name__,
-                "gives a record other features if it is read alone: it is random, or records "
-                "change each other",
-                "give a network that treats each record by itself in evaluation mode",
-            )
+        """Refuse a network in which a record changes the features of another.
+
+        The first and the last record are tried: what sums up the records so far, or leans on the
+        one before, leaves the first alone.
+        """
+        for place in (0, len(features) - 1):
+            own = one_record(inputs, place)
+            if self.backbone is None or own is None:
+                return
+            alone = self._features(own).astype(np.float64)
+            apart = float(np.linalg.norm(alone - features[place]))
+            if not apart <= _ALIKE * float(np.linalg.norm(alone)):
+                raise InvalidInput(
+                    "backbone",
+                    type(self.backbone).__name__,
+                    "gives a record other features if it is read alone: it is random, or records "
+                    "change each other",
+                    "give a network that treats each record by itself in evaluation mode",
+                )
 
 
 def gathered(reader: Reader, cache: Cache) -> Block:

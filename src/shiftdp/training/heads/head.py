@@ -248,7 +248,8 @@ class PrivateHead:
                 "cache", self.cache, "is no place to keep features", 'give True, "disk" or False'
             )
         self._loss()
-        if isinstance(data, np.ndarray) and y is not None and self.backbone is None:
+        matrix = isinstance(data, np.ndarray) and data.ndim == 2
+        if matrix and y is not None and self.backbone is None:
             return _Found(None, data, numbers_of(y))  # it may be a file, which stays one
         reader = reader_of(data, y, self.backbone)
         again = self.cache is False and (self.backbone is not None or not reader.in_memory)

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.utils.data import (
     BatchSampler,
+    ConcatDataset,
     DataLoader,
     Dataset,
     DistributedSampler,
@@ -106,13 +108,39 @@ def _once_each(sampler: Any, records: int) -> bool:
 
 
 def _require_once(dataset: Any) -> None:
-    """Refuse a part of a dataset that has a record twice: it would count twice."""
-    while isinstance(dataset, Subset):
-        if len(set(dataset.indices)) < len(dataset.indices):
-            raise InvalidInput(
-                "data",
-                "<Subset>",
-                "has records twice, which count as one in the certificate",
-                "give each place once; classes get weights by training.Weighted",
-            )
-        dataset = dataset.dataset
+    """Refuse parts of a dataset that have a record twice: it would count twice."""
+    places = _places(dataset)
+    if sum(len(np.unique(own)) for own in places.values()) < sum(map(len, places.values())):
+        raise InvalidInput(
+            "data",
+            f"<{type(dataset).__name__}>",
+            "has records twice, which count as one in the certificate",
+            "give each place once; classes get weights by training.Weighted",
+        )
+
+
+def _places(dataset: Any, wanted: NDArray[np.intp] | None = None) -> dict[int, NDArray[np.intp]]:
+    """Which records a dataset is made of: places in datasets of torch's own that it is a view of.
+
+    Args:
+        dataset: whatever was given; one that is no view of others is asked for its length alone.
+        wanted: places in it; all of them unless they are given.
+    """
+    if isinstance(dataset, IterableDataset):
+        return {}
+    if wanted is None:
+        wanted = np.arange(len(dataset), dtype=np.intp)
+    if isinstance(dataset, Subset):
+        indices = np.asarray([int(i) for i in dataset.indices], dtype=np.intp)
+        return _places(dataset.dataset, indices[wanted])
+    wanted = np.where(wanted < 0, wanted + len(dataset), wanted)
+    if not isinstance(dataset, ConcatDataset):
+        return {id(dataset): wanted}
+    found: dict[int, NDArray[np.intp]] = {}
+    begin = 0
+    for part, end in zip(dataset.datasets, dataset.cumulative_sizes, strict=True):
+        own = wanted[(wanted >= begin) & (wanted < end)] - begin
+        for root, places in _places(part, own).items():
+            found[root] = np.concatenate([found.get(root, places[:0]), places])
+        begin = end
+    return found

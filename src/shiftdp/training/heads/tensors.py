@@ -58,15 +58,15 @@ def moved(inputs: Any, device: torch.device | None) -> Any:
     return inputs
 
 
-def first_record(inputs: Any) -> Any:
-    """The inputs of the first record; None where they cannot be told apart."""
+def one_record(inputs: Any, place: int) -> Any:
+    """The inputs of one record; None where they cannot be told apart."""
     if isinstance(inputs, torch.Tensor):
-        return inputs[:1]
+        return inputs[place : place + 1]
     if isinstance(inputs, Mapping):
-        parts = {name: first_record(one) for name, one in inputs.items()}
+        parts = {name: one_record(one, place) for name, one in inputs.items()}
         return None if None in parts.values() else parts
     if isinstance(inputs, (tuple, list)):
-        listed = tuple(first_record(one) for one in inputs)
+        listed = tuple(one_record(one, place) for one in inputs)
         return None if any(one is None for one in listed) else listed
     return None
 
