@@ -26,11 +26,12 @@ version that began it.
 
 *One state, two endings.* Two runs that go on from one state and are both released are two releases:
 they share a past, and one certificate does not cover both. What is done against it: a file is
-locked while a run uses it, and a process that was forked from it saves nothing; a counter beside it (`.count`) tells an older copy of the state from the
-last one; a finished state holds the released model, and gives that again and nothing else; and with
-a ledger the run is charged once, under its own key, so that a second ending is refused when the
-first was completed. Somebody who restores state and counter together, and has no ledger, is not
-found out: a state is to be kept like the data.
+locked while a run uses it, and a process that is forked meanwhile saves nothing; a counter beside
+it (`.count`) tells an older copy of the state from the last one; a finished state holds the
+released model, and gives that again and nothing else; and with a ledger the run is charged once,
+under its own key, so that a second ending is refused when the first was completed. Somebody who
+restores state and counter together, and has no ledger, is not found out: a state is to be kept like
+the data.
 
 *Test mode.* With `Seeded` noise the numbers of the steps that are done are drawn and thrown away,
 so that the model is that of the uninterrupted run. Nothing is private then.
