@@ -104,6 +104,7 @@ clean:
 # The stages of `make test`, in its order. There is a worker a core: products with threads of their own
 # would only be in each other's way.
 snippets doctests tests: export OPENBLAS_NUM_THREADS := 1
+snippets doctests tests: export OMP_NUM_THREADS := 1
 
 lint: $(STAMP)
 	$(call heading,lint)

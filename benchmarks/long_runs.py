@@ -11,9 +11,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from _timing import best_of, print_table
+from wall import Claim, Limit, Reads, same
 
 import shiftdp as sdp
 
@@ -51,16 +53,36 @@ def seconds(run: str, shape: str) -> float:
     return time.process_time() - begin
 
 
+def alone(run: str, shape: str) -> float:
+    """`seconds`, in a process of its own."""
+    answer = subprocess.run(
+        [sys.executable, __file__, run, shape], capture_output=True, text=True, check=True
+    )
+    return float(answer.stdout)
+
+
+def claims(full: bool) -> Iterator[Claim]:
+    for run in RUNS if full else ("fixed", "without_replacement", "poisson"):
+        for shape in SHAPES:
+            yield Claim(
+                name=f"long_runs/{run}, {shape}",
+                what=f"certify {shape} of 10^6 steps ({run})",
+                ours=Reads("certify", lambda run=run, shape=shape: (alone(run, shape), STEPS)),
+                other=Limit("limit", SECONDS, STEPS),
+                agree=same(),
+                kind="limit",
+                goal=1.0,
+                rounds=1,
+            )
+
+
 def main() -> None:
     numbers = np.random.default_rng(1).random(STEPS)
     floor = best_of(lambda: np.sort(numbers))
     rows, held = [], True
     for run in RUNS:
         for shape in SHAPES:
-            answer = subprocess.run(
-                [sys.executable, __file__, run, shape], capture_output=True, text=True, check=True
-            )
-            taken = float(answer.stdout)
+            taken = alone(run, shape)
             held = held and taken <= SECONDS
             rows.append([f"{run}, {shape}", f"{taken:.2f}", f"{taken / floor:.0f}"])
     print_table(["t = 10^6", "seconds", "of sorting 10^6 floats"], rows)

@@ -24,12 +24,13 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _timing import print_table
+from wall import Claim, Reads, same
 
 from shiftdp.sklearn import PrivateLogisticRegression
 from shiftdp.training import descend, read_table
@@ -126,6 +127,33 @@ def peak() -> int:
     """The most bytes that this process has had."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def claims(full: bool) -> Iterator[Claim]:
+    rows, features = 4_000_000, 20
+    with tempfile.TemporaryDirectory() as name:
+        for dtype in ("float32", "float64"):
+            path = Path(name) / f"{dtype}.bin"
+            X, y = write(path, rows, features, dtype)
+            step(X[:10_000], y[:10_000], lambda: None)
+
+            def forget(path: Path = path) -> None:
+                drop(path)
+
+            read, over = reading(X, forget)[0], step(X, y, forget)[0]
+            yield Claim(
+                name=f"streaming/{dtype}",
+                what=f"a step over a file of {rows:,} rows of {features} in {dtype}, from the disk",
+                ours=Reads("descend on np.memmap", lambda over=over: (over, rows)),
+                other=Reads("the sum of its entries", lambda read=read: (read, rows)),
+                agree=same(),
+                accuracy="the same file, dropped from the cache before each; clock time",
+                kind="floor",
+                goal=1.5,
+                rounds=1,
+            )
+            del X
+            path.unlink()
 
 
 def main() -> None:

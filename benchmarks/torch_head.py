@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -33,6 +33,7 @@ from opacus.grad_sample import GradSampleModuleFastGradientClipping
 from opacus.optimizers import DPOptimizer, DPOptimizerFastGradientClipping
 from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
 from threadpoolctl import threadpool_limits
+from wall import Claim, Here, same
 
 from shiftdp import NoisyCGD
 from shiftdp.training import Plan, Softmax
@@ -148,6 +149,35 @@ def seconds_a_step(calls: dict[str, Call]) -> dict[str, float]:
             call()
             busy[name].append(time.process_time() - before)
     return {name: median(times) / STEPS for name, times in busy.items()}
+
+
+def claims(full: bool) -> Iterator[Claim]:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    X, y = features(torch.float64)
+    problem = {"records": N, "features": D, "classes": CLASSES, "batch": BATCH, "steps": STEPS}
+    require_equal_sums(X, y)
+    plan, source = our_source(X, y)
+
+    def side(name: str, call: Call) -> Here:
+        def alone() -> dict[str, int]:
+            with threadpool_limits(1):
+                call()
+            return problem
+
+        return Here(name, alone, per=STEPS)
+
+    ours = side("PrivateHead, a step", lambda: descend_on(plan, source))
+    for name, ghost, goal in (("hooks", False, WANTED), ("ghost clipping", True, None)):
+        yield Claim(
+            name=f"torch_head/Opacus, {name}",
+            what="a step of a head of 10 classes on 784 features in float64, plainly clipped",
+            ours=ours,
+            other=side(f"Opacus, {name}", opacus_steps(X, y, ghost=ghost)),
+            agree=same(),
+            accuracy="the same problem; clipped sums were equal to rounding",
+            goal=goal,
+        )
 
 
 def judge(kind: torch.dtype) -> bool:

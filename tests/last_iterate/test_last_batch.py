@@ -58,7 +58,7 @@ def test_nothing_is_said_where_it_costs_nothing(run: NoisyCGD | NoisyGD) -> None
 
 
 def test_compare_warns() -> None:
-    with pytest.warns(SmallLastBatch, match=r"is 793\.96 .* it is 0\.36902"):
+    with pytest.warns(SmallLastBatch, match=r"is 793\.9593 .* it is 0\.36902"):
         compare(NoisyCGD(**SHAPE, batch_size=333), LOSSES, delta=1e-5)
 
 

@@ -1,15 +1,16 @@
-"""A ledger that is charged before a run, and told of its end."""
+"""A ledger that is charged before a run, and told of its end; and fits that go no further."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
-from shiftdp.privacy.ledger.entry import Account
+from shiftdp.privacy.ledger.entry import Account, Entry
 from shiftdp.privacy.ledger.ledger import Ledger
+from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.training.descent.entropy import Entropy
 from shiftdp.training.descent.resume import Kept
 
@@ -58,3 +59,33 @@ def charged(
     # asked again at the end: another process may have brought the same run to its own meanwhile
     kept.before_release = lambda: keyed.complete(keyed.reserve(certificate, label=label, key=key))
     yield
+
+
+class _Reached(Exception):
+    """A fit came as far as its charge."""
+
+
+class _Rehearsal:
+    """An account that ends a fit where it would be charged."""
+
+    def reserve(self, certificate: AnyCertificate, *, label: str = "") -> Entry:
+        raise _Reached
+
+    def complete(self, entry: Entry) -> None:
+        """Never reached."""
+
+
+def rehearse(estimator: Any, X: Any, y: Any) -> None:
+    """Refuse what a fit would refuse, before anything is charged: a copy of the estimator is fitted
+    up to its charge, without a seed, as what is seeded is not charged."""
+    from sklearn.base import clone
+
+    with suppress(_Reached):
+        unseeded = dict.fromkeys(seeds_of(estimator))
+        clone(estimator).set_params(ledger=_Rehearsal(), **unseeded).fit(X, y)
+
+
+def seeds_of(estimator: Any) -> list[str]:
+    """The parameters that hold seeds."""
+    names = estimator.get_params(deep=True)
+    return [name for name in names if name.rpartition("__")[2] == "random_state"]

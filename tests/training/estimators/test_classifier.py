@@ -65,4 +65,4 @@ def test_classes_that_are_read_off_the_labels_are_warned_of_where_fit_is_called(
 
 
 def test_partial_fit_of_classifiers_is_described() -> None:
-    assert "all labels there will ever be" in (inspect.getdoc(logistic().partial_fit) or "")
+    assert "all labels that there will ever be" in (inspect.getdoc(logistic().partial_fit) or "")

@@ -59,7 +59,7 @@ def test_large_pages_are_refused_and_small_ones_are_not(
 
 def test_a_table_is_refused_before_it_is_read(tmp_path: Path) -> None:
     large = written(tmp_path / "large.parquet", use_dictionary=False, **LARGE_PAGES)
-    with pytest.raises(InvalidInput, match=r"large\.parquet.*as their pages are that large"):
+    with pytest.raises(InvalidInput, match=r"as their pages are that large"):
         read(large, Rules("y", classes=[0, 1]), WORKING + 1_000_000)
     assert read(large, Rules("y", classes=[0, 1])).X.shape == (ROWS, 4)
 

@@ -48,6 +48,7 @@ def parquet(path: str, columns: dict[str, Any]) -> None:
 def weights(*words: str) -> Any:
     prose("train", *words, *SEED, "-o", "m.shiftdp")
     model = load_model("m.shiftdp")
+    Path("m.shiftdp").unlink()
     return getattr(model, "steps", [("", model)])[-1][1].coef_
 
 

@@ -138,10 +138,11 @@ def stick_law(p: float, steps: int, *, delta: float) -> tuple[ParticipationLaw, 
         steps: t.
         delta: the tail that matters.
 
-    >>> law, _ = stick_law(0.5, 2, delta=1e-5)
-    >>> above = sum(weight for mu, weight in zip(law.mu, law.weight) if mu > 0.99)
-    >>> round(above, 3)  # the last step, or both: (1, 0) has an energy of 1/2
-    0.5
+    >>> law, _ = stick_law(0.05, 100, delta=1e-5)
+    >>> round(sum(weight * mu * mu for mu, weight in zip(law.mu, law.weight)), 3)
+    0.498
+    >>> round(0.05**2 * 100 + 0.05 * 0.95 * sum(1 / l for l in range(1, 101)), 3)  # exactly
+    0.496
     """
     pieces = _pieces(p, steps, _RARE * delta)
     sticks = _lattice(pieces, steps, delta)

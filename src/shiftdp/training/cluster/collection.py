@@ -17,7 +17,7 @@ NEEDED = "training on a cluster needs dask and distributed: pip install 'shiftdp
 
 def is_collection(X: Any) -> bool:
     """Whether it is a collection of Dask, asked without importing Dask."""
-    return hasattr(X, "__dask_graph__")
+    return hasattr(type(X), "__dask_graph__")
 
 
 def require_dask() -> None:

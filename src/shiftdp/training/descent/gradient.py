@@ -92,6 +92,9 @@ class ReadsAhead(Protocol):
 def told_ahead(gradient: object, chosen: Iterator[Batch]) -> Iterator[Batch]:
     """The same batches, of which the gradient hears before it is asked for their sums."""
     room = gradient.ahead if isinstance(gradient, ReadsAhead) else 0
+    if room <= 0:
+        yield from chosen
+        return
     waiting: list[Batch] = []
     held = 0
     for batch in chosen:
@@ -239,6 +242,8 @@ class _Gradient:
 
     def _has(self, rows: NDArray[np.intp]) -> bool:
         """Whether all of these records are held."""
+        if rows.size == 0 or self._places.size == 0:
+            return False
         where = np.minimum(np.searchsorted(self._places, rows), self._places.size - 1)
         return bool((self._places[where] == rows).all())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,9 +11,10 @@ import numpy as np
 from shiftdp._checks import delta_in, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.privacy.ledger.entry import Account, Entry
+from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
+from shiftdp.training.charging import rehearse
 from shiftdp.training.cluster.collection import is_collection
 from shiftdp.training.cluster.encoding import fit_pipeline
 from shiftdp.training.estimators.base import (
@@ -406,20 +406,6 @@ def _is_pair(step: Any) -> bool:
     return isinstance(step, (tuple, list)) and len(step) == 2 and isinstance(step[0], str)
 
 
-class _Reached(Exception):
-    """A fit came as far as its charge."""
-
-
-class _Rehearsal:
-    """An account that ends a fit where it would be charged."""
-
-    def reserve(self, certificate: Certificate | PipelineCertificate, *, label: str = "") -> Entry:
-        raise _Reached
-
-    def complete(self, entry: Entry) -> None:
-        """Never reached."""
-
-
 def _rehearse(model: Any, prepared: Prepared, y: Any) -> None:
     """Refuse what `fit` of the model would refuse, before anything is charged.
 
@@ -429,9 +415,9 @@ def _rehearse(model: Any, prepared: Prepared, y: Any) -> None:
     rows = prepared.rows
     if prepared.encoder is not None:
         rows = empty_rows(prepared.values, prepared.features)
-    with warnings.catch_warnings(), suppress(_Reached):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is said when the model is fitted
-        clone(model).set_params(ledger=_Rehearsal()).fit(rows, y)
+        rehearse(model, rows, y)
 
 
 def _require_same(made: Certificate, charged: Certificate | None) -> None:

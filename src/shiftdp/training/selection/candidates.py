@@ -136,3 +136,41 @@ def certified(
     n, features = X.shape if getattr(X, "shape", None) else np.shape(X)
     plan = estimator.plan(n, features, outputs_of(estimator, y, n)).plan
     return Candidate(parameters, estimator, plan.certificate)
+
+
+def common_adjacency(aimed: list[Candidate]) -> Any:
+    """Which data sets are neighbours, by the certificates of all candidates."""
+    kinds = {
+        one.certificate.adjacency
+        if isinstance(one.certificate, PipelineCertificate)
+        else one.certificate.geometry.adjacency
+        for one in aimed
+    }
+    if len(kinds) > 1:
+        raise InvalidInput(
+            "param_distributions", "adjacency", "is no parameter to search over",
+            "give it to the estimator",
+        )  # fmt: skip
+    return kinds.pop()
+
+
+def require_certified(
+    fitted: Any, charged: Certificate | PipelineCertificate, *, seeded: bool
+) -> None:
+    """The plan is a function of public numbers: what ran is what was certified."""
+    made = fitted.certificate_
+    same = isinstance(made, PipelineCertificate) == isinstance(charged, PipelineCertificate)
+    if same and isinstance(charged, PipelineCertificate):
+        same = made.sums == charged.sums
+        made, charged = made.model, charged.model  # type: ignore[assignment]
+    if not seeded and not (same and made.same_guarantee(charged)):
+        raise InvalidInput(
+            "plan", "<plan>", "is another than the one that was certified", "report this"
+        )
+
+
+def is_private(certificate: Certificate | PipelineCertificate) -> bool:
+    """Whether nothing of it was drawn from a seed."""
+    if isinstance(certificate, PipelineCertificate):
+        return certificate.private and (certificate.model is None or is_private(certificate.model))
+    return certificate.training is None or certificate.training.private

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from shiftdp._checks import choice, count, delta_in, finite, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp.selection.trials import Trials
-from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.privacy.ledger.entry import Account, Entry
+from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.noisy_sums import NoisySum, noise_for
-from shiftdp.privacy.pipeline_certificate import PipelineCertificate
-from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
+from shiftdp.training.charging import rehearse, seeds_of
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.estimators.base import entropy_of, learnt_classes
 from shiftdp.training.estimators.inputs import labels_of
@@ -29,7 +27,15 @@ from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.pipeline import PrivatePipeline
-from shiftdp.training.selection.candidates import Candidate, candidates_of, certified, searchable
+from shiftdp.training.selection.candidates import (
+    Candidate,
+    candidates_of,
+    certified,
+    common_adjacency,
+    is_private,
+    require_certified,
+    searchable,
+)
 from shiftdp.training.selection.gains import model_of
 from shiftdp.training.selection.shares import aims
 from shiftdp.training.selection.trial_score import Scoring, TrialScore
@@ -188,7 +194,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         with _quiet():
             for one in aimed:  # a refusal later would tell which of them were drawn
                 TrialScore.of(one.estimator, self.scoring, self.targets)
-                _rehearse(one.estimator, parts.train)
+                rehearse(one.estimator, *parts.train)
         account = self._account(certificate)
         entry = None if account is None else account.reserve(certificate, label=type(self).__name__)
         if account is not None and entry is not None:
@@ -216,9 +222,9 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             fitted = clone(drawn.estimator)
             if isinstance(entropy, Seeded):
                 seed = int.from_bytes(stream.draw(4), "little") >> 1
-                fitted.set_params(**dict.fromkeys(_seeds(fitted), seed))
+                fitted.set_params(**dict.fromkeys(seeds_of(fitted), seed))
             fitted.fit(*parts.train)
-            _require_certified(fitted, drawn.certificate, seeded=isinstance(entropy, Seeded))
+            require_certified(fitted, drawn.certificate, seeded=isinstance(entropy, Seeded))
             found = score.measure(fitted, *parts.scored, certificate.score.noise, noise)
             if found > value:
                 best, value = drawn._replace(estimator=fitted), found
@@ -297,7 +303,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
                 certified(base, parameters, trial.epsilon, trial.delta, parts.train)
                 for parameters in chosen
             ]
-            adjacency = _adjacency(aimed)
+            adjacency = common_adjacency(aimed)
             noise = noise_for(score.kind, parts.n, adjacency, trial.score_mu)
             different = {one.certificate.to_json(): one.certificate for one in aimed}
             certificate = SelectionCertificate(
@@ -307,7 +313,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
                 trials=trials,
                 score=NoisySum(kind=score.kind, column=score.name, noise=noise),
                 candidates=tuple(different.values()),
-                private=private and all(_private(one.certificate) for one in aimed),
+                private=private and all(is_private(one.certificate) for one in aimed),
             )
             spent = certificate.epsilon(self.delta)
             if spent <= self.epsilon:
@@ -412,39 +418,11 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         return tags
 
 
-class _Reached(Exception):
-    """A fit came as far as its charge."""
-
-
-class _Rehearsal:
-    """An account that ends a fit where it would be charged."""
-
-    def reserve(self, certificate: AnyCertificate, *, label: str = "") -> Entry:
-        raise _Reached
-
-    def complete(self, entry: Entry) -> None:
-        """Never reached."""
-
-
-def _rehearse(estimator: Any, records: tuple[Any, Any]) -> None:
-    """Refuse what a fit would refuse, before anything is charged: it is run up to its charge."""
-    with suppress(_Reached):
-        clone(estimator).set_params(ledger=_Rehearsal(), **dict.fromkeys(_seeds(estimator))).fit(
-            *records
-        )
-
-
 @contextmanager
 def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _seeds(estimator: Any) -> list[str]:
-    """The parameters that hold seeds."""
-    names = estimator.get_params(deep=True)
-    return [name for name in names if name.rpartition("__")[2] == "random_state"]
 
 
 def _uniform(stream: Stream, below: int) -> int:
@@ -454,39 +432,3 @@ def _uniform(stream: Stream, below: int) -> int:
         drawn = int.from_bytes(stream.draw(8), "little") >> 2
         if drawn < limit:
             return drawn % below
-
-
-def _adjacency(aimed: list[Candidate]) -> Any:
-    kinds = {
-        one.certificate.adjacency
-        if isinstance(one.certificate, PipelineCertificate)
-        else one.certificate.geometry.adjacency
-        for one in aimed
-    }
-    if len(kinds) > 1:
-        raise InvalidInput(
-            "param_distributions", "adjacency", "is no parameter to search over",
-            "give it to the estimator",
-        )  # fmt: skip
-    return kinds.pop()
-
-
-def _require_certified(
-    fitted: Any, charged: Certificate | PipelineCertificate, *, seeded: bool
-) -> None:
-    """The plan is a function of public numbers: what ran is what was certified."""
-    made = fitted.certificate_
-    same = isinstance(made, PipelineCertificate) == isinstance(charged, PipelineCertificate)
-    if same and isinstance(charged, PipelineCertificate):
-        same = made.sums == charged.sums
-        made, charged = made.model, charged.model  # type: ignore[assignment]
-    if not seeded and not (same and made.same_guarantee(charged)):
-        raise InvalidInput(
-            "plan", "<plan>", "is another than the one that was certified", "report this"
-        )
-
-
-def _private(certificate: Certificate | PipelineCertificate) -> bool:
-    if isinstance(certificate, PipelineCertificate):
-        return certificate.private and (certificate.model is None or _private(certificate.model))
-    return certificate.training is None or certificate.training.private

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.sticks import Sticks
@@ -69,9 +69,10 @@ def _cycles(p: float, steps: int, h: float, N: int, rare: float) -> tuple[Array,
     """The law of the energy of a cycle of each length on the lattice, and what it leaves out."""
     length = np.arange(1, steps + 1)[:, None]
     rise = np.arange(min(steps, _rises(p, steps, rare)) + 1)
+    log_gamma = scipy.special.gammaln
     fits = rise <= length
     apart = np.where(fits, length - rise, 0)
-    log_chance = gammaln(length + 1.0) - gammaln(rise + 1.0) - gammaln(apart + 1.0)
+    log_chance = log_gamma(length + 1.0) - log_gamma(rise + 1.0) - log_gamma(apart + 1.0)
     log_chance += rise * math.log(p) + apart * math.log1p(-p)
     chance = np.where(fits, np.exp(log_chance), 0.0)
     chance[chance < _TINY] = 0.0
