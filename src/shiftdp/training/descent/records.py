@@ -353,7 +353,7 @@ def _features(X: Any) -> Any:
 
     if issparse(X):
         return canonical(X)
-    if hasattr(X, "__dask_graph__"):
+    if hasattr(type(X), "__dask_graph__"):
         raise InvalidInput(
             "X", f"<{type(X).__name__}>", "is a Dask collection", "call shiftdp.dask.descend"
         )
