@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = ROOT / "requirements"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CORE = ("numpy", "scipy", "click", "rich")
-UNDECLARED = {"dp-accounting", "pysocks"}
+UNDECLARED = {"dp-accounting", "partd", "pysocks"}
 """Packages for development whose metadata name no licence, and whose bills therefore have none."""
 
 

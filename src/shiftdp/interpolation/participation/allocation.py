@@ -142,6 +142,8 @@ def allocation_path(run: Allocation, resolution: Resolution) -> JumpPath:
     oldest = epochs - 1 if epochs - 1 in classes and epochs > young else epochs
     done = 0
     for e, height in _upper_hull(run, range(young, oldest)):
+        if units(height) == done:
+            continue  # it is not above what is rounded up already
         clocks.append(float(clock[e * size]))
         laws.append(JumpLaw(np.array([0, units(height) - done]), np.array([0.0, 1.0])))
         opens.append(True)

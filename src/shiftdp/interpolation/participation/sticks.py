@@ -62,6 +62,7 @@ _BEYOND = 1e-5  # of delta: what may be beyond the lattice
 _TILTS = np.geomspace(1e-3, 200.0, 40)  # that are tried for the end of the lattice
 _TILTED = 0.7  # times the steepest tilt: the tilted law still falls by this much less
 _MOST_TILT = 10.0  # beyond -log(delta) more is of no use
+_STEEPEST = 590.0  # a tilt at the end of the lattice: its exponential is a float that has digits
 _FARTHER = 1.2  # times where the law ends: the tilted law ends later
 _CIRCLES = np.linspace(0.0, 30.0, 16)  # logarithms of (least radius / r)^M that are tried
 _OUTER = np.linspace(4.0, 80.0, 20)  # logarithms of (R / r)^M that are tried
@@ -189,7 +190,8 @@ def _lattice(pieces: _Pieces, steps: int, delta: float) -> Sticks:
     cells = int(min(max(2 * _POINTS // _turn(steps), _CELLS[0]), _CELLS[1]))
     # pieces are rounded up by h at most, and there are about log(t) of them
     mesh = top / (cells - 2.0 * math.log(steps + 1.0) - 8.0)
-    return Sticks(mesh, cells, theta, float(tilts[last]))
+    steepest = _STEEPEST / (mesh * cells)
+    return Sticks(mesh, cells, min(theta, steepest), min(float(tilts[last]), steepest))
 
 
 def _log_moments(pieces: _Pieces, steps: int) -> tuple[Array, Array]:
@@ -258,7 +260,8 @@ def _tilted(pieces: _Pieces, sticks: Sticks, steps: int) -> tuple[Array, float]:
             square = float(np.mean(np.abs(circle[0]) ** 2))
         found[low : low + rows] = circle @ around
     ulps = FFT_ULPS * (math.log2(N) + math.log2(M)) + 8.0
-    each = math.expm1(ulps * ULP * size + ULP * (size + abs(shift)) + (M + 16) * UNIT)
+    # log(r) l and log(r) t are rounded, too, and sum_l K_l r^l is at most t inside the best circle
+    each = math.expm1(ulps * ULP * size + 2.0 * ULP * (size + abs(shift)) + (M + 16) * UNIT)
     back = FFT_ULPS * math.log2(N) * ULP * float(np.max(np.abs(found))) * math.sqrt(N)
     error = (math.sqrt(square) * each + alias) * (1.0 + GENEROUS) + back
     return np.maximum(scipy.fft.irfft(found, N), 0.0), error
@@ -301,7 +304,10 @@ def _untilted(
     energy = np.arange(sticks.cells) * sticks.mesh
     fall = np.exp(-sticks.tilt * energy)
     tail = np.cumsum((weight * fall)[::-1])[::-1] * (1.0 + GENEROUS)
-    spread = error * np.sqrt(np.cumsum((fall * fall)[::-1])[::-1])
+    # the root of the sum of the squares of what falls: squares themselves would underflow
+    less = max(-math.expm1(-2.0 * sticks.tilt * sticks.mesh), 1.0 / sticks.cells)
+    below = np.minimum(np.arange(sticks.cells, 0, -1), 1.0 / less)
+    spread = error * fall * np.sqrt(below) * (1.0 + GENEROUS)
     above = np.minimum(np.minimum.accumulate(tail + spread) + lost, 1.0)
     above[0] = 1.0
     mu = np.append(np.sqrt(energy), math.sqrt(steps)) * (1.0 + GENEROUS)

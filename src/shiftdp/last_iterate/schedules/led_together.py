@@ -29,6 +29,7 @@ Groups = tuple[tuple[float, int], ...]
 """Payments in units of the noise, and for how many consecutive steps each; up to the last step."""
 
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
+_USELESS = 1e-100  # one over a payment, in units of noise, that proves nothing
 _EACH_STEP = 64.0 * UNIT  # by which payments exceed what is asked, for roundings of each step
 
 
@@ -114,8 +115,10 @@ def grouped_payments(
 
 
 def all_in_the_last_step(steps: UnequalSteps, count: int, most: int) -> Groups:
-    """All of it in the last step, as in [BSA24, Thm sgd-sc]."""
+    """All of it in the last step, as in [BSA24, Thm sgd-sc]; spread out if that is of no use."""
     shares, need = steps.need(count)
+    if shares[-1] <= _USELESS * need:
+        return grouped_payments(steps, count, most)
     last = (need / float(shares[-1]), 1)
     return ((0.0, count - 1), last) if count > 1 else (last,)
 

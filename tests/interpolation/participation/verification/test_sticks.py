@@ -40,6 +40,19 @@ def test_what_the_engine_finds_is_proved(p: float, t: int, delta: float) -> None
     verify_sticks(p, t, law=law, sticks=sticks, delta=delta)
 
 
+@pytest.mark.parametrize(
+    ("p", "t", "delta"),
+    [
+        (1 / 32, 18, 9.6e-5), (1 / 12, 18, 2.1e-3),  # rises that an engine leaves out wrap around
+        (1.0, 20, 1e-5), (1.0 - 1e-6, 30, 1e-5),
+        (0.001, 60, 1e-150), (2e-6, 39, 1e-200), (0.3, 16, 1e-290),
+    ],
+)  # fmt: skip
+def test_corners_of_the_range_are_proved(p: float, t: int, delta: float) -> None:
+    law, sticks = claim(p, t, delta)
+    verify_sticks(p, t, law=law, sticks=sticks, delta=delta)
+
+
 @settings(max_examples=25)
 @given(
     p=st.floats(1e-3, 0.95),
@@ -85,6 +98,7 @@ def test_laws_that_claim_less_are_refused() -> None:
     [
         {"mesh": 0.0}, {"mesh": math.nan}, {"mesh": 10.0}, {"mesh": 1e-9}, {"cells": 1},
         {"cells": 1 << 20}, {"tilt": -1.0}, {"tilt": 1e9}, {"last": math.inf}, {"last": 1e-9},
+        {"cells": 5001}, {"tilt": 30.0}, {"tilt": 1e-200, "mesh": 1e-200}, {"mesh": 1e300},
     ],
 )  # fmt: skip
 def test_lattices_that_prove_nothing_are_refused(change: dict[str, Any]) -> None:
@@ -96,4 +110,23 @@ def test_lattices_that_prove_nothing_are_refused(change: dict[str, Any]) -> None
 def test_too_many_participations_are_refused_before_any_work() -> None:
     sticks = Sticks(0.1, 1024, 0.1, 0.2)
     with pytest.raises(ValueError, match="too many participations"):
-        proved_sticks(0.5, 8000, sticks, 1e-5)
+        proved_sticks(0.6, 4000, sticks, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "sticks",
+    [
+        Sticks(4.0, 2, 2.4, 10.8), Sticks(0.011, 256, 0.024, 171.0), Sticks(0.09, 16, 0.32, 49.0),
+        Sticks(1.2, 256, 1.9, 0.5), Sticks(0.3, 1024, 1.9, 0.5),
+    ],
+)  # fmt: skip
+def test_where_numbers_overflow_nothing_is_proved(sticks: Sticks) -> None:
+    """A law of a record that is hardly ever drawn, for one that almost always is."""
+    forged = ParticipationLaw((0.0, 18.0), (0.999, 0.001))
+    with pytest.raises(VerificationFailed):
+        verify_sticks(0.999, 300, law=forged, sticks=sticks, delta=1e-5)
+
+
+def test_tables_that_need_much_memory_are_refused_before_any_work() -> None:
+    with pytest.raises(ValueError, match="too many steps or cells"):
+        proved_sticks(0.01, 4096, Sticks(0.01, 1 << 13, 0.1, 0.2), 1e-5)

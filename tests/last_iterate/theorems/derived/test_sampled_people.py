@@ -49,6 +49,17 @@ def test_a_step_is_the_mixture_over_the_count(k: int) -> None:
         assert exact * (1 - 1e-7) <= mine <= exact * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("p", [1.0, 1.0 - 1e-12, 1.0 - 1e-5])
+def test_records_that_are_almost_always_drawn_have_a_law(p: float) -> None:
+    values, weights = binomial_law(3, p, 0.8)
+    assert math.fsum(weights) == pytest.approx(1.0, abs=1e-14)
+    above, at = np.cumsum(weights[::-1])[::-1], np.array(values)
+    for count in range(1, 4):
+        exact = scipy.stats.binom.sf(count - 1, 3, p)
+        assert above[np.searchsorted(at, 0.8 * count)] >= exact * (1.0 - 1e-12)
+    assert HiddenZeroOut(values, weights).worse_direction().delta(1.0) > 0.0
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_sum_of_laws_dominates_by_enumeration(k: int) -> None:
     mu, weight = (0.0, 0.37, 1.1, 2.9), (0.5, 0.3, 0.15, 0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -297,3 +298,53 @@ def test_projected_runs_in_one_dimension_are_a_floor(diameter: float, T: int, K:
             for p, q in ((with_it, without), (without, with_it))
         )
         assert certificate.delta(epsilon) >= exact - 1e-4
+
+
+_CORNERS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "endless": (
+        {"n": 20, "batch_size": 20, "steps": math.inf, "sampling": "poisson"},
+        {"further_steps": 50},
+        {"strong_convexity": 0.01, "sensitivity": 20.0, "adjacency": "zero_out"},
+    ),
+    "shares that underflow": (
+        {"n": 200, "batch_size": 5, "steps": 2500, "sampling": "poisson"},
+        {"further_steps": 1},
+        {
+            "strong_convexity": 0.01,
+            "sensitivity": 5.0,
+            "adjacency": "zero_out",
+            "diameter": 2.0,
+        },
+    ),
+    "old epochs within one unit": (
+        {"n": 20, "batch_size": 5, "steps": 300, "sampling": "random_allocation"},
+        {"further_steps": 5, "noise": 3.0},
+        {"strong_convexity": 0.2, "sensitivity": 5.0, "adjacency": "zero_out", "diameter": 2.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("corner", _CORNERS)
+def test_corners_of_sampled_training_are_certified(corner: str) -> None:
+    trained, further, losses = _CORNERS[corner]
+    training = NoisySGD(**trained, learning_rate=0.5, noise=1.0)
+    geometry = Geometry(smoothness=1.0, **losses)
+    cert = certify(Unlearning(training=training, **further), geometry, delta=1e-6)
+    Certificate.from_json(cert.to_json()).verify()
+    if math.isfinite(training.steps):
+        alone = certify(training, geometry, delta=1e-6).epsilon(1e-6)
+        assert cert.epsilon(1e-6) <= alone * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "batch_size", "steps", "diameter"), [(20, 1, 400, 2.0), (100, 10, 800, math.inf)]
+)
+def test_laws_of_equal_steps_are_tried_for_training_alone(
+    n: int, batch_size: int, steps: int, diameter: float
+) -> None:
+    training = NoisySGD(n=n, batch_size=batch_size, steps=steps, learning_rate=0.5, noise=1.0)
+    geometry = Geometry(
+        strong_convexity=0.0, smoothness=1.0, sensitivity=0.5 * batch_size, diameter=diameter
+    )
+    after = certify(Unlearning(training=training, further_steps=1), geometry).epsilon(1e-5)
+    assert after <= certify(training, geometry).epsilon(1e-5) * (1.0 + 1e-6)

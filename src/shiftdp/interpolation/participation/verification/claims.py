@@ -288,7 +288,7 @@ def _claimed(law: ParticipationLaw) -> tuple[Array, Array]:
 
 
 def _require_enough(at: Array, proved: Array, claimed: Array) -> None:
-    short = np.flatnonzero(proved > claimed)
+    short = np.flatnonzero(~(proved <= claimed))  # what is no number proves nothing
     if short.size:
         n = int(short[0])
         raise VerificationFailed(

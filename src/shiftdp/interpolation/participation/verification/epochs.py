@@ -124,7 +124,7 @@ def allocated_classes(
             for a, b in zip(told[e], ends, strict=True):
                 jump = units(float(np.max(steps.jump[a:b])))
                 add(a, jump, (b - a) / ((e + 1) * batches - a), a == e * batches)
-        elif e in hull:
+        elif e in hull and units(hull[e]) > done:  # else it is below what is there already
             add(e * batches, units(hull[e]) - done, 1.0, True)
             done = units(hull[e])
     return Classes(ticks, tables, opens, 0.0)

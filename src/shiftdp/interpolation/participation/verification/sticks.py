@@ -8,6 +8,9 @@ Nothing of the engine is used. Every length has a law of its own, from logarithm
 energies are rounded up to the lattice of the claim, tilted, and transformed by NumPy; the
 coefficient is Cauchy's integral, a mean over a circle that is chosen here. Bounds on aliasing,
 roundings, and on what is beyond the lattice are added to the tail: see the theorem.
+
+Lattice and tilts are those of the claim, which may be hostile. Whatever they are, what is returned
+is a bound; where exponentials overflow, or what is computed is no number, nothing is proved.
 """
 
 from __future__ import annotations
@@ -16,21 +19,25 @@ import math
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.sticks import Sticks
 
-_MOST_STEPS, _MOST_CELLS, _MOST_RISES = 1 << 13, 1 << 14, 1 << 11
+_MOST_STEPS, _MOST_CELLS, _MOST_RISES = 1 << 12, 1 << 13, 1 << 11
+_MOST_ENTRIES = 1 << 23  # of a table of steps and cells, or of steps and rises: 64 MB
 _MOST_EXPONENT = 600.0  # of a tilt, at the end of the lattice
 _UP = 1.0 + 1e-9  # probabilities: logarithms of factorials are good to a part of 1e-11
 _LATTICE_UP = 1.0 + 1e-11  # energies: a quotient of whole numbers
 _FFT = 8.0 * 2.0**-52  # error of a transform for each factor of 2, of the sum of the moduli
 _UNIT = 2.0**-53  # one rounding
-_DEEP = 1e-7  # of the delta: rises that are left out
+_DEEP = 4e-6  # of the delta: rises that are left out, more than the engine does: see `_cycles`
+_DEEPER = 1e-3  # of that: rises that are not even looked at
 _TINY = 1e-290  # probabilities that count as this much, and are left out
 _LARGEST = 700.0  # exponents are cut off here
 _INNER = 16  # radii that are tried, by factors of e^2 for a whole turn
 _OUTER = range(4, 84, 4)  # circles outside of them that bound the aliasing, likewise
+_MOST_ROUNDINGS = 1.0  # a part of the exponential that roundings may change
 _ROUNDINGS = 300.0  # about how many the mean over a circle takes
 
 
@@ -49,33 +56,45 @@ def proved_sticks(p: float, steps: int, sticks: Sticks, delta: float) -> tuple[A
     positive = all(math.isfinite(x) and x > 0.0 for x in (h, tilt, last))
     if not positive or max(tilt, last) * h * N > _MOST_EXPONENT:
         raise ValueError("mesh and tilts are not of one size")
-    if not (2 <= N <= _MOST_CELLS and 1 <= steps <= _MOST_STEPS):
+    if not (2 <= N <= _MOST_CELLS and 1 <= steps <= _MOST_STEPS and N * steps <= _MOST_ENTRIES):
         raise ValueError("there are too many steps or cells")
-    table, left_out = _cycles(p, steps, h, N, _DEEP * delta)
-    place = np.arange(N)
-    # P(sum >= N h) <= E exp(last sum) exp(-last N h)
-    end = _moment(table @ np.exp(last * h * place)) * math.exp(-last * h * N) * _UP
-    lost = end + float(np.sum(left_out / np.arange(1, steps + 1))) * _UP
-    tilted, error = _coefficient(table * np.exp(tilt * h * place))
-    fall = np.exp(-tilt * h * place)
-    proved = np.cumsum((tilted * fall)[::-1])[::-1] * _UP
-    proved += error * np.sqrt(np.cumsum((fall * fall)[::-1])[::-1]) + lost
+    if N & (N - 1):
+        raise ValueError("cells are no power of 2, for which errors of transforms are known")
+    with np.errstate(over="ignore", invalid="ignore"):
+        table, left_out = _cycles(p, steps, h, N, _DEEP * delta)
+        place = np.arange(N)
+        # P(sum >= N h) <= E exp(last sum) exp(-last N h)
+        end = _moment(table @ np.exp(last * h * place)) * math.exp(-last * h * N) * _UP
+        lost = end + float(np.sum(left_out / np.arange(1, steps + 1))) * _UP
+        tilted, error = _coefficient(table * np.exp(tilt * h * place))
+        fall = np.exp(-tilt * h * place)
+        proved = np.cumsum((tilted * fall)[::-1])[::-1] * _UP
+        # by Cauchy and Schwarz; the sum of the squares of fall is at most that of all of them, and
+        # is not computed from squares, which underflow
+        squares = np.minimum(N - place, 1.0 / max(-math.expm1(-2.0 * tilt * h), 1.0 / N))
+        proved += error * fall * np.sqrt(squares) * _UP + lost
+    if not (math.isfinite(lost) and bool(np.all(np.isfinite(proved)))):
+        raise ValueError("the tilts are too steep for what is computed to be a number")
     at = np.append(np.sqrt(place * h), math.inf)
     largest = math.sqrt(steps) * _LATTICE_UP
     return np.minimum(at * _LATTICE_UP, largest), np.minimum(np.append(proved, lost), 1.0)
 
 
 def _cycles(p: float, steps: int, h: float, N: int, rare: float) -> tuple[Array, Array]:
-    """The law of the energy of a cycle of each length on the lattice, and what it leaves out."""
+    """The law of the energy of a cycle of each length on the lattice, and what it leaves out.
+
+    Energies beyond the lattice wrap around, where the tilt makes them count more. So that this is
+    not more than in an honest claim, rises that hardly matter are left out.
+    """
     length = np.arange(1, steps + 1)[:, None]
-    rise = np.arange(min(steps, _rises(p, steps, rare)) + 1)
-    log_gamma = scipy.special.gammaln
-    fits = rise <= length
-    apart = np.where(fits, length - rise, 0)
-    log_chance = log_gamma(length + 1.0) - log_gamma(rise + 1.0) - log_gamma(apart + 1.0)
-    log_chance += rise * math.log(p) + apart * math.log1p(-p)
-    chance = np.where(fits, np.exp(log_chance), 0.0)
-    chance[chance < _TINY] = 0.0
+    # no cycle rises more than one of all steps
+    rise = np.arange(min(steps, _rises(p, steps, rare * _DEEPER)) + 1)
+    above = np.cumsum(_binomial(p, length[-1:], rise)[0, ::-1])[::-1] * _UP
+    above += rare * _DEEPER + _TINY * len(rise)
+    rise = rise[: max(int(np.count_nonzero(above > rare)), 1)]
+    if steps * len(rise) > _MOST_ENTRIES:
+        raise ValueError("there are too many participations")
+    fits, chance = rise <= length, _binomial(p, length, rise)
     place = np.ceil(rise.astype(float) ** 2 / length / h * _LATTICE_UP)
     inside = fits & (place < N)
     index = np.where(inside, place, 0).astype(np.int64) + np.arange(steps)[:, None] * N
@@ -83,6 +102,19 @@ def _cycles(p: float, steps: int, h: float, N: int, rare: float) -> tuple[Array,
     table = np.asarray(np.bincount(index.ravel(), kept.ravel(), steps * N), dtype=np.float64)
     beyond = np.where(fits & ~inside, chance, 0.0).sum(axis=1) * _UP
     return table.reshape(steps, N), beyond + rare + _TINY * len(rise)
+
+
+def _binomial(p: float, length: NDArray[np.int64], rise: NDArray[np.int64]) -> Array:
+    """P(Bin(length, p) = rise); what is tiny counts as 0."""
+    apart = np.maximum(length - rise, 0)
+    log_chance = (
+        scipy.special.gammaln(length + 1.0)
+        - scipy.special.gammaln(rise + 1.0)
+        - scipy.special.gammaln(apart + 1.0)
+    )
+    log_chance += scipy.special.xlogy(rise, p) + scipy.special.xlog1py(apart, -p)
+    chance = np.where(rise <= length, np.exp(np.minimum(log_chance, 0.0)), 0.0)
+    return np.where(chance < _TINY, 0.0, chance)
 
 
 def _rises(p: float, steps: int, rare: float) -> int:
@@ -132,6 +164,10 @@ def _coefficient(table: Array) -> tuple[Array, float]:
         found[begin : begin + width] = values @ turn / M
     exponent = total * (_FFT * (math.log2(N) + math.log2(M)) + 8.0 * _UNIT)
     exponent += (total + abs(steps * y)) * 2.0 * _UNIT + (M + 32) * _UNIT
+    # e^(l y) errs by a part of l y roundings
+    exponent += abs(y) * float((sums * length) @ damp) * 2.0 * _UNIT
+    if not exponent <= _MOST_ROUNDINGS:
+        raise ValueError("the tilts are too steep for what is computed to have digits")
     back = _FFT * math.log2(N) * float(np.max(np.abs(found))) * math.sqrt(N)
     error = (math.sqrt(mean_square) * math.expm1(exponent) + alias) * _UP + back
     return np.maximum(np.fft.irfft(found, N), 0.0), error

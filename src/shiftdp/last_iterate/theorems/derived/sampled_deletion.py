@@ -44,6 +44,7 @@ from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 _MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
 _LONG = 2_000, 20_000  # steps from where on that is not worth its time: with much noise, and always
+_MOST_STEPS = 1 << 24  # of training, whose noises are listed; what stands in for no end has more
 _MOST_NOISE = 1e30  # a larger one would leave a mu that is nothing all the same
 
 
@@ -103,11 +104,11 @@ class Merged(Delegated):
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
         require_one_prox(run, geometry)
-        if run.further_steps == 0 or math.isinf(training.steps):
+        if run.further_steps == 0 or training.steps > _MOST_STEPS:
             raise UnmetHypothesis(
                 "further_steps",
                 run.further_steps,
-                "are none, or training has no end",
+                f"are none, or training has no end, or more than {_MOST_STEPS} steps",
                 "use the certificate of training",
             )
         slope, _, noise = further_idle(run, within_cap(training, geometry, cap))

@@ -67,7 +67,10 @@ def binomial_law(k: int, p: float, s: float) -> Law:
     """
     values = [i * s * (1.0 + GENEROUS) for i in range(k + 1)]
     weights = _binomial(k, p) * (1.0 + GENEROUS)
-    weights[0] = max(1.0 - math.fsum(weights[1:].tolist()), 0.0)
+    weights[0] = 1.0 - math.fsum(weights[1:].tolist())
+    if weights[0] <= 0.0:  # p is almost 1: the tails above the first are 1, up to rounding
+        above = np.append(1.0, np.minimum(np.cumsum(weights[:0:-1])[::-1], 1.0))
+        weights = above - np.append(above[1:], 0.0)
     kept = [i for i in range(k + 1) if weights[i] > 0.0]
     return tuple(values[i] for i in kept), tuple(weights[kept].tolist())
 

@@ -56,6 +56,8 @@ from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 # --- optimal shifts ---
 
+_HARDLY = 1.0  # (1 - c) t up to which laws of steps that do not contract may be the tightest
+
 
 class _Deleted(Theorem):
     """Theorem B1 with further steps that move nothing; in a random order the mean."""
@@ -176,12 +178,26 @@ class _AfterTraining(Delegated):
         return deletion_assumed(run, hypotheses)
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """Theorem B7 was never seen to gain from leaving the further steps out."""
+        """Theorem B7 was never seen to gain from leaving out further steps, but for equal steps."""
         run = cast(Unlearning, run)
         merged = _MERGED.get(self.base) if is_hidden(self.base) else None
+        if merged is not None and _best_if_equal(training_of(run), geometry):
+            merged = None
         if merged is not None and math.isfinite(rival) and merged.is_met(run, geometry, delta):
             return True
         return super().hopeless(run, geometry, delta, rival)
+
+
+def _best_if_equal(training: Any, geometry: Geometry) -> bool:
+    """Whether laws for equal steps are tighter than others, which further steps make of them.
+
+    So they are in a bounded set [Lemma C4], and where steps hardly contract [Theorems C6 and C7].
+    """
+    eta = training.learning_rate
+    if not isinstance(eta, float) or not isinstance(training.noise, float):
+        return False
+    less = min(eta * geometry.strong_convexity, 2.0 - eta * geometry.smoothness)
+    return geometry.bounded or less * training.steps <= _HARDLY
 
 
 _MERGED = {
