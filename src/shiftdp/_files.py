@@ -30,7 +30,9 @@ what was there before is unchanged
         )
 
 
-def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
+def write_file(
+    path: str | os.PathLike[str], content: bytes | str, *, private: bool = False
+) -> None:
     """Write a file so that, whatever happens, the old or the new content is there in full.
 
     The content is written to a new file in the same folder, which is brought to the disk (`fsync`)
@@ -41,6 +43,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     Args:
         path: where to write. The folder must exist, and files can be made in it.
         content: bytes, or text that is written as UTF-8.
+        private: whether a new file is for its owner alone, whatever the umask is.
     """
     data = content.encode() if isinstance(content, str) else content
     name = os.fspath(path)
@@ -50,7 +53,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
         if mode is not None and not stat.S_ISREG(mode):
             _write_through(target, data)
         else:
-            _replace(target, data, mode)
+            _replace(target, data, mode, 0o600 if private else 0o666)
     except OSError as error:
         raise FileNotWritten(error.errno, error.strerror or str(error), name) from error
 
@@ -67,14 +70,14 @@ def _write_through(path: str, data: bytes) -> None:
         _write_all(file.fileno(), data)
 
 
-def _replace(path: str, data: bytes, mode: int | None) -> None:
+def _replace(path: str, data: bytes, mode: int | None, new: int) -> None:
     if mode is not None:
         # renaming would not ask: a file that may not be written is not replaced either
         os.close(os.open(path, os.O_WRONLY))
     folder = os.path.dirname(path)
     beside = os.path.join(folder, f".shiftdp-{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(beside, flags, 0o666)
+    descriptor = os.open(beside, flags, new)
     try:
         try:
             if mode is not None:

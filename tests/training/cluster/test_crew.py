@@ -184,3 +184,23 @@ def test_blocks_are_dealt_out_in_turn_and_let_go_of(client: Any) -> None:
     assert [one.sizes for one in contents] == [(100, 0, 90), (7, 50, 60)]
     assert sorted(crew.addresses) == sorted(client.nthreads())
     crew.close()
+
+
+def test_a_cluster_without_workers_is_waited_for_once() -> None:
+    class Empty:
+        """A client of a cluster to which no worker comes."""
+
+        def __init__(self) -> None:
+            self.waited: list[float] = []
+
+        def nthreads(self) -> dict[str, int]:
+            return {}
+
+        def wait_for_workers(self, number: int, timeout: float) -> None:
+            self.waited.append(timeout)
+            raise TimeoutError
+
+    client, table = Empty(), table_of(*as_arrays(*numbers()))
+    with pytest.raises(ClusterFailed, match="no worker came within 120 seconds"):
+        Crew(client, table, table.numbers("given"))
+    assert client.waited == [120.0]

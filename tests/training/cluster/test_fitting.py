@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from shiftdp.sklearn import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
 )
+from shiftdp.training import descend
 from shiftdp.training.cluster.fitting import fit_collection
 from tests.training.cluster.tables import BLOCKS, as_arrays, numbers
 
@@ -81,6 +83,29 @@ def test_labels_that_are_not_among_the_classes_are_refused_and_the_model_stays(c
     three = as_arrays(X, np.arange(len(X)) % 3)
     with pytest.raises(InvalidInput, match="Only binary"):
         fit_collection(PrivateLinearSVC(**QUICK), *three, client=client)
+
+
+def test_what_is_not_fit_refuses_collections_and_does_not_load_them() -> None:
+    X, y = numbers()
+
+    def read(block: Any) -> Any:
+        raise AssertionError("it was loaded")
+
+    rows, labels = as_arrays(X, y)
+    rows = rows.map_blocks(read, dtype=rows.dtype, meta=np.empty((0, 0)))
+    model = PrivateLogisticRegression(classes=[0, 1], **QUICK).fit(X, y)
+    calls: list[Callable[[], Any]] = [
+        lambda: model.predict(rows),
+        lambda: model.predict_proba(rows),
+        lambda: model.score(rows, y),
+        lambda: model.partial_fit(rows, labels),
+        lambda: model.forget(rows, labels, epsilon=1.0, delta=1e-5),
+        lambda: model.fit(X, labels),
+        lambda: descend(model.plan_.plan, rows, y),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInput, match="is a Dask collection"):
+            call()
 
 
 @pytest.mark.usefixtures("client")

@@ -96,6 +96,16 @@ def test_entries_of_a_schema_are_read_by_their_columns() -> None:
     assert isinstance(read_block(other, np.zeros(2), reading), Refusal)
 
 
+def test_columns_in_another_order_than_declared_are_refused() -> None:
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    read = Numbers("given", "float64", 2, ("a", "b"))
+    assert isinstance(read_block(frame, np.zeros(1), read), Block)
+    for other in (frame[["b", "a"]], frame.rename(columns={"b": "c"}), frame.to_numpy()):
+        found = read_block(other, np.zeros(1), read)
+        assert isinstance(found, Refusal)
+        assert "in another order" in found.problem
+
+
 def test_a_hash_tells_entries_types_and_shapes_apart() -> None:
     x, words = np.arange(6.0), np.array(["a", "b", None], dtype=object)
     hashes = [
@@ -107,6 +117,8 @@ def test_a_hash_tells_entries_types_and_shapes_apart() -> None:
         digest_of(x, words[::-1]),
         digest_of(x, np.array(["a", "b", "None"], dtype=object)),
         digest_of(x[:0]),
+        digest_of(np.array(["a\0str:b", "c"], dtype=object)),
+        digest_of(np.array(["a", "b\0str:c"], dtype=object)),
     ]
     assert len({*hashes}) == len(hashes)
     assert digest_of(x) == digest_of(np.repeat(x, 2)[::2])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -348,3 +350,92 @@ def test_a_second_ending_at_the_same_time_is_refused_when_it_comes_to_its_end(
     assert not hasattr(model, "coef_")
     with pytest.raises(InvalidInput, match="is of a run that was completed"):
         model.fit(X, y, state=state)
+
+
+# --- what a hostile reader of `resume` tried ---
+
+
+def test_a_plan_with_another_long_schedule_is_another_plan(state: EncryptedState) -> None:
+    """Runs print a long schedule by its range, which two schedules can have in common."""
+    noise = [0.1] * 6 + [0.5] * 6
+    rates = [0.5] * 12
+    first, other = (
+        replace(plan_of(), run=NoisyGD(n=N, steps=12, learning_rate=rates, noise=one))
+        for one in (noise, noise[::-1])
+    )
+    assert repr(first) == repr(other)
+    broken_off(first, state, 7)
+    with pytest.raises(StateRefused, match="is of another plan"):
+        descend(other, *data(), state=state)
+
+
+def test_a_state_of_another_version_is_refused(
+    state: EncryptedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It might draw another order of batches from the same key."""
+    broken_off(plan_of(), state, 3)
+    monkeypatch.setattr("shiftdp.training.descent.resume.VERSION", "99.0")
+    with pytest.raises(StateRefused, match="is of another version of shiftdp, "):
+        descend(plan_of(), *data(), state=state)
+
+
+def test_files_are_for_their_owner_alone(state: EncryptedState, tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        broken_off(plan_of(), state, 3)
+    finally:
+        os.umask(old)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("run", "run.count", "run.lock"), 0o600)
+
+
+@pytest.mark.parametrize("write", range(1, 12))
+def test_a_run_that_dies_at_any_write_can_go_on(
+    write: int, state: EncryptedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = os.replace
+    done = 0
+
+    def dying_replace(source: Any, target: Any) -> None:
+        nonlocal done
+        done += 1
+        if done == write:
+            raise Died
+        own(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dying_replace)
+        with pytest.raises(Died):
+            descend(plan_of(), *data(), state=state)
+    np.testing.assert_array_equal(
+        descend(plan_of(), *data(), state=state), descend(plan_of(), *data())
+    )
+
+
+def test_a_counter_without_end_is_no_counter(state: EncryptedState) -> None:
+    broken_off(plan_of(), state, 3)
+    counter = Path(f"{state.path}.count")
+    counter.write_text(json.dumps({**json.loads(counter.read_text()), "count": float("inf")}))
+    with pytest.raises(StateRefused, match="not the last state of its run"):
+        descend(plan_of(), *data(), state=state)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_that_was_forked_has_no_ending_of_its_own(state: EncryptedState) -> None:
+    child = -1
+
+    def progress(done: int, total: int) -> None:
+        nonlocal child
+        if done == 3:
+            child = os.fork()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads
+        try:
+            found = descend(plan_of(), *data(), state=state, progress=progress)
+        except TrainingStopped:
+            os._exit(7)
+        if child == 0:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    np.testing.assert_array_equal(found, descend(plan_of(), *data()))

@@ -12,7 +12,7 @@ import pytest
 
 from shiftdp import InvalidInput
 from shiftdp.training.descent.disk import is_mapped
-from shiftdp.training.table_files.parquet_files import parquet_file
+from shiftdp.training.table_files.parquet_files import ENTRIES, parquet_blocks, parquet_file
 from shiftdp.training.table_files.parquet_pages import (
     groups_of_columns,
     require_small_pages,
@@ -90,3 +90,30 @@ def test_what_is_no_header_counts_as_the_whole_column(tmp_path: Path) -> None:
     Path(path).write_bytes(data)
     with pytest.raises(InvalidInput, match="smaller row groups"):
         require_small_pages(path, found, 6e6)
+
+
+def test_a_large_page_behind_small_ones_is_found(tmp_path: Path) -> None:
+    """When a dictionary is full, the page of what was in it is followed by one of all the rest."""
+    options = {"data_page_size": 1 << 30, "max_rows_per_page": ROWS}
+    path = written(tmp_path / "a.parquet", dictionary_pagesize_limit=1 << 13, **options)
+    with pytest.raises(InvalidInput, match="smaller row groups or pages"):
+        require_small_pages(path, parquet_file(path), 4e6)
+
+
+def test_many_row_groups_are_refused_before_the_list_of_them_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    many = pa.table({f"x{j}": np.zeros(300) for j in range(20)} | {"y": np.arange(300) % 2})
+    pa.parquet.write_table(many, path, row_group_size=1)
+    with pytest.raises(InvalidInput, match="has so many row groups"):
+        read(str(path), Rules("y", classes=[0, 1]), WORKING + 1_000_000)
+    assert read(str(path), Rules("y", classes=[0, 1])).X.shape == (300, 20)
+
+
+def test_few_columns_of_a_wide_table_are_read_in_few_rows(tmp_path: Path) -> None:
+    """They are written to rows of all columns, whose pages are all in memory meanwhile."""
+    path, width = str(tmp_path / "a.parquet"), 300
+    columns = {f"x{j}": np.random.default_rng(j).standard_normal(4_000) for j in range(width - 1)}
+    pa.parquet.write_table(pa.table({**columns, "y": np.arange(4_000) % 2}), path)
+    found = list(parquet_blocks(path, Rules("y", classes=[0, 1]), 2e6))
+    assert len({block.first for block in found}) < len(found)  # several groups of columns
+    assert max(len(block.X) for block in found) <= ENTRIES // width

@@ -46,7 +46,7 @@ class Table:
 
     def numbers(self, labels: str) -> Numbers:
         """How its blocks are read if all of its columns are numbers."""
-        return Numbers(labels, self.dtype, self.columns)
+        return Numbers(labels, self.dtype, self.columns, self.names)
 
 
 def table_of(X: Any, y: Any) -> Table:

@@ -255,13 +255,14 @@ class Crew:
 
     def _alive(self) -> dict[str, int]:
         """The threads of each worker that is there."""
-        for _ in range(2):
+        for waits in (_NO_WORKERS, 0.0):
             known = {where: int(threads) for where, threads in self._client.nthreads().items()}
             found = {where: threads for where, threads in known.items() if where not in self._lost}
             if found:
                 return found
-            with suppress(TimeoutError):
-                self._client.wait_for_workers(1, timeout=_NO_WORKERS)
+            if waits:
+                with suppress(TimeoutError):
+                    self._client.wait_for_workers(1, timeout=waits)
         if known:  # one whose connection broke is better than none; Dask moves on if it is gone
             return known
         raise ClusterFailed(f"no worker came within {_NO_WORKERS:g} seconds; start some")

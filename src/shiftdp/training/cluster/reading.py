@@ -91,10 +91,12 @@ class Numbers(Reading):
     Args:
         dtype: of the features, float32 or float64.
         columns: how many there are.
+        names: of the columns of a data frame, in their order.
     """
 
     dtype: str
     columns: int
+    names: tuple[Any, ...] | None = None
 
     def features(self, x: Any) -> NDArray[Any]:
         from scipy.sparse import issparse
@@ -103,6 +105,8 @@ class Numbers(Reading):
             raise InvalidInput(
                 "X", "<sparse blocks>", "are not supported on a cluster", "give dense blocks"
             )
+        if self.names is not None and tuple(getattr(x, "columns", ())) != self.names:
+            raise _other_columns(x)
         try:
             array = np.asarray(x)
             if array.dtype.kind not in "fiub":
@@ -141,14 +145,21 @@ class Entries(Reading):
 
         table = raw_table(x)
         if table.names != self.names:
-            raise InvalidInput(
-                "X", described(x), "has a block with other columns", "give the same in each"
-            )
+            raise _other_columns(x)
         layout = self.layout
         return [
             read_column(table.columns[place], column, name, layout.missing)
             for name, place, column in zip(layout.names, layout.places, layout.columns, strict=True)
         ]
+
+
+def _other_columns(x: Any) -> InvalidInput:
+    return InvalidInput(
+        "X",
+        described(x),
+        "has a block with other columns, or in another order, than it declares",
+        "choose columns by name, as in X[names]",
+    )
 
 
 def read_block(x: Any, y: Any, reading: Reading) -> Block | Refusal | Failure:
@@ -164,7 +175,8 @@ def digest_of(*arrays: NDArray[Any]) -> bytes:
         found.update(f"{array.shape}{array.dtype.str}".encode())
         if array.dtype.kind == "O":
             for entry in array.flat:
-                found.update(f"{type(entry).__name__}:{entry}\0".encode())
+                text = f"{type(entry).__name__}:{entry}".encode()
+                found.update(len(text).to_bytes(8, "big") + text)
         elif array.size:
             found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return found.digest()

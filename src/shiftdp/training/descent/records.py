@@ -353,6 +353,10 @@ def _features(X: Any) -> Any:
 
     if issparse(X):
         return canonical(X)
+    if hasattr(type(X), "__dask_graph__"):
+        raise InvalidInput(
+            "X", f"<{type(X).__name__}>", "is a Dask collection", "call shiftdp.dask.descend"
+        )
     remedy = "give a matrix of finite numbers, one row a record"
     try:
         array = np.asarray(X)

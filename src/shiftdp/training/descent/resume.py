@@ -21,14 +21,17 @@ among outcomes, and a certificate covers no choice.
 operating system made for this run and that is in the state; a run that goes on draws the same order
 again. A permutation that is drawn once, or for an epoch, is thereby kept, and random batches are
 those that the uninterrupted run would have drawn, which are as independent of the noise as others.
+Another version of shiftdp may draw another order from the same key, so a state belongs to the
+version that began it.
 
 *One state, two endings.* Two runs that go on from one state and are both released are two releases:
 they share a past, and one certificate does not cover both. What is done against it: a file is
-locked while a run uses it; a counter beside it (`.count`) tells an older copy of the state from the
-last one; a finished state holds the released model, and gives that again and nothing else; and with
-a ledger the run is charged once, under its own key, so that a second ending is refused when the
-first was completed. Somebody who restores state and counter together, and has no ledger, is not
-found out: a state is to be kept like the data.
+locked while a run uses it, and a process that is forked meanwhile saves nothing; a counter beside
+it (`.count`) tells an older copy of the state from the last one; a finished state holds the
+released model, and gives that again and nothing else; and with a ledger the run is charged once,
+under its own key, so that a second ending is refused when the first was completed. Somebody who
+restores state and counter together, and has no ledger, is not found out: a state is to be kept like
+the data.
 
 *Test mode.* With `Seeded` noise the numbers of the steps that are done are drawn and thrown away,
 so that the model is that of the uninterrupted run. Nothing is private then.
@@ -43,7 +46,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +56,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._files import write_file
+from shiftdp._version import VERSION
 from shiftdp.last_iterate import Certificate
 from shiftdp.training.descent.entropy import KEYED, MissingPackage, Stream, keyed_stream
 from shiftdp.training.losses.base import Floats
@@ -122,6 +126,7 @@ class Kept:
 
     def __init__(self, state: EncryptedState, plan: bytes, data: bytes) -> None:
         self._state, self._plan, self._data = state, plan, data
+        self._process = os.getpid()
         self._name, self._serial = secrets.token_bytes(_RUN), 0
         self._secret = secrets.token_bytes(KEYED)
         self.step = 0
@@ -170,9 +175,14 @@ class Kept:
     # --- the file ---
 
     def _save(self) -> None:
+        if os.getpid() != self._process:  # it has the lock of its parent, and the same state
+            raise _refused(self._state, "is in use by the parent of this process", "go on there")
+        if self._serial == 0:
+            self._count()  # a state without a counter is refused, so there is one before
         self._serial += 1
         content: dict[str, Any] = {
             "step": np.array(self.step),
+            "version": np.array(VERSION),
             "plan": _bytes(self._plan),
             "data": _bytes(self._data),
             "order": _bytes(self._secret),
@@ -188,9 +198,12 @@ class Kept:
         nonce = secrets.token_bytes(_NONCE)
         hidden = _cipher(self._state.key).encrypt(nonce, text.getvalue(), head)
         # the state first: one that is ahead of its counter is the last one, too
-        write_file(self._state.path, head + nonce + hidden)
+        write_file(self._state.path, head + nonce + hidden, private=True)
+        self._count()
+
+    def _count(self) -> None:
         counter = {"run": self.run, "count": self._serial}
-        write_file(_counter(self._state), json.dumps(counter))
+        write_file(_counter(self._state), json.dumps(counter), private=True)
 
     def read(self) -> None:
         """Take over what is in the file; refused if it is not the last state of this run."""
@@ -206,6 +219,11 @@ class Kept:
         self._serial = int.from_bytes(head[-_SERIAL:], "big")
         with np.load(io.BytesIO(text), allow_pickle=False) as content:
             found = dict(content)
+        version = str(found["version"]) if "version" in found else "an earlier one"
+        if version != VERSION:
+            raise _refused(
+                self._state, f"is of another version of shiftdp, {version}", "go on with that one"
+            )
         if found["plan"].tobytes() != self._plan:
             raise _refused(self._state, "is of another plan", "give that plan, or another path")
         if found["data"].tobytes() != self._data:
@@ -222,7 +240,7 @@ class Kept:
         try:
             known = json.loads(Path(_counter(self._state)).read_text())
             last = int(known["count"]) if known["run"] == self.run else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             last = None
         if last is None or self._serial < last:
             raise _refused(
@@ -261,10 +279,17 @@ def kept_in(state: EncryptedState | None, plan: Plan, records: Any) -> Iterator[
             "state", os.fspath(state.path), "is in no folder that is there", "make the folder"
         )
     with _locked(state):
-        kept = Kept(state, hashlib.sha256(repr(plan).encode()).digest(), digest)
+        kept = Kept(state, _fingerprint(plan), digest)
         if Path(state.path).exists():
             kept.read()
         yield kept
+
+
+def _fingerprint(plan: Plan) -> bytes:
+    """A hash of all that a plan says, each value of a schedule included, which a run prints by its
+    range."""
+    run = [(each.name, getattr(plan.run, each.name)) for each in fields(plan.run)]
+    return hashlib.sha256(repr((plan, run)).encode()).digest()
 
 
 @contextmanager
@@ -275,7 +300,7 @@ def _locked(state: EncryptedState) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with open(f"{os.fspath(state.path)}.lock", "ab") as file:
+    with open(f"{os.fspath(state.path)}.lock", "ab", opener=_private) as file:
         taken = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -311,6 +336,10 @@ def _decrypted(key: bytes, nonce: bytes, hidden: bytes, head: bytes) -> bytes | 
 
 def _bytes(value: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(value, dtype=np.uint8)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _counter(state: EncryptedState) -> str:

@@ -34,6 +34,7 @@ from shiftdp.training.estimators.inputs import (
     learnt_classes,
     quietly,
     readable,
+    require_here,
     require_numbers,
     require_one_a_record,
     table_type,
@@ -174,6 +175,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
         """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
+        require_here(X=X, y=y)
         require_numbers(X)
         X = readable(X)
         y = labels_of(y, numbers=bool(more.get("y_numeric")))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import LARGEST_WHOLE
+from shiftdp.training.cluster.collection import is_collection
 from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk
 from shiftdp.training.descent.records import wide_if_summed
 from shiftdp.training.losses.base import described
@@ -125,6 +126,18 @@ def table_type(X: Any) -> Any:
     """Which types a table may keep: float32 only where that is the type of an array."""
     kept = isinstance(X, np.ndarray) or _is_sparse(X)
     return [np.float64, np.float32] if kept else np.float64
+
+
+def require_here(**given: Any) -> None:
+    """Refuse a collection of Dask: all of it would be read into the memory of this process."""
+    for name, value in given.items():
+        if is_collection(value):
+            raise InvalidInput(
+                name,
+                f"<{type(value).__name__}>",
+                "is a Dask collection, which only fit takes, for X and y together",
+                "compute it, or give its blocks one by one: X.map_partitions(model.predict)",
+            )
 
 
 def require_numbers(X: Any) -> None:

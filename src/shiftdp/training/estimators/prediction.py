@@ -16,6 +16,7 @@ from shiftdp.training.estimators.inputs import (
     checks_of,
     quietly,
     readable,
+    require_here,
     require_numbers,
     table_type,
 )
@@ -24,6 +25,7 @@ from shiftdp.training.estimators.inputs import (
 def scores_of(model: PrivateLinearModel, X: Any) -> NDArray[Any]:
     """X w + b, one column a score, on rows that are held to the bound as in training."""
     check_is_fitted(model)
+    require_here(X=X)
     require_numbers(X)
     X = readable(X)
     types = table_type(X)

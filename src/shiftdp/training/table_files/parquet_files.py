@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from shiftdp.training.descent.entropy import MissingPackage
-from shiftdp.training.table_files.parquet_pages import groups_of_columns, require_small_pages
+from shiftdp.training.table_files.parquet_pages import (
+    groups_of_columns,
+    require_small_footer,
+    require_small_pages,
+)
 from shiftdp.training.table_files.parts import refused
 from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules, place_of
 
@@ -39,15 +43,18 @@ def parquet_batches(
         memory: how many bytes may be held of pages, of which one of each column is decoded at a
             time. A file that needs more is refused before it is read.
     """
+    require_small_footer(path, memory)
     found = parquet_file(path)
     require_small_pages(path, found, memory)
-    yield from _batches(found, [*found.schema_arrow.names] if columns is None else [*columns])
+    names = [*found.schema_arrow.names] if columns is None else [*columns]
+    yield from _batches(found, names, len(names))
 
 
-def _batches(found: Any, columns: list[str]) -> Iterator[Any]:
+def _batches(found: Any, columns: list[str], width: int) -> Iterator[Any]:
+    """Some records at a time, as few as if they had `width` columns."""
     import pyarrow
 
-    rows = max(1, ENTRIES // max(1, len(columns)))
+    rows = max(1, ENTRIES // max(1, width))
     yield from found.iter_batches(batch_size=rows, columns=columns)
     pyarrow.default_memory_pool().release_unused()
 
@@ -74,7 +81,8 @@ def parquet_blocks(path: str, rules: Rules, memory: float = np.inf) -> Iterator[
     groups = groups_of_columns(path, found, memory)
     for group in groups:
         first = 0
-        for batch in _batches(found, group):
+        # rows are as wide as the table where they are written, whichever columns are read
+        for batch in _batches(found, group, len(names)):
             # a column with missing entries becomes one of another type
             if any(batch.column(i).null_count for i in range(batch.num_columns)):
                 raise refused(

@@ -21,6 +21,7 @@ from shiftdp.training.table_files.csv_files import csv_blocks, csv_quick, csv_sh
 from shiftdp.training.table_files.labels import BadLabels, Labels
 from shiftdp.training.table_files.npz_files import npz_blocks, npz_head
 from shiftdp.training.table_files.parquet_files import parquet_blocks, parquet_head
+from shiftdp.training.table_files.parquet_pages import require_small_footer
 from shiftdp.training.table_files.parts import (
     Paths,
     files_of,
@@ -60,6 +61,8 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     files = files_of(paths)
     if format_of(files[0]) == "svmlight":
         return _whole(files, rules, memory)
+    for path in files if format_of(files[0]) == "parquet" else ():
+        quietly_read(lambda path: require_small_footer(path, memory - WORKING), path)
     heads = _heads(paths, rules, lambda path: _HEADS[format_of(path)](path, rules))
     n, features = sum(head.n for head in heads), heads[0].features
     require_records(shown(paths), n)
