@@ -71,8 +71,15 @@ def _campaign(given: argparse.Namespace, engines: tuple[str, ...]) -> int:
     shares = sum(EVERY[name].share for _, name in plan)
     total = 0
     before = set(_findings())
+    end = time.monotonic() + given.seconds
     for number, (engine, name) in enumerate(plan):
-        seconds = given.seconds * EVERY[name].share / shares
+        left = end - time.monotonic()
+        if left <= 0.0:
+            print(f"the time is over: {len(plan) - number} of {len(plan)} targets were not tried")
+            break
+        # what the start of a process takes is not of use to others
+        seconds = left * EVERY[name].share / shares
+        shares -= EVERY[name].share
         tried = _run(engine, name, seconds, given.inputs, given.seed + number)
         total += tried
         print(f"{name:<18} {engine:<8} {tried:>9,} inputs", flush=True)

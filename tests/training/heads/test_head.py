@@ -251,3 +251,13 @@ def test_two_heads_learn_what_one_learns() -> None:
     right = ((layer(X) > 0).long() == y).double().mean(dim=0)
     assert (right > 0.95).all()
     assert isinstance(layer, CertifiedLinear)
+
+
+def test_two_classes_have_two_scores_as_more_classes_have() -> None:
+    X = torch.linspace(-1.0, 1.0, 2000)[:, None]
+    y = (X[:, 0] > 0).long()
+    layer = PrivateHead(epsilon=4.0, feature_bound=1.0, classes=2).fit(X, y)
+    assert layer(X).shape == (2000, 2)
+    assert float((layer(X).argmax(dim=1) == y).float().mean()) > 0.9
+    (head,) = layer.heads()
+    assert torch.equal(head(X), layer(X))

@@ -15,9 +15,10 @@ import pytest
 from shiftdp import InvalidInput
 from shiftdp.sklearn import load_model
 from shiftdp.training.descent.disk import is_mapped
+from shiftdp.training.descent.entropy import MissingPackage
 from shiftdp.training.preparation.schema import read_schema
 from shiftdp.training.table_files import csv_files
-from shiftdp.training.table_files.parts import parts_of
+from shiftdp.training.table_files.parts import parts_of, quietly_read
 from shiftdp.training.table_files.raw_files import columns_of, read_raw, records_in
 from shiftdp.training.table_files.reading import read, shape_of
 from shiftdp.training.table_files.rules import Rules
@@ -194,3 +195,11 @@ def test_a_score_of_several_files_is_that_of_one() -> None:
         parts = [f"{name}{i}.csv" for i in range(3)]
         whole = weights(f"{name}.csv", *words, "--private-score", "1")
         np.testing.assert_array_equal(weights(*parts, *words, "--private-score", "1"), whole)
+
+
+def test_a_package_that_is_missing_is_named() -> None:
+    def read(path: str) -> None:
+        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    with pytest.raises(MissingPackage, match="needs pyarrow, which is not installed; pip install"):
+        quietly_read(read, "table.parquet")

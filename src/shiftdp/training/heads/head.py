@@ -90,7 +90,8 @@ class PrivateHead:
         feature_bound: rows of features that are longer are scaled down to it. Put
             `BoundedFeatures(feature_bound)` before the head to predict.
         loss: of one record, or one loss for each of several heads.
-        classes: instead of `loss`: 2 for logistic regression with one score, else softmax.
+        classes: instead of `loss`: softmax; for 2 classes logistic regression, whose score is that
+            of the second class, beside 0 for the first.
         backbone: a frozen network from inputs to features, called in evaluation mode. What it has
             learnt from the same records is not covered.
         cache: True keeps the features that were read in memory, "disk" in a file without a name;
@@ -117,7 +118,7 @@ class PrivateHead:
     >>> head = PrivateHead(epsilon=1.0, delta=1e-5, feature_bound=2.0, classes=2)
     >>> layer = head.fit(X, (X[:, 0] > 0).long())
     >>> layer, layer.certificate.epsilon(1e-5) <= 1.0
-    (CertifiedLinear(in_features=2, out_features=1, bias=True), True)
+    (CertifiedLinear(in_features=2, out_features=2, bias=True), True)
     """
 
     epsilon: float = 1.0
@@ -286,10 +287,14 @@ class PrivateHead:
         heads = plan.loss.heads if isinstance(plan.loss, Joint) else (plan.loss,)
         outputs = tuple(head.outputs for head in heads)
 
+        two = self.classes is not None and outputs == (1,)
+
         def layer(released: NDArray[Any]) -> CertifiedLinear:
-            return CertifiedLinear(
-                np.atleast_2d(released), plan.intercept, certificate, outputs, kind
-            )
+            rows = np.atleast_2d(released)
+            if two:  # so that the class is where the largest score is, as for more of them
+                rows = np.concatenate([np.zeros_like(rows), rows])
+            shown = (2,) if two else outputs
+            return CertifiedLinear(rows, plan.intercept, certificate, shown, kind)
 
         last = shown[-1][1]
         if self.average is not None:

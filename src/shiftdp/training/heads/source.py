@@ -39,6 +39,9 @@ def usable_device(device: Any) -> torch.device:
     problem = "is no device of this PyTorch"
     try:
         found = torch.device(device)
+        if found.type == "cuda" and not torch.cuda.is_available():
+            problem = "is not there: this PyTorch sees no GPU"
+            raise RuntimeError
         problem = "does not compute in float64, in which the certificate says that sums are made"
         torch.zeros(1, dtype=torch.float64, device=found)
     except (RuntimeError, TypeError, AssertionError, NotImplementedError):

@@ -124,6 +124,8 @@ _TYPE_NAMES = {"U": "text", "S": "bytes", "O": "object", "V": "records"}
 
 
 def _type_name(dtype: Any) -> str:
+    if type(dtype).__module__ == "torch":
+        return str(dtype).removeprefix("torch.")
     if not isinstance(dtype, np.dtype):  # of a data frame: its name may list categories
         return type(dtype).__name__
     return _TYPE_NAMES.get(dtype.kind, str(dtype))

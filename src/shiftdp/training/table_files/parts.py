@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.training.descent.entropy import MissingPackage
 
 Answer = TypeVar("Answer")
 
@@ -120,6 +121,11 @@ def quietly_read(reader: Callable[[str], Answer], path: str) -> Answer:
         return reader(path)
     except ShiftdpError:
         raise
+    except ImportError as missing:
+        package = missing.name or "a package"
+        raise MissingPackage(
+            f"{path}: reading it needs {package}, which is not installed; pip install {package}"
+        ) from None
     except Exception as error:
         kind = type(error).__name__
     # outside of the handler, so that the new exception does not lead to the old one
