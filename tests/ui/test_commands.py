@@ -370,7 +370,8 @@ def test_explore_serves_until_it_is_interrupted(ending: tuple[str, ...]) -> None
             else:
                 address = running.stdout.readline().decode().split()[4]
             assert address.startswith("http://127.0.0.1:")
-            with urllib.request.urlopen(address) as page:
+            direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            with direct.open(address) as page:
                 assert b"shiftdp explore" in page.read()
             running.send_signal(signal.SIGINT)
             rest, complaints = running.communicate(timeout=60)

@@ -22,7 +22,7 @@ from shiftdp.sklearn import (
     PrivateLogisticRegression,
 )
 from shiftdp.training import descend
-from shiftdp.training.cluster.fitting import fit_collection
+from shiftdp.training.cluster.fitting import client_of, fit_collection
 from tests.training.cluster.tables import BLOCKS, as_arrays, numbers
 
 QUICK: dict[str, Any] = {"algorithm": "gd", "epochs": 5, "learning_rate": 0.5}
@@ -166,3 +166,11 @@ def test_without_a_client_there_is_a_cluster_on_this_machine() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.split() == ["True", "closed"], result.stderr
+
+
+def test_a_client_that_is_closed_is_refused() -> None:
+    class Closed:
+        status = "closed"
+
+    with pytest.raises(InvalidInput, match=r"client=.* is closed; give one"), client_of(Closed()):
+        pytest.fail("it is used")

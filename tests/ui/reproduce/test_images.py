@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,7 @@ def test_without_network_the_error_says_what_to_do(
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens
+    monkeypatch.setattr(urllib.request, "_opener", None)  # which remembers proxies, for all tests
     monkeypatch.setenv("no_proxy", "")
     with pytest.raises(NoImages, match="--data DIR") as refused:
         mnist_from_openml()

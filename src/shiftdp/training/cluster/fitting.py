@@ -15,6 +15,7 @@ import numpy as np
 from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.collection import Table, require_dask, table_of
 from shiftdp.training.cluster.crew import Crew
+from shiftdp.training.cluster.guard import ClusterFailed
 from shiftdp.training.cluster.reading import Reading
 from shiftdp.training.cluster.shard import union
 from shiftdp.training.cluster.source import ClusterTable
@@ -33,16 +34,31 @@ from shiftdp.training.plan import Plan
 def client_of(client: Any = None) -> Iterator[Any]:
     """The client that is given, or the one that is active, or one of a cluster on this machine."""
     require_dask()
-    from distributed import Client, LocalCluster, default_client
+    from distributed import Client, default_client
 
     with ExitStack() as stack:
         if client is None:
             try:
                 client = default_client()
             except ValueError:
-                cluster = stack.enter_context(LocalCluster(dashboard_address=":0"))
-                client = stack.enter_context(Client(cluster))
+                client = stack.enter_context(Client(stack.enter_context(_local_cluster())))
+        elif getattr(client, "status", None) in ("closed", "closing"):
+            raise InvalidInput("client", "<Client>", "is closed", "give one that is open, or none")
         yield client
+
+
+def _local_cluster() -> Any:
+    """Workers of this machine, or one sentence why there are none."""
+    from distributed import LocalCluster
+
+    try:
+        return LocalCluster(dashboard_address=":0")
+    except RuntimeError:
+        problem = "workers cannot be started on this machine"
+    raise ClusterFailed(
+        f"{problem}; if this is a script, put what it does under if __name__ == '__main__', as "
+        "workers import it, or give client=..."
+    )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from shiftdp.training.table_files.parts import refused
 _HEADER = 1 << 14  # bytes that hold a header: statistics, with entries of a column, are in it
 _DICTIONARY = 2  # among the kinds of pages
 _HELD = 3  # a page compressed, decoded, and its entries
+_END = b"PAR1"  # of every Parquet file
 _FOOTER = 12  # bytes in memory for one of the end of a file: 9.5 were seen
 
 
@@ -69,8 +70,9 @@ def require_small_footer(path: str, memory: float) -> None:
     """
     with open(path, "rb") as file:
         file.seek(-min(8, os.path.getsize(path)), os.SEEK_END)
-        size = _FOOTER * int.from_bytes(file.read(4), "little")
-    if size > memory:
+        length, end = file.read(4), file.read(4)
+    size = _FOOTER * int.from_bytes(length, "little")
+    if end == _END and size > memory:  # other files are refused by whoever reads them
         raise refused(
             path,
             f"has so many row groups that the list of them takes {size} bytes",
