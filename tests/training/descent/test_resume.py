@@ -292,21 +292,29 @@ class Interrupted:
         self._patch.__exit__(None, None, None)
 
 
-def test_a_fit_that_goes_on_is_charged_once(
-    state: EncryptedState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def died_halfway(
+    state: EncryptedState, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Any, Ledger, EncryptedState]:
+    """A model whose fit died after four of eight steps, its ledger, and a copy of its state."""
     from shiftdp.sklearn import PrivateLogisticRegression
 
-    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.5, delta=1e-5)
-    X, y = data()
+    ledger = Ledger.create(folder / "ledger", epsilon=1.5, delta=1e-5)
     model = PrivateLogisticRegression(
         classes=[0, 1], ledger=ledger, algorithm="gd", epochs=8, learning_rate=0.5
     )
     with Interrupted(monkeypatch, 4), pytest.raises(Died):
-        model.fit(X, y, state=state)
-    copy = replace(state, path=tmp_path / "copy")
+        model.fit(*data(), state=state)
+    copy = replace(state, path=folder / "copy")
     for end in ("", ".count"):
         shutil.copy(f"{state.path}{end}", f"{copy.path}{end}")
+    return model, ledger, copy
+
+
+def test_a_fit_that_goes_on_is_charged_once(
+    state: EncryptedState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, ledger, copy = died_halfway(state, tmp_path, monkeypatch)
+    X, y = data()
     model.fit(X, y, state=state)
     assert [entry.completed for entry in ledger.entries()] == [True]
     weights = model.coef_.copy()
@@ -320,26 +328,17 @@ def test_a_fit_that_goes_on_is_charged_once(
 def test_a_second_ending_at_the_same_time_is_refused_when_it_comes_to_its_end(
     state: EncryptedState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from shiftdp.sklearn import PrivateLogisticRegression
     from shiftdp.training.descent import resume
 
-    ledger = Ledger.create(tmp_path / "ledger", epsilon=1.5, delta=1e-5)
+    model, _, copy = died_halfway(state, tmp_path, monkeypatch)
     X, y = data()
-    model = PrivateLogisticRegression(
-        classes=[0, 1], ledger=ledger, algorithm="gd", epochs=8, learning_rate=0.5
-    )
-    with Interrupted(monkeypatch, 4), pytest.raises(Died):
-        model.fit(X, y, state=state)
-    copy = replace(state, path=tmp_path / "copy")
-    for end in ("", ".count"):
-        shutil.copy(f"{state.path}{end}", f"{copy.path}{end}")
     own = resume.Kept.finish
     others: list[Any] = []
 
     def finish(kept: Any, step: int, released: Any) -> None:
         if not others:
             others.append(1)
-            other = PrivateLogisticRegression(**model.get_params())
+            other = type(model)(**model.get_params())
             others.append(other.fit(X, y, state=copy))
         own(kept, step, released)
 

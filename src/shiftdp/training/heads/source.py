@@ -13,7 +13,7 @@ gradient of a single record is ever formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,17 @@ def usable_device(device: Any) -> torch.device:
     >>> usable_device("cpu")
     device(type='cpu')
     """
-    problem = "is no device of this PyTorch"
-    try:
+    problem, found = "is no device of this PyTorch", None
+    with suppress(RuntimeError, TypeError):
         found = torch.device(device)
-        if found.type == "cuda" and not torch.cuda.is_available():
-            problem = "is not there: this PyTorch sees no GPU"
-            raise RuntimeError
+    if found is not None and found.type == "cuda" and not torch.cuda.is_available():
+        problem, found = "is not there: this PyTorch sees no GPU", None
+    if found is not None:
         problem = "does not compute in float64, in which the certificate says that sums are made"
-        torch.zeros(1, dtype=torch.float64, device=found)
-    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
-        found = None
+        try:
+            torch.zeros(1, dtype=torch.float64, device=found)
+        except (RuntimeError, TypeError, AssertionError, NotImplementedError):  # by its kind
+            found = None
     if found is None or found.type == "meta":
         raise InvalidInput("device", str(device), problem, 'give "cpu", or a GPU with float64')
     return found
