@@ -68,13 +68,14 @@ def number_in(
     ...
     shiftdp._errors.InvalidInput: delta=2 lies outside [0, 1]; give a number in [0, 1]
     """
+    number = _real(value)
+    high_enough = number > low or (number == low and not open_low)
+    low_enough = number < high or (number == high and not open_high)
+    if high_enough and low_enough:
+        return number
     interval = _interval(low, high, open_low, open_high)
-    number = _real(name, value, f"give a number in {interval}")
-    too_low = number < low or (open_low and number == low)
-    too_high = number > high or (open_high and number == high)
-    if too_low or too_high:
-        raise InvalidInput(name, value, f"lies outside {interval}", f"give a number in {interval}")
-    return number
+    problem = _no_number(value) or f"lies outside {interval}"
+    raise InvalidInput(name, value, problem, f"give a number in {interval}")
 
 
 def magnitude(
@@ -96,12 +97,15 @@ def magnitude(
     ...
     shiftdp._errors.OutOfRange: diameter=1e+50 lies outside its range; give a number in ...
     """
-    named = [f"a number in [{least:g}, {greatest:g}]{', of either sign' if signed else ''}"]
-    remedy = "give " + " or ".join(["0"] * zero + named + ["inf"] * infinite)
-    number = _real(name, value, remedy)
+    number = _real(value)
     size = abs(number) if signed else number
     if least <= size <= greatest or (zero and size == 0.0) or (infinite and size == math.inf):
         return number
+    named = [f"a number in [{least:g}, {greatest:g}]{', of either sign' if signed else ''}"]
+    remedy = "give " + " or ".join(["0"] * zero + named + ["inf"] * infinite)
+    problem = _no_number(value)
+    if problem:
+        raise InvalidInput(name, value, problem, remedy)
     raise OutOfRange(name, value, "lies outside its range", remedy)
 
 
@@ -261,20 +265,24 @@ def array_in(
     return array
 
 
-def _real(name: str, value: Any, remedy: str) -> float:
-    """A real number that is not NaN; infinity for what no float can hold."""
+def _real(value: Any) -> float:
+    """The value as a float: infinity if no float can hold it, NaN if it is no real number."""
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
+        value = value.item()
     if not isinstance(value, Real) or isinstance(value, bool):
-        if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
-            value = value.item()
-        else:
-            raise InvalidInput(name, value, "is not a real number", remedy)
+        return math.nan
     try:
-        number = float(value)
-    except OverflowError:  # an integer or a fraction that no float can hold
-        number = math.inf if value > 0 else -math.inf
-    if math.isnan(number):
-        raise InvalidInput(name, value, "is not a number", remedy)
-    return number
+        return float(value)
+    except OverflowError:  # an integer or a fraction
+        return math.inf if cast(Any, value) > 0 else -math.inf
+
+
+def _no_number(value: Any) -> str:
+    """Why a value is no real number, in words; nothing if it is one."""
+    if not math.isnan(_real(value)):
+        return ""
+    single = isinstance(value, (Real, np.ndarray)) and np.ndim(cast(Any, value)) == 0
+    return "is not a number" if single and value != value else "is not a real number"
 
 
 def _interval(low: float, high: float, open_low: bool, open_high: bool) -> str:

@@ -30,7 +30,7 @@ from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd
 from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.runs import Order
-from shiftdp.last_iterate.theorems.descent import composition_mu
+from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.proofs import Proof
 
 STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0)

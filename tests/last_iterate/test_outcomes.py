@@ -141,7 +141,7 @@ def test_decay_slower_than_the_contraction_is_harmless() -> None:
     geometry = Geometry(strong_convexity=1.0, smoothness=1.5, sensitivity=2.0)
     rates = [0.5 * 0.9**k for k in range(12)]
     run = NoisyCGD(n=9, batch_size=3, epochs=4, learning_rate=rates, noise=1.0)
-    assert len(outcomes(run, geometry)) == 1
+    assert len(list(outcomes(run, geometry))) == 1
     by_position = [mu_of_visits(run, geometry, visits) for _, visits in positions(run)]
     assert max(by_position) == by_position[-1]
 
@@ -156,7 +156,7 @@ def test_weights_are_the_sizes_of_the_batches() -> None:
     )
     assert [case.weight for case in outcomes(run, geometry)] == [0.4, 0.4, 0.2]
     half = NoisyCGD(n=10, batch_size=4, steps=5, learning_rate=0.5, noise=1.0, order="reshuffled")
-    cases = outcomes(half, geometry)
+    cases = list(outcomes(half, geometry))
     assert [case.visits for case in cases] == [Visits("final", j) for j in (1, 2, 0)]
     assert [case.weight for case in cases] == [0.4, 0.4, 0.2]
 

@@ -12,7 +12,7 @@ from shiftdp import Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp._checks import GREATEST, LEAST
 from shiftdp.last_iterate import Certificate
 from tests.last_iterate.every_kind import CERTIFICATES
-from tests.last_iterate.theorems.sampled_cases import certificate_by
+from tests.last_iterate.theorems.sampled.cases import certificate_by
 
 DELTAS = (1e-300, 1e-100, 1e-11, 1e-5, 0.1, 0.9)
 EPSILONS = (0.0, 1e-9, 1.0, 100.0, 1e4)

@@ -10,7 +10,7 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.fdp import Minimum, WithFailure
-from shiftdp.last_iterate.theorems.sampled import composed_renyi
+from shiftdp.last_iterate.theorems.sampled.composition import composed_renyi
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

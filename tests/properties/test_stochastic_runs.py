@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shiftdp as sdp
 from shiftdp.last_iterate.certification import evaluate
-from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
+from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
 
 DELTA = 1e-5
 

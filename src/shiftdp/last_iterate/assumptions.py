@@ -66,6 +66,13 @@ conditions, and `verify` checks the rest of it.
 """
 
 
+GAUSSIAN_NOISE = Assumption(
+    "noise",
+    "each step adds fresh Gaussian noise, of the stated deviation on the mean gradient, and both "
+    "runs start alike",
+)
+
+
 def hidden_iterates(run: Any = None) -> Assumption:
     """What is released of a run: its last iterate, unless it has `releases`."""
     if isinstance(run, NoisyStream):
@@ -139,14 +146,6 @@ def is_trust(assumption: Assumption) -> bool:
     return assumption.name == _TRUST
 
 
-def gaussian_noise() -> Assumption:
-    return Assumption(
-        "noise",
-        "each step adds fresh Gaussian noise, of the stated deviation on the mean gradient, and "
-        "both runs start alike",
-    )
-
-
 def adjacency(geometry: Geometry, run: Any = None) -> Assumption:
     """Which data sets are neighbours. A stream has no n: what is public is when records come."""
     known = "how many records arrive, and when," if isinstance(run, NoisyStream) else "n"
@@ -204,13 +203,10 @@ def batch_losses(geometry: Geometry, run: BatchRun) -> Assumption:
     m + (r/b) (M - m), and of losses that are not strongly convex from (r/b) m to (r/b) M: within
     m and M both times, so such a step has no larger Lipschitz constant than a full one.
     """
-    if geometry.strong_convexity > 0 and _divides_by_more(run):
+    divides_by_more = run.divisor_of(run.batches) > run.size_of(run.batches)
+    if geometry.strong_convexity > 0 and divides_by_more:
         return summed_losses(geometry, "the sum over the batch, in full")
     return smooth_losses(geometry)
-
-
-def _divides_by_more(run: BatchRun) -> bool:
-    return run.divisor_of(run.batches) > run.size_of(run.batches)
 
 
 def constraint(geometry: Geometry) -> Assumption:

@@ -91,12 +91,12 @@ class Certificate:
 
     def _composition_below(self, epsilon: float, delta: float) -> TradeoffFunction | None:
         """Composition, which holds for every run of NoisySGD, where it gives less than epsilon."""
-        from shiftdp.last_iterate.theorems.sampled import composition_below
-
         if not isinstance(self.run, NoisySGD) or not self.proofs or math.isinf(self.run.steps):
             return None
         if people(self.run) > 1:  # that of one record is not theirs
             return None
+        from shiftdp.last_iterate.theorems.sampled.composition import composition_below
+
         return composition_below(self.run, self.geometry, epsilon, delta)
 
     def tradeoff(self, alpha: ArrayLike) -> float | Array:
@@ -109,7 +109,7 @@ class Certificate:
         A bound that may fail has none that is finite. There, and wherever it is less, composition
         counts: it holds for every run of NoisySGD.
         """
-        from shiftdp.last_iterate.theorems.sampled import composed_renyi
+        from shiftdp.last_iterate.theorems.sampled.composition import composed_renyi
 
         order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         found = max(part.renyi(order) for part in {*self.f.directions})

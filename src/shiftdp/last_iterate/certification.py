@@ -31,7 +31,7 @@ from shiftdp.last_iterate.theorems.derived.unlearning import DELETION
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.released.joint import joint_mu
-from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
+from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
 
 Bounds = Literal["best", "paper", "composition"]
@@ -155,7 +155,11 @@ def certify(
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
     known = _known(run, bounds, contained=bounds != "best")
-    evaluation = _tried(known, shown, geometry, delta, endless=endless, all_of_them=False)
+    # where one applies that nothing beats, no other need be tried
+    unbeaten = [theorem for theorem in known if theorem.unbeaten(run, geometry)]
+    evaluation = _tried(unbeaten, shown, geometry, delta, endless=endless)
+    if not evaluation.found:
+        evaluation = _tried(known, shown, geometry, delta, endless=endless, all_of_them=False)
     if not evaluation.found and bounds == "best":
         # of an endless run the more general theorem may fail where the one it contains does not
         evaluation = _tried(_known(run, bounds), shown, geometry, delta, endless=endless)
@@ -273,11 +277,10 @@ def tightest(
 
     Of closed forms: where two agree to rounding the more general one gives its name.
     """
+    if len(found) == 1 and accuracy is None:
+        return found[0]
     if any(bound.guess is not None for bound in found):
         return _tightest_composed(found, run, geometry, delta, accuracy)
-    for bound in found:
-        if bound.theorem.unbeaten:
-            return bound
     least = min((bound.mu for bound in found if bound.mu is not None), default=math.inf)
     ours = [bound for bound in found if bound.family == "ours"]
     for bound in ours if all(each.mu is not None for each in ours) else ():

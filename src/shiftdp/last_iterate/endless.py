@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Unlearning
-from shiftdp.last_iterate.theorems.sampled_shifts import capped_steps
+from shiftdp.last_iterate.theorems.sampled.shifts import capped_steps
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts

@@ -49,7 +49,9 @@ class Geometry:
 
     def __post_init__(self) -> None:
         fields = {
-            "strong_convexity": _curvature("strong_convexity", self.strong_convexity),
+            "strong_convexity": magnitude(
+                "strong_convexity", self.strong_convexity, zero=True, infinite=True, signed=True
+            ),
             "smoothness": magnitude("smoothness", self.smoothness, zero=True, infinite=True),
             "sensitivity": magnitude("sensitivity", self.sensitivity, zero=True),
             "diameter": magnitude("diameter", self.diameter, infinite=True),
@@ -60,8 +62,13 @@ class Geometry:
             fields["gradient_bound"] = magnitude("gradient_bound", self.gradient_bound, zero=True)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        self._check_gradient_bound()
+        if self.gradient_bound is not None:
+            self._check_gradient_bound(self.gradient_bound)
         m, M = self.strong_convexity, self.smoothness
+        if m == math.inf:
+            raise InvalidInput(
+                "strong_convexity", m, "is infinite", "give a finite number, 0, or -inf"
+            )
         if m > M:
             raise InvalidInput(
                 "strong_convexity",
@@ -70,9 +77,9 @@ class Geometry:
                 "no loss is more convex than it is smooth; give strong_convexity <= smoothness",
             )
 
-    def _check_gradient_bound(self) -> None:
-        G, times = self.gradient_bound, 2 if self.adjacency == "replace_one" else 1
-        if G is not None and self.sensitivity > times * G:
+    def _check_gradient_bound(self, G: float) -> None:
+        times = 2 if self.adjacency == "replace_one" else 1
+        if self.sensitivity > times * G:
             most = f"{times} gradient_bound" if times > 1 else "gradient_bound"
             raise InvalidInput(
                 "sensitivity",
@@ -120,26 +127,14 @@ class Geometry:
 
     def steepest(self, learning_rate: float) -> float:
         """The contraction rounded down: a slope that some loss of the class really has."""
-        return _slope(self.strong_convexity, self.smoothness, learning_rate, -1)
+        return contraction_of(self.strong_convexity, self.smoothness, learning_rate, side=-1)
 
 
-def contraction_of(m: float, M: float, learning_rate: float) -> float:
-    """max(|1 - eta m|, |1 - eta M|), rounded up."""
-    return _slope(m, M, learning_rate, +1)
-
-
-def _slope(m: float, M: float, eta: float, side: int) -> float:
+def contraction_of(m: float, M: float, eta: float, *, side: int = 1) -> float:
+    """max(|1 - eta m|, |1 - eta M|), rounded up, or down if `side` is -1."""
     if math.isinf(m) or math.isinf(M):
         return math.inf
     return max(_distance_to_one(eta * m, side), _distance_to_one(eta * M, side))
-
-
-def _curvature(name: str, value: Any) -> float:
-    """Any sign, and minus infinity where nothing is known; never plus infinity."""
-    number = magnitude(name, value, zero=True, infinite=True, signed=True)
-    if number == math.inf:
-        raise InvalidInput(name, value, "is infinite", "give a finite number, 0, or -inf")
-    return number
 
 
 def _distance_to_one(x: float, side: int) -> float:

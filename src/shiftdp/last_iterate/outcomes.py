@@ -28,7 +28,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -67,17 +67,13 @@ class Outcome:
         return float(self.share)
 
 
-def outcomes(run: BatchRun, geometry: Geometry) -> list[Outcome]:
+def outcomes(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
     """What may happen to a record: candidates for the worst (fixed), or all cases (random order).
 
     The probabilities of a random order add up to 1. Records that are dropped at the end of an epoch
     are those behind its last batch: in a random order one of n is among them with their share.
+    There may be hundreds of outcomes: whoever needs the first few only may stop there.
     """
-    return list(each_outcome(run, geometry))
-
-
-def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
-    """The outcomes one by one: there may be hundreds, and a caller who compares them may stop."""
     if not has_random_visits(run):
         yield from (Outcome(visits) for visits in _candidates(run, geometry))
         return
@@ -90,6 +86,11 @@ def each_outcome(run: BatchRun, geometry: Geometry) -> Iterator[Outcome]:
         yield Outcome(Visits(pattern, 0), Fraction(left, run.n))
 
 
+def has_one_outcome(run: BatchRun, geometry: Geometry) -> bool:
+    """Whether all positions come to the same, so that no order of the batches matters."""
+    return len(list(islice(outcomes(run, geometry), 2))) == 1
+
+
 def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visits, float]]) -> bool:
     """Whether these are all outcomes of a run, with their weights.
 
@@ -99,7 +100,7 @@ def are_outcomes(run: BatchRun, geometry: Geometry, stated: Sequence[tuple[Visit
     """
     random = has_random_visits(run)
     if has_equal_steps(run) or (not random and later_is_worse(run, geometry)):
-        return list(stated) == [(case.visits, case.weight) for case in each_outcome(run, geometry)]
+        return list(stated) == [(case.visits, case.weight) for case in outcomes(run, geometry)]
     pattern, seen, cuts = _positions(run)
     expected: list[tuple[Visits, float]] = []
     left, place = run.n, 1

@@ -17,8 +17,8 @@ from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.theorems.registry import THEOREMS
-from shiftdp.last_iterate.theorems.sampled import composed_renyi
-from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
+from shiftdp.last_iterate.theorems.sampled.composition import composed_renyi
+from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
 _RELATIVE = 1e-7

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shiftdp as sdp
 from shiftdp.last_iterate.schedules.led_together import grouped_payments
 from shiftdp.last_iterate.schedules.led_verification import meeting_starts
-from shiftdp.last_iterate.theorems.sampled_shifts import unequal_steps
+from shiftdp.last_iterate.theorems.sampled.shifts import unequal_steps
 
 
 def setting(seed: int, diameter: float, sampling: Any) -> tuple[sdp.NoisySGD, sdp.Geometry]:

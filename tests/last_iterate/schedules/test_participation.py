@@ -16,7 +16,7 @@ from shiftdp.last_iterate.schedules.participation import (
     participation_law,
     verify_participation,
 )
-from shiftdp.last_iterate.theorems.sampled_shifts import step_arrays
+from shiftdp.last_iterate.theorems.sampled.shifts import step_arrays
 
 GEOMETRY = sdp.Geometry(strong_convexity=1.0, smoothness=1.0, sensitivity=20.0)
 RUN = sdp.NoisySGD(n=200, batch_size=10, steps=30, learning_rate=0.2, noise=1.0)

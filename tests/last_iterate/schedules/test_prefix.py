@@ -10,7 +10,7 @@ import shiftdp as sdp
 from shiftdp.interpolation.bucket.verification import verify_bucket
 from shiftdp.last_iterate.schedules.prefix import best_prefix, prefix_law, rough_epsilon
 from shiftdp.last_iterate.schedules.prefix_steps import EqualPrefix, prefix_steps
-from shiftdp.last_iterate.theorems.sampled_shifts import StochasticSteps
+from shiftdp.last_iterate.theorems.sampled.shifts import StochasticSteps
 from tests.last_iterate.theorems.test_hidden import setting
 
 STEPS = EqualPrefix.of(

@@ -16,7 +16,8 @@ import pytest
 from shiftdp import GaussianTradeoff, InvalidInput, UnmetHypothesis, VerificationFailed
 from shiftdp.last_iterate import THEOREMS, Certificate, Geometry, Theorem
 from shiftdp.last_iterate.certification import bound_by
-from shiftdp.last_iterate.theorems import closed_forms, descent, sampled, sampled_paper
+from shiftdp.last_iterate.theorems import closed_forms, descent
+from shiftdp.last_iterate.theorems.sampled import composition, paper, shifted
 from tests.last_iterate.theorems.catalogue import CATALOGUE, SCHEDULED, certificate_by
 
 THEORY = (Path(__file__).parents[3] / "docs" / "theory.md").read_text()
@@ -239,8 +240,9 @@ def test_it_is_checked_without_a_search(theorem: Theorem, monkeypatch: pytest.Mo
     searches = {
         descent: ("solve", "proofs_of", "optimal_shifts", "optimal_shifts_periodic"),
         closed_forms: ("proofs_of",),
-        sampled: ("best_groups", "composed_guess"),
-        sampled_paper: ("best_split",),
+        composition: ("composed_guess",),
+        shifted: ("best_groups",),
+        paper: ("best_split",),
     }
     for module, names in searches.items():
         for name in names:

@@ -31,7 +31,13 @@ from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.verification_equal_steps import float_above
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import Outcome, has_random_visits, later_is_worse, outcomes
+from shiftdp.last_iterate.outcomes import (
+    Outcome,
+    has_one_outcome,
+    has_random_visits,
+    later_is_worse,
+    outcomes,
+)
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Training, Unlearning, people
 from shiftdp.last_iterate.schedules.people import (
     person_outcomes,
@@ -158,7 +164,7 @@ def require_deletion(run: Unlearning, geometry: Geometry) -> None:
         several
         and geometry.bounded
         and not run.later_requests
-        and len(outcomes(cast(BatchRun, training), geometry)) > 1
+        and not has_one_outcome(cast(BatchRun, training), geometry)
     ):
         raise UnmetHypothesis(
             "diameter",
@@ -220,7 +226,7 @@ def deletion_outcomes(run: Unlearning, geometry: Geometry) -> list[Outcome]:
         return [Outcome(Visits("every", training.steps % training.batches or training.batches))]
     if _is_arranged(training):
         return person_outcomes(cast(NoisyCGD, training))
-    found = outcomes(training, geometry)  # type: ignore[arg-type]
+    found = list(outcomes(training, geometry))  # type: ignore[arg-type]
     if len(found) * min(training.steps, len(found) * 1000) > _MOST_CASES:
         raise UnmetHypothesis(
             "steps", training.steps, "are too many", "rely on the certificate of training"

@@ -38,7 +38,7 @@ from shiftdp.interpolation.participation.verification.claims import (
 )
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
+from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays
 
 _ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
 _WORTH = 1.001  # times the epsilon of the law as it was found: what few values may cost

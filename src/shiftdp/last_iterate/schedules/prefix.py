@@ -21,7 +21,7 @@ from shiftdp.fdp.search.sampled_estimates import Pair
 from shiftdp.interpolation.bucket.chain import BucketGrid, LeakyBucket
 from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for
 from shiftdp.last_iterate.schedules.prefix_steps import PrefixSteps
-from shiftdp.last_iterate.theorems.sampled_shifts import MOST_GROUPS
+from shiftdp.last_iterate.theorems.sampled.shifts import MOST_GROUPS
 
 ROUGH_PREFIX = 1.85
 """Times what a search finds, or less, is an estimate for the usual prefix without payments."""

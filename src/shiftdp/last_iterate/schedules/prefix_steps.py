@@ -28,7 +28,7 @@ from shiftdp.last_iterate.schedules.led_together import (
     group_laws,
     grouped_payments,
 )
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     Laws,
     StepArrays,
     StochasticSteps,

@@ -10,25 +10,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, localcontext
-from itertools import islice
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from shiftdp._errors import UnmetHypothesis
-from shiftdp._rounding import THIRTY_SIX_ROUNDINGS
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.interpolation.periodic import optimal_shifts_periodic
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule, optimal_shifts_reshuffled
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import Shifts, optimal_shifts
-from shiftdp.interpolation.verification_equal_steps import float_above, proved_mu_of_equal_steps
+from shiftdp.interpolation.verification_equal_steps import proved_mu_of_equal_steps
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import each_outcome, outcomes
+from shiftdp.last_iterate.outcomes import has_one_outcome, outcomes
 from shiftdp.last_iterate.runs import (
     LangevinMC,
     NoisyCGD,
@@ -36,7 +31,6 @@ from shiftdp.last_iterate.runs import (
     NoisySGD,
     NoisyStream,
     Run,
-    people,
 )
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
@@ -45,19 +39,11 @@ from shiftdp.last_iterate.schedules.visits import (
     schedule_of,
     schedules_of,
 )
-from shiftdp.last_iterate.theorems.checks import (
-    SHIFTS_SLACK,
-    at_least,
-    require,
-    verify_shifts,
-)
+from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_shifts
+from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
-from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
+from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
-
-_DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)
-_MOST_DIFFERENT = 20_000  # noises that are followed with 60 digits
-_DIGIT_LOSS = Decimal("1e-40")  # far more than 2^53 additions with 60 digits
 
 
 class OnDescent(Theorem):
@@ -91,7 +77,7 @@ class OnDescent(Theorem):
             given.sensitivity(geometry),
             given.adjacency(geometry, run),
             *batches,
-            given.gaussian_noise(),
+            given.GAUSSIAN_NOISE,
             given.hidden_iterates(run),
         )
 
@@ -168,104 +154,19 @@ class _Composition(OnDescent):
         return Bound(self, GaussianTradeoff(mu))
 
 
-def composition_mu(run: BatchRun, geometry: Geometry) -> float:
-    """[BSA24, Thm gd, Thm mgd] sqrt(sum over visits of (L / (b sigma_k))^2), for the worst record.
-
-    b is what the sum over that batch is divided by. It holds for any schedule and any losses. In
-    each epoch of a reshuffled run the worst position is taken. Infinite if a step has no noise. For
-    a person with k records of which no two are in one batch: the sum over the k worst batches.
-
-    The sum has 60 decimal digits and comes back as the next float above the root: the same number
-    on every machine, and not one digit above what is proved.
-    """
-    with localcontext(_DIGITS):
-        precision = _worst_precision(run)
-        if precision.is_infinite():
-            return math.inf if geometry.sensitivity else 0.0
-        square = precision * Decimal(geometry.sensitivity) ** 2
-        return float_above(square.sqrt() * (1 + _DIGIT_LOSS))
-
-
-def _worst_precision(run: BatchRun) -> Decimal:
-    """The largest sum over the visits of a record of (b sigma_k)^-2."""
-    batches, steps, reshuffled = run.batches, run.steps, run.order == "reshuffled"
-    full, last = (1 / Decimal(run.divisor_of(j)) ** 2 for j in (1, batches))
-    if isinstance(run.noise, float):
-        whole, begun = divmod(steps, batches)
-        if reshuffled:
-            # of an unfinished epoch the last batch, which may be smaller, is not used
-            most = max(full, last) + (_times_used(run) - 1) * full
-            worst = whole * most + min(begun, _times_used(run)) * full
-        else:
-            # the last batch is used once less where an epoch is unfinished
-            worst = _largest(
-                [((whole + 1) * full, begun), (whole * full, batches - 1 - begun)],
-                whole * last,
-                run,
-            )
-        return worst / Decimal(run.noise) ** 2
-    if 0.0 in run.noise:
-        return Decimal("Infinity")
-    different = set(run.noise)
-    if len(different) > _MOST_DIFFERENT:
-        return _precision_in_floats(run, full, last)
-    squares = {sigma: Decimal(sigma) ** 2 for sigma in different}
-    inside = {sigma: full / square for sigma, square in squares.items()}
-    at_end = {sigma: last / square for sigma, square in squares.items()}
-    each = [
-        at_end[sigma] if k % batches == 0 else inside[sigma]
-        for k, sigma in enumerate(run.noise, start=1)
-    ]
-    if reshuffled:
-        return sum((_top(each[k : k + batches], run) for k in range(0, steps, batches)), Decimal(0))
-    return _top([sum(each[j::batches], Decimal(0)) for j in range(min(batches, steps))], run)
-
-
-def _precision_in_floats(run: BatchRun, full: Decimal, last: Decimal) -> Decimal:
-    """The same where very many noises differ, a few parts of 1e-16 above it.
-
-    A term has three roundings, and `fsum` one of the whole sum.
-    """
-    batches, k = run.batches, _times_used(run)
-    each = 1.0 / np.square(np.asarray(run.noise, dtype=np.float64)) * float(full)
-    each[batches - 1 :: batches] *= float(last / full)
-    rows = np.zeros(-(-run.steps // batches) * batches)
-    rows[: run.steps] = each
-    table = rows.reshape(-1, batches)
-    if run.order == "reshuffled":
-        sums = np.sort(table, axis=1)[:, -min(k, batches) :].ravel().tolist()
-    else:
-        columns = sorted(math.fsum(column) for column in table.T.tolist())
-        sums = columns[-min(k, batches) :]
-    return Decimal(math.fsum(sums)) * Decimal(1.0 + THIRTY_SIX_ROUNDINGS)
-
-
-def _times_used(run: BatchRun) -> int:
-    """In how many batches of an epoch a person has a record."""
-    return people(cast(Run, run))
-
-
-def _top(values: Sequence[Decimal], run: BatchRun) -> Decimal:
-    """The sum of the largest values, as many as a person's batches."""
-    return sum(sorted(values, reverse=True)[: _times_used(run)], Decimal(0))
-
-
-def _largest(counted: Sequence[tuple[Decimal, int]], one: Decimal, run: BatchRun) -> Decimal:
-    """The sum of the largest values, each listed with how often it occurs, and of one more."""
-    total, left = Decimal(0), _times_used(run)
-    for value, number in sorted([*counted, (one, 1)], reverse=True):
-        used = min(left, max(number, 0))
-        total, left = total + used * value, left - used
-    return total
-
-
 # --- Theorems B1 and B4 ---
 
 
 class _Shifted(OnDescent):
-    """Optimal shifts for each outcome that matters."""
+    """Optimal shifts for each outcome that matters.
+
+    `mixes`: whether it is for an order in which several outcomes have a probability each. `instead`
+    says why other orders are refused, and which theorem is for them.
+    """
 
     family = "ours"
+    mixes: bool
+    instead: tuple[str, str]
 
     @abstractmethod
     def _gives(
@@ -279,12 +180,9 @@ class _Shifted(OnDescent):
     def _proofs(self, run: BatchRun, geometry: Geometry) -> tuple[Proof, ...]:
         given.require_smooth(geometry)
         given.require_contractive(run.learning_rate, geometry)
-        several = len(list(islice(each_outcome(run, geometry), 2))) > 1
-        self._require_order(run, random=run.order != "fixed" and several)
+        if self.mixes == (run.order == "fixed" or has_one_outcome(run, geometry)):
+            raise UnmetHypothesis("order", run.order, *self.instead)
         return proofs_of(run, geometry)
-
-    @abstractmethod
-    def _require_order(self, run: BatchRun, *, random: bool) -> None: ...
 
     def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         """The best shifts, if they hold for every longer run too; else the best from the diameter.
@@ -310,15 +208,21 @@ class _TheoremB1(_Shifted):
     anchor = "theorem-b1-optimal-shifts-are-an-isotonic-regression"
 
     runs = NoisyGD, NoisyCGD, LangevinMC, NoisySGD
+    mixes = False
+    instead = "is random, so that each position counts", "use Theorem B4"
+
+    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
+        """Where all steps are equal and none expands.
+
+        Composition is the choice of shifts that undoes each visit at once, and closed forms are
+        other choices: the best one is at most a rounding of 1e-11 above theirs.
+        """
+        if not isinstance(run, (NoisyGD, NoisyCGD)) or not isinstance(run.learning_rate, float):
+            return False
+        return has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
 
     def speaks_of(self, run: Run) -> bool:
         return not isinstance(run, NoisySGD) or run.batch_size == run.n
-
-    def _require_order(self, run: BatchRun, *, random: bool) -> None:
-        if random:
-            raise UnmetHypothesis(
-                "order", run.order, "is random, so that each position counts", "use Theorem B4"
-            )
 
     def _gives(
         self, run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...], *, endless: bool
@@ -345,18 +249,15 @@ class _TheoremB4(_Shifted):
 
     name = citation = "Theorem B4"
     anchor = "theorem-b4-random-order-for-free"
-    unbeaten = True
-
     runs = (NoisyCGD,)
+    mixes = True
+    instead = "leaves one position to be counted", "use Theorem B1"
+
+    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
+        return True
 
     def speaks_of(self, run: Run) -> bool:
         return isinstance(run, NoisyCGD) and run.order != "fixed"
-
-    def _require_order(self, run: BatchRun, *, random: bool) -> None:
-        if not random:
-            raise UnmetHypothesis(
-                "order", run.order, "leaves one position to be counted", "use Theorem B1"
-            )
 
     def _gives(
         self, run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...], *, endless: bool
@@ -394,7 +295,7 @@ def _mixed(run: BatchRun, geometry: Geometry, proofs: Sequence[Proof], *, endles
 
 def proofs_of(run: BatchRun, geometry: Geometry, *, endless: bool = False) -> tuple[Proof, ...]:
     """The best shifts for each outcome that matters; `endless`: also for every longer run."""
-    cases = outcomes(run, geometry)
+    cases = list(outcomes(run, geometry))
     schedules = schedules_of(run, geometry, [case.visits for case in cases])
     proofs = (
         Proof(case.visits, case.weight, solve(schedule))

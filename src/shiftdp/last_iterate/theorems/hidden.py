@@ -44,12 +44,13 @@ from shiftdp.last_iterate.schedules.participation import (
 )
 from shiftdp.last_iterate.schedules.prefix import ROUGH_PREFIX, best_prefix, rough_epsilon
 from shiftdp.last_iterate.schedules.prefix_steps import prefix_steps
-from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
-from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled import Found, OnSampled
-from shiftdp.last_iterate.theorems.sampled_search import pair_of
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
+from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled.search import pair_of
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     StepArrays,
     participation_up,
     step_arrays,

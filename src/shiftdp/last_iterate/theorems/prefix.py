@@ -47,17 +47,18 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
     prefix_steps,
 )
 from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
-from shiftdp.last_iterate.theorems.batch_cap import cap_failure, left_by_cap
-from shiftdp.last_iterate.theorems.checks import (
-    require,
+from shiftdp.last_iterate.theorems.checks import require
+from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs
+from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.checks import (
     verify_constants,
     verify_failure,
     verify_led_from_one,
 )
-from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs
-from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
-from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.composition import product
+from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     Laws,
     capped_steps,

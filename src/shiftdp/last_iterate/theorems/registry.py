@@ -24,8 +24,9 @@ from shiftdp.last_iterate.theorems.prefix import PREFIX
 from shiftdp.last_iterate.theorems.released.joint import JOINT
 from shiftdp.last_iterate.theorems.released.segments import SEGMENTS
 from shiftdp.last_iterate.theorems.released.streams import STREAMS
-from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION, SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, SGD_SC
+from shiftdp.last_iterate.theorems.sampled.composition import SAMPLED_COMPOSITION
+from shiftdp.last_iterate.theorems.sampled.paper import SGD_PROJ, SGD_SC
+from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.theorem import Theorem
 
 _OF_ONE_RECORD: tuple[Theorem, ...] = (

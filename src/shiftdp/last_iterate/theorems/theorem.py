@@ -40,8 +40,6 @@ class Theorem(ABC):
             they are clipped; composition does not.
         contained: whether another theorem here applies wherever this one does and is nowhere worse,
             so that this one need not be tried where only the best bound counts.
-        unbeaten: whether no other theorem here gives more where this one applies, so that its bound
-            need not be compared with theirs.
         protects_people: whether it covers runs in which a person has several records; others are
             about one record each.
         needs_releases: whether it is about runs with several releases and no others.
@@ -58,7 +56,6 @@ class Theorem(ABC):
     released: bool = False
     contracts: bool = True
     contained: bool = False
-    unbeaten: bool = False
     protects_people: bool = False
     needs_releases: bool = False
     needs_people: bool = False
@@ -108,6 +105,13 @@ class Theorem(ABC):
         require(not claim.proofs, f"{self.name} needs no proof")
         expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
         require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
+
+    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
+        """Whether no other theorem here gives a tighter bound where this one applies to the run.
+
+        Then the others are not tried where only the best bound counts. A wrong yes costs tightness.
+        """
+        return False
 
     def costly(self, run: Run) -> bool:
         """Whether the search takes so long that others are tried first, which may spare it."""

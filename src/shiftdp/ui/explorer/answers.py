@@ -16,7 +16,7 @@ from shiftdp.last_iterate import Certificate, NoisyCGD, NoisySGD, NoisyStream
 from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.last_batch import last_batch_cost
 from shiftdp.last_iterate.runs import people
-from shiftdp.last_iterate.theorems.sampled import SAMPLED_COMPOSITION
+from shiftdp.last_iterate.theorems.sampled.composition import SAMPLED_COMPOSITION
 from shiftdp.ui.explorer.paths import Path, path_of
 from shiftdp.ui.explorer.sentence import FALSE_ALARMS, sentence
 from shiftdp.ui.explorer.settings import Asked

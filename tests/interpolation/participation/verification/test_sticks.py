@@ -17,7 +17,7 @@ from shiftdp.interpolation.participation.sticks import Sticks
 from shiftdp.interpolation.participation.verification.claims import verify_sticks
 from shiftdp.interpolation.participation.verification.sticks import proved_sticks
 from shiftdp.last_iterate.schedules.participation import participation_law
-from shiftdp.last_iterate.theorems.sampled_shifts import StepArrays
+from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays
 from tests.interpolation.participation.patterns import all_patterns
 
 

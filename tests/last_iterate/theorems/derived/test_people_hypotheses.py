@@ -40,5 +40,5 @@ def test_a_random_order_is_one_of_whole_batches_then(order: Any) -> None:
 
 
 def test_other_hypotheses_stay_as_they_are() -> None:
-    plain = (given.gaussian_noise(), given.hidden_iterates())
+    plain = (given.GAUSSIAN_NOISE, given.hidden_iterates())
     assert for_people(NoisyGD(**SHAPE, steps=5), plain)[:2] == plain

@@ -29,11 +29,12 @@ from shiftdp.last_iterate.schedules.deletion import (
     require_one_prox,
     restart_distance,
 )
-from shiftdp.last_iterate.theorems.checks import at_least, require, verify_failure
+from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap, within_cap
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
+from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 _UP = 1.0 + AMPLE
@@ -192,7 +193,7 @@ class _FromDistance(Theorem):
             given.adjacency(geometry),
             *used,
             *capped,
-            given.gaussian_noise(),
+            given.GAUSSIAN_NOISE,
             given.hidden_iterates(),
         )
         read = for_people(training, plain) if people(training) > 1 else plain

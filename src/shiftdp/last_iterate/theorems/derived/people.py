@@ -24,7 +24,7 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.outcomes import has_random_visits, outcomes
+from shiftdp.last_iterate.outcomes import has_one_outcome, has_random_visits
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.people import (
     person_outcomes,
@@ -32,9 +32,10 @@ from shiftdp.last_iterate.schedules.people import (
     require_arranged,
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
+from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.descent import OnDescent, composition_mu, is_cyclic
+from shiftdp.last_iterate.theorems.descent import OnDescent, is_cyclic
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
@@ -83,7 +84,7 @@ class _Together(Delegated):
 
         What shifts from the diameter prove does not add up.
         """
-        if not has_random_visits(run) and len(outcomes(run, geometry)) > 1:
+        if not has_random_visits(run) and not has_one_outcome(run, geometry):
             raise UnmetHypothesis(
                 "diameter",
                 geometry.diameter,

@@ -32,14 +32,15 @@ from shiftdp.last_iterate.schedules.deletion import (
     require_one_prox,
     restart_distance,
 )
-from shiftdp.last_iterate.theorems.batch_cap import affordable_cap, cap_failure
-from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled import SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.sampled_shifts import capped_smoothness, participation_up
+from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
+from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
+from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 _MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little

@@ -36,13 +36,15 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
-from shiftdp.last_iterate.theorems.batch_cap import cap_failure, choose_cap
-from shiftdp.last_iterate.theorems.checks import require, verify_failure
+from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import hidden_proofs
 from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled import Found, OnSampled, product
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, choose_cap
+from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
+from shiftdp.last_iterate.theorems.sampled.composition import product
+from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     charged_steps,
     participation_up,
     step_arrays,

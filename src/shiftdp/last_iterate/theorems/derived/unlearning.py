@@ -51,7 +51,7 @@ from shiftdp.last_iterate.theorems.derived.sampled_people import HIDDEN_PEOPLE
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.prefix import PREFIX
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
-from shiftdp.last_iterate.theorems.sampled import SAMPLED_SHIFTED
+from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 # --- optimal shifts ---
@@ -104,7 +104,7 @@ class _Deleted(Theorem):
             given.sensitivity(geometry),
             given.adjacency(geometry),
             *given.batches_used(training),
-            given.gaussian_noise(),
+            given.GAUSSIAN_NOISE,
             given.hidden_iterates(),
         )
         read = for_people(training, plain) if people(training) > 1 else plain

@@ -25,13 +25,8 @@ from shiftdp.last_iterate.schedules.releases import Segment, segments_of, too_ma
 from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, has_equal_steps
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_stated_mu
-from shiftdp.last_iterate.theorems.descent import (
-    OnDescent,
-    composition_mu,
-    descent_of,
-    sharpened,
-    solve,
-)
+from shiftdp.last_iterate.theorems.composed_visits import composition_mu
+from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, sharpened, solve
 from shiftdp.last_iterate.theorems.proofs import Proofs, ReleasesProof
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim
 
@@ -104,7 +99,7 @@ def joint_mu(segments: Sequence[Segment], each: Sequence[float]) -> float:
 
 def _proofs(run: BatchRun, geometry: Geometry) -> tuple[ReleasesProof, ...]:
     """The best shifts of each segment for each outcome that matters."""
-    cases, segments = outcomes(run, geometry), segments_of(run)
+    cases, segments = list(outcomes(run, geometry)), segments_of(run)
     most = _MOST_PARTS if has_equal_steps(run) else _MOST_UNEQUAL
     if len(cases) * len(segments) > most:
         raise too_many(len(segments))

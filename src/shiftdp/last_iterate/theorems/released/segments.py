@@ -29,8 +29,8 @@ from shiftdp.last_iterate.schedules.releases import (
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs, SegmentProof
 from shiftdp.last_iterate.theorems.released.joint import positions_apart
-from shiftdp.last_iterate.theorems.sampled_search import accuracy_for
-from shiftdp.last_iterate.theorems.sampled_shifts import refuse_adjacency
+from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
+from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
 _MOST_KINDS = 64  # of segments: each is certified by itself, and composed

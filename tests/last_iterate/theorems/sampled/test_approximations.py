@@ -10,12 +10,12 @@ import pytest
 import shiftdp as sdp
 from shiftdp.last_iterate.certification import evaluate
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
-from shiftdp.last_iterate.theorems.sampled_approximations import (
+from shiftdp.last_iterate.theorems.sampled.approximations import (
     sgd_proj_approx,
     sgd_sc_approx,
     sgd_sc_gen,
 )
-from tests.last_iterate.theorems.sampled_cases import BALL, DELTA, LONG, RIDGE, rebuild
+from tests.last_iterate.theorems.sampled.cases import BALL, DELTA, LONG, RIDGE, rebuild
 
 
 class TestPaperExtras:

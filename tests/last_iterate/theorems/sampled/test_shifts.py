@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shiftdp as sdp
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     capped_steps,
     charged_steps,
     grouped_shifts,

@@ -8,7 +8,7 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
-from tests.last_iterate.theorems.sampled_cases import BALL, DELTA, LONG, rebuild
+from tests.last_iterate.theorems.sampled.cases import BALL, DELTA, LONG, rebuild
 
 
 def test_an_endless_run_on_a_ball_has_the_figure_of_the_paper() -> None:

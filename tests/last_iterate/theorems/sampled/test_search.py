@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shiftdp as sdp
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
-from shiftdp.last_iterate.theorems.sampled_shifts import grouped_shifts, start_distance, steps_of
-from tests.last_iterate.theorems.sampled_cases import BALL, DELTA, LONG, rebuild
+from shiftdp.last_iterate.theorems.sampled.shifts import grouped_shifts, start_distance, steps_of
+from tests.last_iterate.theorems.sampled.cases import BALL, DELTA, LONG, rebuild
 
 
 def test_the_search_is_as_good_as_a_scan() -> None:

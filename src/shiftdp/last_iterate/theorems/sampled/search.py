@@ -37,7 +37,7 @@ from shiftdp.last_iterate.schedules.led_together import (
     grouped_payments,
 )
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     MOST_GROUPS,
     StochasticSteps,
     grouped_shifts,

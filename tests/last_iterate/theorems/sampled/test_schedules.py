@@ -13,12 +13,12 @@ import shiftdp as sdp
 from shiftdp import UnmetHypothesis, VerificationFailed
 from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certification import evaluate
-from shiftdp.last_iterate.theorems.checks import verify_constants
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
-from shiftdp.last_iterate.theorems.sampled import product, subsampled
-from shiftdp.last_iterate.theorems.sampled_shifts import charged_steps, participation_up
+from shiftdp.last_iterate.theorems.sampled.checks import verify_constants
+from shiftdp.last_iterate.theorems.sampled.composition import product, subsampled
+from shiftdp.last_iterate.theorems.sampled.shifts import charged_steps, participation_up
 from tests.last_iterate.quadratic_run import QuadraticRun
-from tests.last_iterate.theorems.sampled_cases import b3_of, certificate_by
+from tests.last_iterate.theorems.sampled.cases import b3_of, certificate_by
 
 ALONE = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
 PAIR = sdp.Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, gradient_bound=2.5)

@@ -17,9 +17,9 @@ from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, subsampled_clt
 from shiftdp.fdp.tradeoff import DEFAULT_ACCURACY
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.theorems.sampled import product, subsampled
-from shiftdp.last_iterate.theorems.sampled_paper import SGD_PROJ, other_split, require_paper
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.composition import product, subsampled
+from shiftdp.last_iterate.theorems.sampled.paper import SGD_PROJ, other_split, require_paper
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     StochasticSteps,
     require_equal_steps,

@@ -24,19 +24,14 @@ from shiftdp.fdp.search.sampled_estimates import log_moments
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
-from shiftdp.last_iterate.theorems.checks import require, verify_gap
+from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, Proofs, StochasticProof
-from shiftdp.last_iterate.theorems.sampled import (
-    ROUGH,
-    Found,
-    OnSampled,
-    limit_reached,
-    parameters,
-    product,
-    subsampled,
-)
-from shiftdp.last_iterate.theorems.sampled_search import Cumulants, best_split
-from shiftdp.last_iterate.theorems.sampled_shifts import (
+from shiftdp.last_iterate.theorems.sampled.checks import verify_gap
+from shiftdp.last_iterate.theorems.sampled.composition import product, subsampled
+from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled.search import Cumulants, best_split
+from shiftdp.last_iterate.theorems.sampled.shifted import limit_reached, parameters
+from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     StochasticSteps,
     longest,

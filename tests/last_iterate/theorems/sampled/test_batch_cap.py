@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import shiftdp as sdp
-from shiftdp.last_iterate.theorems.batch_cap import (
+from shiftdp.last_iterate.theorems.sampled.batch_cap import (
     affordable_cap,
     cap_failure,
     choose_cap,
     tail_probability,
 )
-from shiftdp.last_iterate.theorems.sampled_shifts import step_arrays
+from shiftdp.last_iterate.theorems.sampled.shifts import step_arrays
 
 
 @pytest.mark.parametrize(

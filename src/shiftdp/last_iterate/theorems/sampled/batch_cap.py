@@ -16,7 +16,7 @@ from shiftdp._roots import least_whole
 from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.theorems.sampled_shifts import capped_smoothness, participation_up
+from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
 
 _MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
 _SHARP = 1e-3  # the series takes over once it is at most this part of the sum

@@ -1,0 +1,1 @@
+"""Theorems on NoisySGD: composition, Theorem B3, the paper's, and what they share."""

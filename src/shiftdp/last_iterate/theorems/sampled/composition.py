@@ -1,0 +1,178 @@
+"""NoisySGD: all steps composed, which asks nothing of the losses but their sensitivity.
+
+With p = b/n and s_k = L/(b sigma_k), batches without replacement compose to
+
+    [BSA24, Thm sgd]  C_p(G(s_1)) (x) ... (x) C_p(G(s_t)).
+
+Poisson sampling has other laws of a step (see `fdp.functions.poisson`), and random allocation is
+composed epoch by epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.fdp.composition.composite import Composite
+from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
+from shiftdp.fdp.functions.subsampling import subsample
+from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run
+from shiftdp.last_iterate.theorems.checks import require
+from shiftdp.last_iterate.theorems.composed_visits import composition_mu
+from shiftdp.last_iterate.theorems.proofs import Proofs
+from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
+from shiftdp.last_iterate.theorems.sampled.search import (
+    accuracy_for,
+    composed_guess,
+    rough_composed_epsilon,
+)
+from shiftdp.last_iterate.theorems.sampled.shifts import UP, Laws, charged_steps, participation_up
+
+_ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
+HOPELESS = 1.5
+"""Times the rival: what a rough estimate may be too large by, and more."""
+
+
+class _Composed(OnSampled):
+    """All steps composed, which asks nothing of the losses but their sensitivity."""
+
+    anchor = "composition"
+    family = "composition"
+    released = True
+    contracts = False
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        f = self.rebuild(run, geometry, (), ROUGH)
+        return None, composed_guess(f, run, geometry, charged_steps(run, geometry), delta)
+
+    def costly(self, run: Run) -> bool:
+        """Where noise differs: there may be no quick estimate that is close."""
+        return not isinstance(cast(NoisySGD, run).noise, float)
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By cumulants, if noise differs."""
+        run = cast(NoisySGD, run)
+        if not self.costly(run) or math.isinf(rival) or not geometry.sensitivity:
+            return False
+        self.require(run, geometry)
+        charged = charged_steps(run, geometry)
+        return rough_composed_epsilon(run, geometry, charged, delta) > HOPELESS * rival
+
+    def check_proof(
+        self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
+    ) -> None:
+        require(proof is None and not failure, "composition needs no proof")
+
+
+class _Sgd(_Composed):
+    """C_p(G(s_1)) (x) ... (x) C_p(G(s_t))."""
+
+    name = "Thm sgd (composition)"
+    citation = "[BSA24, Thm sgd]"
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        p = participation_up(run)
+        return product([(subsampled(p, s), n) for s, n in charged_steps(run, geometry)], accuracy)
+
+
+class _Poisson(_Composed):
+    """All steps composed under Poisson sampling; zero-out in the worse of its two directions."""
+
+    name = "Poisson (composition)"
+    citation = "Poisson sampling"
+    sampling = "poisson"
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        laws = [(0.0, s, n) for s, n in charged_steps(run, geometry)]
+        return poisson_steps(participation_up(run), geometry, laws, accuracy)
+
+
+class _RandomAllocation(_Composed):
+    """G(sqrt(sum over epochs of the largest s_k^2)): one visit an epoch, its place revealed.
+
+    To one record that is as if batches of fixed size were reshuffled each epoch.
+    """
+
+    name = "Random allocation (composition)"
+    citation = "Random allocation"
+    sampling = "random_allocation"
+
+    def costly(self, run: Run) -> bool:
+        return False
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        return None, self.rebuild(run, geometry, (), ROUGH).epsilon(delta)
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        shape = {**vars(run), "order": "reshuffled", "last_batch": "divide_by_b"}
+        del shape["sampling"], shape["batch_cap"]
+        return GaussianTradeoff(composition_mu(NoisyCGD(**shape), geometry))
+
+
+def composition_below(
+    run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
+) -> TradeoffFunction | None:
+    """All steps composed, unless an estimate of its epsilon at delta is above the one given."""
+    theorem = _composition_of(run)
+    if theorem.hopeless(run, geometry, delta, epsilon):
+        return None
+    _, guess = theorem.search(run, geometry, delta)
+    if guess >= epsilon * _ESTIMATED:
+        return None
+    return theorem.rebuild(run, geometry, (), accuracy_for(guess))
+
+
+def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
+    """The Renyi divergence of all steps composed, in the worse direction.
+
+    (That of the function min{g, g^-1}** itself is larger than both.)
+    """
+    f = _composition_of(run).rebuild(run, geometry, (), ROUGH)
+    return max(part.renyi(order) for part in {*f.directions})
+
+
+def _composition_of(run: NoisySGD) -> _Composed:
+    return next(theorem for theorem in SAMPLED_COMPOSITION if theorem.applies_to(run))
+
+
+def poisson_steps(p: float, geometry: Geometry, laws: Laws, accuracy: float) -> TradeoffFunction:
+    """Steps under Poisson sampling; zero-out is composed in each direction: the worse counts."""
+    if geometry.adjacency == "replace_one":
+        return product([(PoissonReplaceOne(p, a, s), n) for a, s, n in laws], accuracy)
+    there = product([(PoissonZeroOut(p, a, s), n) for a, s, n in laws], accuracy)
+    return there.worse_direction()
+
+
+def product(parts: Sequence[tuple[TradeoffFunction, int]], accuracy: float) -> TradeoffFunction:
+    """The composition: a Gaussian or a single step where it is one, else numerical."""
+    factors: dict[TradeoffFunction, int] = {}
+    gaussians: list[tuple[float, int]] = []
+    for f, n in parts:
+        mu = f.gdp_mu
+        if mu is None:
+            factors[f] = factors.get(f, 0) + n
+        elif mu > 0.0:
+            gaussians.append((mu, n))
+    if not factors:
+        mu = math.hypot(*(mu * math.sqrt(n) for mu, n in gaussians)) if gaussians else 0.0
+        return GaussianTradeoff(mu * UP)
+    if not gaussians and list(factors.values()) == [1]:
+        return next(iter(factors))
+    known = ((GaussianTradeoff(mu), n) for mu, n in gaussians)
+    return Composite((*known, *factors.items()), accuracy)
+
+
+def subsampled(p: float, mu: float) -> TradeoffFunction:
+    return GaussianTradeoff(0.0) if mu == 0.0 else subsample(GaussianTradeoff(mu), p)
+
+
+SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation())

@@ -1,0 +1,56 @@
+"""NoisySGD composed: the figures of the paper, and one step in closed form."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib.resources import files
+
+import pytest
+
+import shiftdp as sdp
+from tests.last_iterate.theorems.sampled.cases import DELTA
+
+PUBLISHED = json.loads(
+    files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")
+)
+
+
+class TestPublished:
+    """The NoisySGD columns of the paper's table."""
+
+    @pytest.mark.parametrize("i", range(3))
+    def test_composition(self, i: int) -> None:
+        setting = PUBLISHED["mnist_setting"]
+        epochs = setting["epochs"][i]
+        run = sdp.NoisySGD(
+            n=setting["n"],
+            batch_size=setting["batch"],
+            steps=epochs * setting["n"] // setting["batch"],
+            learning_rate=setting["eta"],
+            noise=setting["sigma"],
+        )
+        geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=setting["L"])
+        cert = sdp.certify(run, geometry, bounds="composition")
+        assert cert.bound == "Thm sgd (composition)"
+        assert round(cert.epsilon(DELTA), 2) == (4.44, 6.65, 10.11)[i]
+        limit = sdp.fdp.subsampled_clt(0.025, 2 / 3, run.steps).value.mu
+        assert round(limit, 2) == (1.03, 1.45, 2.05)[i]
+
+    def test_exact_digits_lie_in_the_interval(self) -> None:
+        geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10)
+        run = sdp.NoisySGD(n=60_000, batch_size=1_500, steps=2_000, learning_rate=0.05, noise=0.01)
+        low, high = sdp.certify(run, geometry, bounds="composition").epsilon_interval(DELTA)
+        assert low < 4.438137906 < high < low + 1.1e-3
+
+
+def test_one_direction_of_one_poisson_step() -> None:
+    run = sdp.NoisySGD(
+        n=100, batch_size=10, steps=1, learning_rate=0.1, noise=1.0, sampling="poisson"
+    )
+    geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=10, adjacency="zero_out")
+    cert = sdp.certify(run, geometry)
+    assert cert.bound == "Poisson (composition)"
+    # H(p N(1) + (1-p) N(0) || N(0)) = p H at log(1 + (e^eps - 1)/p)
+    inner = math.log1p(math.expm1(0.3) / 0.1)
+    assert cert.delta(0.3) == pytest.approx(0.1 * sdp.GaussianTradeoff(1.0).delta(inner), rel=1e-9)
