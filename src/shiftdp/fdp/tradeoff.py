@@ -6,91 +6,36 @@ other face is the privacy profile
 
     delta(eps) = sup_alpha 1 - f(alpha) - e^eps alpha = H_{exp(eps)}(Q || P),
 
-and each determines the other. A subclass states both in closed form, rounded to the private side:
-f down, delta and epsilon up. Everything else is derived here, once.
+and each determines the other. What a function states of itself, rounded to the private side, is in
+`shiftdp.fdp.stated`; everything else is derived here, once.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shiftdp._checks import GREATEST_ORDER, Array, array_in, count, number_in, probability
 from shiftdp._errors import InvalidInput, NoClosedForm
-from shiftdp._roots import bracket_up, least
-from shiftdp._rounding import (
-    GENEROUS,
-    LEAST_FLOAT,
-    NINE_ROUNDINGS,
-    NOT_ZERO,
-    THREE_ROUNDINGS,
-    complement_down,
-)
-from shiftdp.fdp.duality import tradeoff_from_profile
+from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS, THREE_ROUNDINGS, complement_down
+from shiftdp.fdp.stated import Stated
 
 if TYPE_CHECKING:
     from shiftdp.fdp.composition.product import Product
 
 DEFAULT_ACCURACY = 1e-3  # of epsilon, where a product is composed numerically
 _MOST_FACTORS = 1e300  # of a product: their number times a loss, or a rate, is a float
-_NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 _RELATIVE, _ABSOLUTE = 2e-12, 4e-15  # what is at most added to the epsilon of a closed form
 
 
-class TradeoffFunction(ABC):
+class TradeoffFunction(Stated):
     """An immutable tradeoff function on [0, 1]; all methods are vectorised."""
 
     type_name: ClassVar[str] = ""  # in documents; "" for functions that have no written form
-
-    # --- what a subclass says ---
-
-    @abstractmethod
-    def _delta(self, epsilon: Array) -> Array:
-        """delta(eps) for all real eps and both infinities, never too small."""
-
-    def _beta(self, alpha: Array) -> Array:
-        """f(alpha), never too large. By duality, unless a subclass knows better."""
-        back = self.inverse()
-        # 1 - delta is the same float for all smaller deltas
-        return tradeoff_from_profile(
-            lambda e: self._delta_or(e, np.full(e.shape, _NOTHING)),
-            lambda e: back._delta_or(e, np.full(e.shape, _NOTHING)),
-            alpha,
-        )
-
-    def _epsilon(self, delta: Array) -> Array:
-        """The least eps >= 0 with delta(eps) <= delta, never too small."""
-
-        def enough(epsilon: Array) -> NDArray[np.bool_]:
-            return self._delta(epsilon) <= delta
-
-        high = bracket_up(enough, np.ones(delta.shape))
-        # where delta(inf) > delta, no eps is enough: the answer is infinity, without a search
-        finite = np.isfinite(high)
-        found = least(
-            lambda e: enough(np.where(finite, e, math.inf)) | ~finite,
-            np.zeros(delta.shape),
-            np.where(finite, high, 1.0),
-        )
-        return np.where(finite, found, math.inf)
-
-    def _delta_or(self, epsilon: Array, floor: Array) -> Array:
-        """max(delta(eps), floor). A subclass may save work where delta is clearly the smaller."""
-        return np.maximum(self._delta(epsilon), floor)
-
-    def _epsilon_or(self, delta: Array, floor: Array) -> Array:
-        """max(eps(delta), floor), likewise."""
-        return np.maximum(self._epsilon(delta), floor)
-
-    @property
-    @abstractmethod
-    def symmetric(self) -> bool:
-        """Whether f is its own inverse: the two data sets may be exchanged."""
 
     def inverse(self) -> TradeoffFunction:
         """T(Q, P): the left-continuous inverse, inf {alpha : f(alpha) <= y}."""
@@ -98,59 +43,9 @@ class TradeoffFunction(ABC):
             return self
         raise NoClosedForm(f"{self} has no inverse in closed form")
 
-    @property
-    def _smooth(self) -> bool:
-        """Whether `_tangents` can be asked; then no loss is infinite."""
-        return False
-
-    @property
-    def _curved(self) -> bool:
-        """Whether the profile is smooth everywhere but at eps = 0."""
-        return self._smooth
-
-    def _tangents(self, epsilon: Array) -> tuple[Array, Array]:
-        """delta(eps) and P(loss > eps) = -d delta / d e^eps, for eps >= 0.
-
-        Both with a relative error of at most 2e-11, and delta never too small.
-        """
-        raise NoClosedForm(f"{self} does not know the slope of its profile")
-
-    def _largest_loss(self) -> float:
-        """The largest finite privacy loss if it has positive probability, else infinity."""
-        return math.inf
-
-    def _log_moment(self, order: float) -> float:
-        """log E_P[(dQ/dP)^order] for order > 1, never too small."""
-        raise NoClosedForm(
-            f"{self} has no closed form for its Renyi divergence; ask for epsilon or delta instead"
-        )
-
-    def _gaussian_below(self) -> tuple[float, float]:
-        """mu and q with f >= G(mu) (x) h_q; loose, for where nothing better can be computed.
-
-        A function that is (eps, q)-DP both ways is bounded by f_{eps,0} (x) h_q.
-        """
-        sides = (self, self.inverse())
-        q = max(float(f._delta(np.array([math.inf]))[0]) for f in sides)
-        if q >= 1.0:
-            return 0.0, 1.0
-        eps = max(float(f._epsilon(np.array([q]))[0]) for f in sides)
-        from shiftdp.fdp.functions.approx_dp import pure_dp_mu
-
-        return pure_dp_mu(eps), q
-
-    @property
-    def _record_first(self) -> bool | None:
-        """Whether f is T(with a record, without it), and not T(without, with); None if unknown."""
-        return None
-
     def _deflated(self, factor: float) -> TradeoffFunction:
         """f with its mu multiplied by a factor below 1, where it is made of Gaussians."""
         return self
-
-    def _parameters(self) -> dict[str, Any]:
-        """What the constructor takes to make an equal function."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def _join(self, product: Product, k: int) -> None:
         """Enter a product k times: by the factors that f is a product of, or as a factor."""
@@ -354,10 +249,6 @@ class TradeoffFunction(ABC):
         """
         above = self._deflated(1.0 - inflation).epsilon(delta)
         return max(0.0, above * (1.0 - _RELATIVE) - _ABSOLUTE)
-
-    def _delta_below(self, epsilon: Array) -> Array:
-        """Numbers not above the delta that exact arithmetic would give."""
-        return np.maximum(self._delta(epsilon) * (1.0 - GENEROUS) - NOT_ZERO, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """f in dictionaries, lists, numbers and strings; `from_dict` reads it.

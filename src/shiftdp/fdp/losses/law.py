@@ -7,10 +7,10 @@ in logarithms, for L under Q and under P; the two are tied by dQ = e^L dP.
 
 **Who reads it, and who must not.** Contour integrals and the public `privacy_loss` read the law:
 they want the nearest numbers that floats give. Certified numbers, on a grid or by Renyi moments,
-need numbers that are off to one side only, and these the tradeoff function has itself: with the
-hockey-stick divergence delta(eps) = E_Q[(1 - e^(eps - L))_+] and the moment E_P[e^(order L)] it
-answers `_tangents` and `_log_moment` rounded up, with a proof beside each. From nodes or tails they
-cannot be had without loss: docs/fdp.md, "The privacy loss", has the reasons and a figure.
+need numbers that err to one side only, and read those that the tradeoff function states itself
+(`shiftdp.fdp.stated`): the hockey-stick divergence delta(eps) = E_Q[(1 - e^(eps - L))_+] and the
+moment E_Q[e^((order - 1) L)], rounded up, with a proof beside each. docs/fdp.md, "The privacy
+loss", says why neither can be had from the other without loss; tests hold the two to each other.
 """
 
 from __future__ import annotations
