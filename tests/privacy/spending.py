@@ -15,7 +15,7 @@ STRONG = Geometry(strong_convexity=0.2, smoothness=2.0, sensitivity=2.0, gradien
 
 
 def spent(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> float:
-    return budget_of(**terms).spent(certify(run, geometry, bounds=bounds))
+    return budget_of(**terms).cost(certify(run, geometry, bounds=bounds))
 
 
 def met(terms: dict[str, Any], run: Run, geometry: Geometry, bounds: Bounds = "best") -> bool:

@@ -115,7 +115,7 @@ def _up_to(steps: int, shifts: Shifts) -> Shifts:
 
 
 def _composition(schedule: Schedule, end: int) -> Shifts:
-    """Whatever distance there is goes at once, in the next step with noise: a block for each."""
+    """Composition as shifts: each step with noise removes the whole distance; a block for each."""
     c, s, sd = schedule.window(0, end)
     last = np.flatnonzero(sd) + 1
     amount, z = [], 0.0
@@ -129,7 +129,7 @@ def _composition(schedule: Schedule, end: int) -> Shifts:
 
 
 def _held(amount: Array) -> Array:
-    """Within the range of floats: what lies beyond proves nothing, as the verifier will find."""
+    """Amounts beyond the range of floats, cut to the greatest: with them nothing is proved."""
     return np.nan_to_num(amount, nan=_GREATEST, posinf=_GREATEST)
 
 

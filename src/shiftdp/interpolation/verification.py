@@ -148,7 +148,10 @@ def _prove(schedule: Steps, shifts: Claim) -> tuple[float, float]:
 
 
 def _in_closed_form(schedule: EqualSteps, shifts: Claim) -> bool:
-    """Whether blocks are to be looked at, and not every step: not where there are more blocks."""
+    """Whether equal steps are checked block by block, at a cost free of their number.
+
+    Where c > 1 and there are many blocks, few steps are checked sooner one by one.
+    """
     if schedule.contraction <= 1.0 or shifts.first.size <= _FEW_BLOCKS:
         return True
     return schedule.steps - shifts.tau > _MANY_STEPS
@@ -165,7 +168,7 @@ def _check_length(schedule: Steps, shifts: Claim) -> None:
 
 
 def _check_peaks(claimed: ClaimedShifts) -> None:
-    """An amount is the shift of a step with noise: without, there is nothing to hide it in."""
+    """Refuse an amount at a step without noise, which has no shift."""
     bare = claimed.shifts.peak[(claimed.sd_peak == 0.0) & (claimed.shifts.amount > 0.0)]
     if bare.size:
         raise VerificationFailed(f"an amount stands at step {bare[0]}, which has no noise")
@@ -174,9 +177,9 @@ def _check_peaks(claimed: ClaimedShifts) -> None:
 def _check_carried(
     lo: int, noisy: NDArray[np.bool_], closes: NDArray[np.bool_], ahead: Array
 ) -> None:
-    """Where there is no noise, `distances_forwards` carries: the distance is not 0 unless it was.
+    """Refuse a block that ends, its distance being gone, in a step without noise.
 
-    `carried` is a bound on `c z + s` by itself, so no shift has to be computed there.
+    Such a step has no shift: it only carries the distance on, so that 0 is left where 0 was.
     """
     paying = np.flatnonzero(~noisy & closes & (ahead > 0.0))
     if paying.size:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # How much lower mu may truly be: it carries the rounding of its formula upwards, and, for each step
 # that the run remembers, the rounding of the contraction.
 _SPREAD, _SPREAD_STEP = 4e-12, 2.0**-49
-# The delta of a statement in words unless told, and the false positive rate of its attacker.
+# The usual delta of a statement in words, and the false positive rate of its attacker.
 _STATED_DELTA, _STATED_FPR = 1e-5, 0.01
 
 

@@ -143,7 +143,7 @@ def certify(
     ('Theorem B1', 0.992, 4.339)
     """
     _check(run, geometry, bounds)
-    own = [theorem for theorem in own_theorems(theorems) if theorem.applies_to(run)]
+    own = [item for item in own_theorems(theorems) if item.applies_to(run)] if theorems else []
     if bounds != "composition" and not isinstance(run, ExponentialMechanism):
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)

@@ -1,4 +1,4 @@
-"""What a run may cost: one number of one kind, and what a certificate spends of it."""
+"""What a run may cost: one number of one kind, and what a certificate costs in that measure."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Budget:
     limit: float
     at: float | None = None
 
-    def spent(self, certificate: Certificate) -> float:
+    def cost(self, certificate: Certificate) -> float:
         """What the certificate proves, in the measure of this budget."""
-        return _SPENT[self.measure](certificate, self.at or 0.0)
+        return _COST[self.measure](certificate, self.at or 0.0)
 
     def met(self, certificate: Certificate) -> bool:
         """Whether the certificate proves no more than the limit."""
-        return self.spent(certificate) <= self.limit
+        return self.cost(certificate) <= self.limit
 
     def excess(self, certificate: Certificate) -> float:
         """How far over the limit: log(mu / mu_limit), by the mu of Gaussians that cost as much.
@@ -61,16 +61,16 @@ class Budget:
         At most 0 exactly where the budget is met. It is nearly linear in the logarithm of the
         noise, which makes secants converge quickly.
         """
-        return self.over(self.spent(certificate), certificate.mu)
+        return self.over(self.cost(certificate), certificate.mu)
 
-    def over(self, spent: float, mu: float | None = None) -> float:
-        """`excess` from what is spent, and from the mu of the certificate if it has one."""
-        own, allowed = self.mu(spent) if mu is None else mu, self.mu(self.limit)
+    def over(self, cost: float, mu: float | None = None) -> float:
+        """`excess` from the cost of a certificate, and from its mu if it has one."""
+        own, allowed = self.mu(cost) if mu is None else mu, self.mu(self.limit)
         if 0.0 < own < math.inf and allowed > 0.0:
             guide = math.log(own) - math.log(allowed)
         else:
             guide = math.inf if own > allowed else -math.inf
-        return min(guide, 0.0) if spent <= self.limit else max(guide, NOT_ZERO)
+        return min(guide, 0.0) if cost <= self.limit else max(guide, NOT_ZERO)
 
     def mu(self, value: float) -> float:
         """The mu of the Gaussian for which this measure has the given value."""
@@ -171,7 +171,7 @@ _RANGE: dict[str, dict[str, Any]] = {
 _TOP = {"advantage": 1.0, "tpr": 1.0}
 
 
-_SPENT: dict[str, Callable[[Certificate, float], float]] = {
+_COST: dict[str, Callable[[Certificate, float], float]] = {
     "epsilon": lambda certificate, delta: certificate.epsilon(delta),
     "mu": lambda certificate, _: certificate.f.implied_mu(),
     "renyi": lambda certificate, order: certificate.renyi(order),

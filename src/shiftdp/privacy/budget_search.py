@@ -99,7 +99,7 @@ class BudgetSearch:
             return math.inf
         except OutOfRange:
             return math.inf
-        self._costs[x] = self.budget.spent(certificate)
+        self._costs[x] = self.budget.cost(certificate)
         return self.budget.over(self._costs[x], certificate.mu)
 
     def _estimated_excess(self, x: float) -> float:

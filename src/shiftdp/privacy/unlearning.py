@@ -77,7 +77,7 @@ def calibrate_unlearning(
     low, high = first, first + 1
     while not met(high):
         if high >= _MOST:
-            nearest = wanted.with_limit(wanted.spent(certified(high)))
+            nearest = wanted.with_limit(wanted.cost(certified(high)))
             raise ImpossibleBudget(wanted, "further_steps", nearest, high)
         low, high = high, min(2 * high - first, _MOST)
     return least_whole(met, low, high)

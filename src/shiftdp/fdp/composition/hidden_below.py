@@ -94,7 +94,10 @@ def epsilon_from_below(
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """The largest number up to `high` for which it holds, or a little less; 0 if for none."""
+    """By bisection: the end of the interval from 0 on which the predicate holds, at most `high`.
+
+    The answer errs downwards, to where the predicate still holds; 0 if it never does.
+    """
     if not holds(0.0):
         return 0.0
     low = 0.0

@@ -1,4 +1,6 @@
-"""Mixtures of which it is never told which part ran: less is seen than of a `Mixture`.
+"""Mixtures whose index stays secret: an attacker does not learn which component was drawn.
+
+(In a `Mixture` the index is revealed, so that more can be learned.)
 
 One of several mechanisms runs, the i-th with probability w_i. [Theorem B6] bounds what the result
 tells if i stays a secret, from bounds f_i on each of them, in two cases:
@@ -13,7 +15,7 @@ tells if i stays a secret, from bounds f_i on each of them, in two cases:
 
   by Harris' inequality (`shared="neither"`; the proof is that of the theorem).
 
-If i is told (`shared="told"`) the divergence is the mean of the divergences, as of a `Mixture`.
+If i is revealed (`shared="told"`) the divergence is the mean of the divergences, as of a `Mixture`.
 
 The f_i may be compositions, of which only certified values of delta are known: these are asked for
 at a few hundred eps, and F_i is the concave, piecewise linear function that they prove (`levels`).
@@ -49,7 +51,7 @@ _FLOOR = 1e-12  # what is less of a part's delta is bounded by that of a Gaussia
 
 @dataclass(frozen=True)
 class HiddenMixture(TradeoffFunction):
-    """The bound of the module's docstring.
+    """What the drawn mechanism reveals while the index i stays secret, by the bounds above.
 
     Args:
         components: f_1, f_2, ..., in rising order of i where neither measure is shared; then they

@@ -87,11 +87,12 @@ def _merged(starts: Array, slopes: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class MeanSlopes:
-    """sum of pieces: P-masses and Q-masses of a law of losses that falls from piece to piece.
+    """A discrete privacy-loss law: atoms in falling order of their likelihood ratio.
 
-    h(gamma) is `infinite` plus the sum of (mass_k - gamma dual_k)_+, over the first pieces, whose
-    slope mass_k / dual_k is above gamma. Slopes are kept as they are: those of masses that are next
-    to nothing are not their quotients in floats.
+    Atom k has the Q-mass `mass`, the P-mass `dual` and the likelihood ratio `slope`; `infinite` is
+    the Q-mass that P does not have. Its profile is h(gamma) = infinite + sum_k (mass_k - gamma
+    dual_k)_+, to which the atoms with a ratio above gamma contribute. The ratio is stored, and not
+    computed as mass_k / dual_k, because the quotient of two tiny floats may be far off.
     """
 
     slope: Array

@@ -118,7 +118,7 @@ class ContourEstimate:
         return self._least_refused(lambda margin: self._solve(target, margin))
 
     def _least_refused(self, attempt: Callable[[float], Result]) -> Result:
-        """The attempt that leaves out least and is not refused."""
+        """The first attempt that succeeds, from the one that cuts the tails off farthest out."""
         for margin in _MARGINS[:-1]:
             try:
                 return attempt(margin)
@@ -205,7 +205,11 @@ class ContourEstimate:
         return value, np.where(fine, error, math.inf)
 
     def _line_at(self, epsilon: float, margin: float) -> tuple[Line, Survey]:
-        """A line for eps; delta, of which the tails may take no part, is found on the way."""
+        """An integration line whose sum is accurate at eps.
+
+        Tails that are cut off must be far below delta(eps), which is not known yet: the floor under
+        them is lowered round by round, until delta as it is read off is well above it.
+        """
         floor, worst = _FIRST_FLOOR, math.inf
         for _ in range(_ROUNDS):
             survey = Survey.of(self.laws, self.mu, floor, margin)

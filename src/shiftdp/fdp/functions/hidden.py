@@ -1,4 +1,4 @@
-"""The last iterate of random batches, of which it is never told which ones a record was in.
+"""The last iterate of random batches, when it stays secret which of them a record was in.
 
 [Theorem B7] The record's pattern of participation V is secret, and mu(V) is the value that
 Theorem B1 would have for it. W is any law that is stochastically at least mu(V). Then the last
@@ -116,7 +116,7 @@ class HiddenReplaceOne(ReplaceOne, Hidden):
 
 @dataclass(frozen=True)
 class HiddenExchange(Hidden):
-    """What part 1 of Theorem B7 bounds the last iterate by. [Theorem B7, 1]
+    """The bound on exchanging a record that is drawn without replacement. [Theorem B7, 1]
 
     For gamma = e^eps >= 1 and both directions the divergence is at most
 
@@ -153,7 +153,10 @@ class HiddenExchange(Hidden):
         return float(x[0]), float(np.log1p(rise)[0])
 
     def _ahead(self, x: Array, sign: float) -> Array:
-        """The right side less the left side, rounded up or down, as the sign says."""
+        """The right side of the inequality in `_fixed` less its left side.
+
+        Rounded up if `sign` is 1, and down if it is -1; it falls as x grows.
+        """
         law = self._law
         gone, left = np.maximum(x - law.mean, 0.0), np.maximum(law.mean - x, 0.0)
         done = scipy.special.erf(x / _SQRT_2) + total(

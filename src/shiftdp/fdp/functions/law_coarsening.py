@@ -81,7 +81,7 @@ def coarsened(mu: Sequence[float], weight: Sequence[float], most: int) -> Law:
 
 
 def _ends(values: Array, weights: Array, most: int) -> NDArray[np.int64]:
-    """The last place of each cell."""
+    """The index of the last value of each cell: at most `most` cells, all of about one cost."""
     u = _gain(values, weights)
     # sums from the top, so that those of rare large values keep their digits
     tail = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]
@@ -89,14 +89,14 @@ def _ends(values: Array, weights: Array, most: int) -> NDArray[np.int64]:
     gain, last = u.tolist(), values.size - 1
 
     def fill(cost: float) -> list[int]:
-        """Cells from below, each up to the cost, or one more than allowed."""
+        """Fill cells from the smallest value on, each up to the cost; stop at `most` + 1 cells."""
         ends: list[int] = []
         first = 0
         while first <= last and len(ends) <= most:
-            low, high, mass, spent = first, last, tail[first], moment[first]
+            low, high, mass, sum_from = first, last, tail[first], moment[first]
             while low < high:  # the last j for which first..j cost no more
                 j = (low + high + 1) // 2
-                if gain[j] * (mass - tail[j + 1]) - (spent - moment[j + 1]) <= cost:
+                if gain[j] * (mass - tail[j + 1]) - (sum_from - moment[j + 1]) <= cost:
                     low = j
                 else:
                     high = j - 1
@@ -118,7 +118,10 @@ def _ends(values: Array, weights: Array, most: int) -> NDArray[np.int64]:
 
 
 def _gain(values: Array, weights: Array) -> Array:
-    """u at each value, which rises: the relative cost in epsilon, summed over the deltas."""
+    """u at each value, a rising function: see "What a move costs" above.
+
+    It is the sum over `_DELTAS` of the u of each, as a part of the epsilon there.
+    """
     law, deltas, shares = _rough(values, weights), np.array(_DELTAS), np.array(_SHARES)
     gain = values * (AMPLE / max(float(values[-1]), NOT_ZERO))  # decides where nothing else does
     if law.size == 1:
@@ -139,7 +142,7 @@ def _gain(values: Array, weights: Array) -> Array:
 
 
 def _rough(values: Array, weights: Array) -> MeanLaw:
-    """A law with few values that tells where thresholds lie: cells of equal width, moved up."""
+    """A law with few values, in cells of equal width: thresholds are read off it quickly."""
     tail = np.cumsum(weights[::-1])[::-1]
     view = float(values[tail >= _IN_VIEW].max(initial=float(values[0])))
     width = max(view - float(values[0]), NOT_ZERO)
@@ -151,7 +154,10 @@ def _rough(values: Array, weights: Array) -> MeanLaw:
 
 
 def _rounded(values: Array, weights: Array, ends: NDArray[np.int64]) -> Law:
-    """The cells with these ends: all sums but the first rounded up, the first what they leave."""
+    """Each cell moved to its largest value, with the sum of its weights rounded up.
+
+    The first cell has what the others leave of 1, so that no Pr(W >= x) is too small.
+    """
     parts = weights.tolist()
     starts = [0, *(ends[:-1] + 1).tolist()]
     sums = [

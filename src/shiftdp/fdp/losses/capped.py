@@ -61,7 +61,7 @@ class CappedLoss(AnalyticLoss):
         return np.where(x < 0.0, mirrored[0], left), np.where(x < 0.0, mirrored[1], right)
 
     def _more(self, y: Array) -> Array:
-        """log U(y), U(y) = int_y^inf phi B."""
+        """log Q(loss > log B(y)) = log U(y), U(y) = int_y^inf phi B."""
         terms = []
         for w, m in self.law.pairs():
             tail = scipy.special.log_ndtr(np.minimum(m - y, 0.0))
@@ -71,7 +71,10 @@ class CappedLoss(AnalyticLoss):
         return log_sum(terms)
 
     def _less(self, y: Array) -> Array:
-        """log(1 - U(y)) as that of Phi(-x) + int_x^y phi B."""
+        """log Q(loss <= log B(y)) = log(1 - U(y)), summed as Phi(-x) + int_x^y phi B.
+
+        A sum of positive terms, where 1 - U(y) would cancel.
+        """
         gained = np.full(y.shape, scipy.special.log_ndtr(-self.start))
         for w, m in self.law.pairs():
             low, high = max(self.start, m), np.maximum(y, m)

@@ -39,9 +39,9 @@ _DECAY = 20.0  # by how much a logarithm may fall on one panel
 
 @dataclass(frozen=True, eq=False)
 class PairLoss(AnalyticLoss):
-    """Two mixtures, of which the upper one gains against the lower one along the line.
+    """Two Gaussian mixtures on the line whose likelihood ratio, upper to lower, rises with z.
 
-    P is the lower one, unless the loss is `falling`: then P is the upper one.
+    P is the lower mixture, so that the loss rises with z too; if `falling`, P is the upper one.
     """
 
     lower: Components

@@ -227,8 +227,14 @@ class _TheoremB1(_Shifted):
     def _gives(
         self, run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...], *, endless: bool
     ) -> Bound:
-        sharp = tuple(_sharpened(proof, run, geometry) for proof in proofs)
-        return Bound(self, _worst(sharp), sharp)
+        # equal steps are verified at little cost, and need not be stated with the solver's margin
+        if has_equal_steps(run):
+            schedules = schedules_of(run, geometry, [proof.visits for proof in proofs])
+            proofs = tuple(
+                replace(proof, shifts=sharpened(schedule, proof.shifts))
+                for proof, schedule in zip(proofs, schedules, strict=True)
+            )
+        return Bound(self, _worst(proofs), proofs)
 
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -330,17 +336,11 @@ def _solve_for_every_length(run: Any, geometry: Geometry, proof: Proof) -> Proof
     return proof
 
 
-def _sharpened(proof: Proof, run: BatchRun, geometry: Geometry) -> Proof:
-    """With the mu that the verifier proves, where that costs little: a digit above, for endless
-    runs, instead of the solver's own margin."""
-    if not has_equal_steps(run):
-        return proof
-    shifts = sharpened(schedule_of(run, geometry, proof.visits), proof.shifts)
-    return proof if shifts is proof.shifts else replace(proof, shifts=shifts)
-
-
 def sharpened(schedule: StepSchedule, shifts: Shifts) -> Shifts:
-    """The shifts of equal steps with a mu one digit above what the verifier proves."""
+    """The shifts of equal steps with a mu one digit above what the verifier proves.
+
+    That replaces the solver's own, larger margin of rounding; the digit is for endless runs.
+    """
     if isinstance(schedule, Schedule) or schedule.contraction > 1.0 or not shifts.mu > 0.0:
         return shifts
     proved = math.nextafter(proved_mu_of_equal_steps(schedule, shifts)[0], math.inf)

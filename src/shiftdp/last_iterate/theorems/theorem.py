@@ -22,7 +22,7 @@ from shiftdp.last_iterate.theorems.proofs import Proofs
 Family = Literal["composition", "paper", "ours", "user"]
 
 DELTA = 1e-5
-"""Where bounds with free parameters are made to be tightest, unless told otherwise."""
+"""Where bounds with free parameters are made to be tightest, unless another delta is given."""
 
 
 class Theorem(ABC):

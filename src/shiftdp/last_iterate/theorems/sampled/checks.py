@@ -53,7 +53,7 @@ def verify_constants(
     They may not be less: a step may only be more private than what it is charged for. `charged` has
     s, in units of the noise, and how many steps are charged with it. The steps with the least noise
     must be charged most, the next ones with the next, and so on. `steps` are those that are meant
-    where they differ, all unless told.
+    where they differ; all of them if not given.
     """
     move = geometry.sensitivity
     if run.sampling == "poisson" and geometry.adjacency == "replace_one":
