@@ -28,7 +28,10 @@ _NOTHING = 1e-19  # what is smaller is lost when it is subtracted from 1
 
 
 class Stated(ABC):
-    """What every tradeoff function says of itself. `_delta` and `symmetric` are all it must say."""
+    """What every tradeoff function says of itself.
+
+    `_delta` and `symmetric`, and `inverse` where it is not symmetric, are all that it must say.
+    """
 
     @abstractmethod
     def _delta(self, epsilon: Array) -> Array:
