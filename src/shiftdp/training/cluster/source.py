@@ -37,8 +37,8 @@ from shiftdp.last_iterate.sum_rounding import THREADS
 from shiftdp.training.cluster.crew import Crew
 from shiftdp.training.cluster.shard import Contents, Sum
 from shiftdp.training.descent.entropy import System
-from shiftdp.training.descent.gradient import BatchGradient, Elsewhere
 from shiftdp.training.descent.records import Indices
+from shiftdp.training.descent.source import BatchGradient, Elsewhere
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,11 @@ from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.descent.gradient import Elsewhere, LocalSource, Source, told_ahead
+from shiftdp.training.descent.gradient import LocalSource
+from shiftdp.training.descent.reading import announced
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.descent.resume import EncryptedState, Kept, kept_in
+from shiftdp.training.descent.source import Elsewhere, Source
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -291,7 +293,7 @@ def iterates(
         kept: a state from which the models are: the steps up to it are done. Their batches are
             drawn again, in the same order; their noise is not, but in test mode. [`resume`]
     """
-    run = plan.run
+    run, d = plan.run, records.features
     before = 0 if kept is None else kept.step
     again = any(not source.private for source in sources)
     ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
@@ -303,18 +305,18 @@ def iterates(
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
     try:
         with records.gradient(plan, models) as gradient:
-            told = told_ahead(gradient, chosen)
-            steps = enumerate(zip(rates, deviations, told, strict=True), 1)
+            if records.mapped:
+                chosen = announced(gradient, chosen)
+            steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
+            for _, (_, sigma, _) in islice(steps, before):  # done, and not done again
+                if again and sigma > 0.0:
+                    _draw(noise, numbers, streams, d)
             for step, (eta, sigma, batch) in steps:
-                if step <= before:
-                    if again and sigma > 0.0:
-                        _draw(noise, numbers, streams, records.features)
-                    continue
+                # models <- Proj(prox((1 - eta l2) models - eta (total / divisor + sigma noise)))
                 total = gradient(models, batch.rows)
-                # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
                 total *= eta / batch.divisor
                 if sigma > 0.0:
-                    _draw(noise, numbers, streams, records.features)
+                    _draw(noise, numbers, streams, d)
                     noise *= eta * sigma
                     total += noise
                 if shrinks:
@@ -322,7 +324,8 @@ def iterates(
                 models -= total
                 if plan.prox is not None:
                     plan.prox.apply(models, eta, int(plan.intercept))
-                _project(plan, models)
+                if plan.projection is not None:
+                    _project(plan, models)
                 yield step
     finally:
         noise.fill(0)

@@ -19,9 +19,9 @@ from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling, has_releases
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
-from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import descend_on, require_certified
 from shiftdp.training.descent.records import prepare
+from shiftdp.training.descent.source import Source
 from shiftdp.training.heads.data import Cache, Reader, gathered
 from shiftdp.training.heads.linear import CertifiedLinear
 from shiftdp.training.heads.loaders import reader_of

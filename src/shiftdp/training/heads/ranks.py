@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import THREADS
-from shiftdp.training.descent.gradient import BatchGradient, Source
 from shiftdp.training.descent.loop import TrainingStopped, starting_point
 from shiftdp.training.descent.records import Indices
+from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
