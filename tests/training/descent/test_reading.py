@@ -50,7 +50,13 @@ def test_batches_are_announced_as_far_as_there_is_room() -> None:
 
 
 def test_a_block_has_its_own_records_whatever_was_read_before(tmp_path: Path) -> None:
-    orders: list[Any] = [slice(0, 8), slice(8, 16), slice(0, 8), np.array([3, 17, 30]), slice(8, 16)]
+    orders: list[Any] = [
+        slice(0, 8),
+        slice(8, 16),
+        slice(0, 8),
+        np.array([3, 17, 30]),
+        slice(8, 16),
+    ]
     for mapped in (False, True):
         table = records(tmp_path, mapped=mapped)
         reader = BlockReader(table, rows=8, entries=1 << 10)

@@ -1,6 +1,6 @@
 """What the loop wants of a source, all sources have."""
 
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -10,7 +10,7 @@ from shiftdp.training.descent.source import Elsewhere, Source
 
 
 @pytest.mark.parametrize("kind", [LocalSource, ClusterSource])
-def test_a_source_has_everything_that_the_loop_asks_for(kind: type) -> None:
+def test_a_source_has_everything_that_the_loop_asks_for(kind: Any) -> None:
     asked = {name for name in vars(Source) if not name.startswith("_")}
     assert asked == {"features", "mapped", "gradient"}
     assert asked <= set(dir(kind))

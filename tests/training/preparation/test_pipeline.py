@@ -193,20 +193,6 @@ def test_other_private_models_work_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "words"),
-    [
-        ([PrivateTableEncoder()], "no private estimator"),
-        ([PrivateTableEncoder(), Normalizer(), logistic()], "not right before the model"),
-        ([PrivateTableEncoder(), PrivateTableEncoder(), logistic()], "not right before the model"),
-        ([PrivateTableEncoder(), logistic(ledger="a.db")], "has a ledger of its own"),
-    ],
-)
-def test_steps_that_cannot_be_certified_are_refused(steps: list[Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        PrivatePipeline(steps).fit(FRAME, LABELS)
-
-
-@pytest.mark.parametrize(
     ("name", "value"), [("epsilon", 0.0), ("delta", 0.0), ("share", 0.0), ("share", 1.0)]
 )
 def test_budgets_that_are_none_are_refused(name: str, value: float) -> None:

@@ -40,9 +40,10 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
     from sklearn.base import clone, is_classifier
 
     from shiftdp.training.estimators.surroundings import uncovered, warn_of
-    from shiftdp.training.preparation.pipeline import Prepared
+    from shiftdp.training.preparation.prepared import Prepared, certified_pipeline
+    from shiftdp.training.preparation.steps import private_model, table_encoder
 
-    model, encoder = pipeline._model(), pipeline._encoder()
+    model, encoder = private_model(pipeline.steps), table_encoder(pipeline.steps)
     pipeline._check_budget()
     _refuse_others(pipeline, encoder)
     leaks = uncovered(pipeline.ledger is not None, beyond=pipeline)
@@ -66,7 +67,7 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
             prepared = Prepared(None, None, None, None, n, table.columns, model.feature_bound)
         rows = replace(found, columns=prepared.features)
         outputs = outputs_on_workers(model, crew)
-        aimed, planned, certificate = pipeline._certified(prepared, model, outputs)
+        aimed, planned, certificate = certified_pipeline(pipeline, prepared, model, outputs)
         warn_if_hopeless(planned, aimed._overrides(), asked=pipeline.epsilon, stacklevel=3)
 
         def train() -> None:

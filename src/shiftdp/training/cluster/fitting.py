@@ -7,7 +7,7 @@ for arrays, with the same warning: each worker tells the set of its labels, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -180,5 +180,5 @@ def descend_on_workers(
     with client_of(client) as known, on_workers(known, table, table.numbers("given")) as rows:
         rows.crew.tell("assemble")
         records = certified_records(plan, rows, None)
-        with kept_in(state, plan, records) as kept:
+        with nullcontext() if state is None else kept_in(state, plan, records) as kept:
             return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)

@@ -11,7 +11,7 @@ error carries the name of its type and the step, and an interrupted run releases
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import islice, repeat
 from typing import Any
 
@@ -90,7 +90,7 @@ def descend(
     """
     _require_callable(progress=progress, checkpoints=checkpoints)
     records = certified_records(plan, X, y)
-    with kept_in(state, plan, records) as kept:
+    with nullcontext() if state is None else kept_in(state, plan, records) as kept:
         return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)
 
 

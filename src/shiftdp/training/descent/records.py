@@ -348,13 +348,18 @@ def _norms_of(features: Any, part: slice, shrink: Floats | None) -> tuple[Floats
     return np.sqrt(squares), largest
 
 
+def is_collection(X: Any) -> bool:
+    """Whether it is a collection of Dask, asked without importing Dask."""
+    return hasattr(type(X), "__dask_graph__")
+
+
 def _features(X: Any) -> Any:
     """The matrix, float32 or float64, in a layout whose rows can be read without a copy."""
     from scipy.sparse import issparse
 
     if issparse(X):
         return canonical(X)
-    if hasattr(type(X), "__dask_graph__"):
+    if is_collection(X):
         raise InvalidInput(
             "X", f"<{type(X).__name__}>", "is a Dask collection", "call shiftdp.dask.descend"
         )

@@ -252,16 +252,14 @@ class Kept:
 
 
 @contextmanager
-def kept_in(state: EncryptedState | None, plan: Plan, records: Any) -> Iterator[Kept | None]:
+def kept_in(state: EncryptedState, plan: Plan, records: Any) -> Iterator[Kept]:
     """The state of a run on these records: as it was saved, or a new one. It is locked meanwhile.
 
     Args:
         records: a source with a `digest`.
     """
-    if state is None:
-        yield None
-        return
-    if not isinstance(state, EncryptedState):
+    given: object = state
+    if not isinstance(given, EncryptedState):
         raise InvalidInput(
             "state", type(state).__name__, "is no EncryptedState", "give EncryptedState(path, key)"
         )

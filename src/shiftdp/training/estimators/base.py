@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
@@ -84,6 +84,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
     delta: float
     feature_bound: float
     average: int | None
+    checkpoints: Any
     noise: float | None
     adjacency: Any
     fit_intercept: bool
@@ -123,7 +124,8 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             features: how many features.
             outputs: scores a record has: the number of classes where it is above 2, else 1.
         """
-        refuse_unproved(self)
+        if self._releases_several:
+            refuse_unproved(self)
         planned = plan_for(
             self._problem(n, features, outputs),
             self._overrides(),
@@ -133,6 +135,11 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         planned = self._penalised(planned)
         k = self._cap_of_people()
         return planned if k == 1 else for_people(planned, k, noise=self.noise)
+
+    @property
+    def _releases_several(self) -> bool:
+        """Whether other models than the last one are asked for."""
+        return self.checkpoints is not None or self.average is not None
 
     def _overrides(self) -> Overrides:
         return Overrides(**{name: getattr(self, name) for name in _CHOICES})
@@ -205,18 +212,14 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.__dict__.update(before)
             raise
 
-    @contextmanager
     def _charged(
         self, certificate: Certificate, entropy: Entropy, label: str, kept: Kept | None = None
-    ) -> Iterator[None]:
-        """Charge the ledger, if there is one, before a run, and note its end if it comes to that.
-
-        A run with entropy that is not private cannot be charged. One that was kept is charged once,
-        under its own key, and refused if it came to its end already; what a finished one released
-        is paid for.
-        """
-        with charged(self.ledger, certificate, entropy, label, self.random_state, kept):
-            yield
+    ) -> AbstractContextManager[None]:
+        """Charge the ledger, if there is one, before a run, and note its end if it comes to that:
+        see `charging.charged`."""
+        if self.ledger is None:
+            return nullcontext()
+        return charged(self.ledger, certificate, entropy, label, self.random_state, kept)
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp.training.cluster.collection import is_collection
 from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk
+from shiftdp.training.descent.records import is_collection
 from shiftdp.training.descent.sparse import wide_if_summed
 from shiftdp.training.losses.base import described
 

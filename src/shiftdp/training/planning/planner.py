@@ -180,7 +180,9 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     """The plan of this run with the least noise that meets the budget, certified."""
     problem, given = candidates.problem, candidates.chosen.noise
     chosen, l2 = candidates.chosen, taken.l2
-    run = with_checkpoints(taken.run, chosen.checkpoints, chosen.average)
+    run = taken.run
+    if chosen.releases:
+        run = with_checkpoints(run, chosen.checkpoints, chosen.average)
     plan = candidates.plan(run, l2, taken.clip, candidates.setting.bounds(run, l2))
     if given is None:
         plan = _with_least_noise(plan, problem, taken.placed)
@@ -252,6 +254,7 @@ def _impossible(candidates: Candidates) -> InvalidInput:
 def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
     """Why each choice was made, by its name."""
     run = plan.run
+    placed = isinstance(run.noise, tuple) and 0.0 in run.noise
     why = {
         "algorithm": "the least error that is foretold, see below",
         "batch_size": {
@@ -261,7 +264,8 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
         }[_NAMES[type(run)]],
         "epochs": f"what pays, of those that compute={problem.compute:g} allows, at most 200",
         "learning_rate": (
-            "falls to 0, so that late noise counts little; "
+            f"falls {'from stage to stage' if placed else 'with the steps'}, so that late noise "
+            "counts little; "
             if isinstance(run.learning_rate, tuple)
             else ""
         )
@@ -282,7 +286,8 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
             if plan.clip is not None
             else "none: noise is small, or the loss starts with its largest gradient"
         ),
-        "noise": f"the least that meets epsilon={problem.epsilon:g} at delta={problem.delta:g}",
+        "noise": ("of the noisy steps, the others having none: " if placed else "")
+        + f"the least that meets epsilon={problem.epsilon:g} at delta={problem.delta:g}",
         "bounds": (
             "composition covers any learning rate"
             if plan.bounds == "composition"
