@@ -335,7 +335,5 @@ def test_places_that_are_the_same_though_they_do_not_look_it(places: Any) -> Non
 def test_frozen_layers_in_front_of_the_linear_map_are_named_with_the_way_around_them() -> None:
     frozen = nn.Linear(FEATURES, FEATURES).requires_grad_(requires_grad=False)
     declared = Declaration(adjacency="zero_out", loss="squared", feature_bound=1.0)
-    with refused(
-        "module", r"frozen layers in front of the linear map.*call shiftdp\.torch\.PrivateHead"
-    ):
+    with refused("module", "frozen layers in front of the linear map that is trained"):
         session(declared, module=nn.Sequential(frozen, nn.Linear(FEATURES, 1)))

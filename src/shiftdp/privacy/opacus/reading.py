@@ -254,9 +254,10 @@ def linear_map(module: Any) -> nn.Linear | None:
 def _trains_a_linear_map(module: Any) -> bool:
     """Whether a network is frozen but for the linear map at its end."""
     inner = inner_of(module)
-    if type(inner) is not nn.Sequential or not len(inner) or type(inner[-1]) is not nn.Linear:
+    parts = list(inner) if type(inner) is nn.Sequential else []
+    if not parts or type(parts[-1]) is not nn.Linear:
         return False
-    others = [weight for part in inner[:-1] for weight in part.parameters()]
+    others = [weight for part in parts[:-1] for weight in part.parameters()]
     return bool(others) and not any(weight.requires_grad for weight in others)
 
 

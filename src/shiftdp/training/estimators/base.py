@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
+from shiftdp.training.assumed_bound import ASSUMED_BOUND
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
@@ -82,7 +83,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     epsilon: float
     delta: float
-    feature_bound: float
+    feature_bound: float | None
     average: int | None
     checkpoints: Any
     noise: float | None
@@ -149,7 +150,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             n=n,
             features=features,
             loss=self._loss(outputs),
-            feature_bound=self.feature_bound,
+            feature_bound=ASSUMED_BOUND if self.feature_bound is None else self.feature_bound,
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=self.adjacency,

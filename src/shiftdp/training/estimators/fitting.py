@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
+from shiftdp.training.assumed_bound import warn_of_assumed_bound
 from shiftdp.training.cluster.fitting import fit_collection, refuse_people
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.records import is_collection
@@ -154,6 +155,8 @@ class Fitting(PrivateLinearModel):
         X, targets, outputs, people = self._of_people(records, groups)
         planned = self.plan(X.shape[0], X.shape[1], outputs)
         warn_if_hopeless(planned, self._overrides())
+        if self.feature_bound is None:
+            warn_of_assumed_bound(stacklevel=3)
         plan = planned.plan
         if people is not None:
             order = apart(plan.run, people)

@@ -34,7 +34,7 @@ class Prepared(NamedTuple):
         rows: the table itself, where nothing encodes it.
         n: how many records there are.
         features: how many features the model sees.
-        bound: that its rows keep to.
+        bound: that its rows keep to; None if nobody gave one.
     """
 
     encoder: Any
@@ -43,7 +43,7 @@ class Prepared(NamedTuple):
     rows: Any
     n: int
     features: int
-    bound: float
+    bound: float | None
 
 
 def prepared_table(encoder: Any, X: Any, model: Any) -> Prepared:

@@ -139,6 +139,13 @@ def certified(
     return Candidate(parameters, estimator, plan.certificate)
 
 
+def assumes_bound(estimator: Any) -> bool:
+    """Whether nobody has said how long its rows may be."""
+    if isinstance(estimator, PrivatePipeline):
+        return table_encoder(estimator.steps) is None and assumes_bound(estimator.steps[-1][1])
+    return estimator.feature_bound is None
+
+
 def common_adjacency(aimed: list[Candidate]) -> Any:
     """Which data sets are neighbours, by the certificates of all candidates."""
     kinds = {

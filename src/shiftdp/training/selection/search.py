@@ -16,6 +16,7 @@ from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.noisy_sums import NoisySum, noise_for
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
+from shiftdp.training.assumed_bound import warn_of_assumed_bound
 from shiftdp.training.charging import rehearse, seeds_of
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.estimators.base import entropy_of, learnt_classes
@@ -26,6 +27,7 @@ from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncover
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.selection.candidates import (
     Candidate,
+    assumes_bound,
     candidates_of,
     certified,
     common_adjacency,
@@ -170,6 +172,8 @@ class PrivateSearchCV(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: 
         score = TrialScore.of(base, self.scoring, self.targets)
         chosen = candidates_of(self.param_distributions, int(self.n_candidates), base, stream)
         aimed, certificate = self._certified(chosen, base, parts, score, trials, entropy.private)
+        if any(assumes_bound(one.estimator) for one in aimed):
+            warn_of_assumed_bound(stacklevel=2)
         with _quiet():
             for one in aimed:  # a refusal later would tell which of them were drawn
                 TrialScore.of(one.estimator, self.scoring, self.targets)
