@@ -62,7 +62,7 @@ def test_a_pipeline_is_a_pipeline() -> None:
 def test_parameters_of_the_steps_stay_as_they_were_given() -> None:
     made = pipeline(epsilon=2.0).fit(FRAME, LABELS)
     model = made[-1]
-    assert (model.epsilon, model.feature_bound, model.ledger) == (1.0, 1.0, None)
+    assert (model.epsilon, model.feature_bound, model.ledger) == (1.0, None, None)
     assert model.plan_.plan.feature_bound == made[0].feature_bound_
     assert made[0].epsilon is None
 

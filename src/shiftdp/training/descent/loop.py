@@ -27,8 +27,9 @@ from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.reading import announced
 from shiftdp.training.descent.records import prepare
-from shiftdp.training.descent.resume import EncryptedState, Kept, kept_in
+from shiftdp.training.descent.resume import Kept, kept_in
 from shiftdp.training.descent.source import Elsewhere, Source
+from shiftdp.training.descent.state_file import EncryptedState
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
