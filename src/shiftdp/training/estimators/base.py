@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
@@ -29,16 +28,12 @@ from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.descent.resume import Kept
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
-    checks_of,
     given_classes,
     labels_of,
     learnt_classes,
-    quietly,
-    readable,
     require_here,
-    require_numbers,
     require_one_a_record,
-    table_type,
+    validated,
 )
 from shiftdp.training.estimators.parameters import Penalty
 from shiftdp.training.estimators.people import for_people, used_records
@@ -184,20 +179,11 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
         """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
         require_here(X=X, y=y)
-        require_numbers(X)
-        X = readable(X)
         y = labels_of(y, numbers=bool(more.get("y_numeric")))
-        types = table_type(X)
-
-        def check(*labels: Any, **more: Any) -> Any:
-            return validate_data(
-                self, X, *labels, accept_sparse="csr", dtype=types, **checks_of(X), **more
-            )
-
         if is_mapped(y):
             require_one_a_record(X, y)
-            return quietly(lambda: check(reset=more["reset"]), X, y), y
-        X, y = quietly(lambda: check(y, **more), X, y)
+            return validated(self, X, reset=more["reset"]), y
+        X, y = validated(self, X, y, **more)
         return X, y
 
     # --- around a run ---
