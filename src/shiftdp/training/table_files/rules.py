@@ -119,14 +119,28 @@ def bytes_in(memory: object) -> int | None:
     return int(found) if LEAST_MEMORY <= found < math.inf else None
 
 
-def near_to(name: str, names: Sequence[str]) -> int | None:
-    """The place of the name that a mistyped one was probably meant to be; None if there is none.
+def no_column(path: str, names: Sequence[str], target: str, *, shown: bool) -> InvalidInput:
+    """The refusal of a target that is no column, with the column that was probably meant.
 
-    >>> near_to("incom", ["age", "income"]), near_to("x", ["age", "income"])
-    (1, None)
+    Args:
+        path: of the table.
+        names: of its columns.
+        target: what was asked for.
+        shown: whether names may be repeated. Those of a CSV file may not: its first line may be a
+            record, if names are missing.
+
+    >>> str(no_column("a.csv", ["age", "income"], "incom", shown=False))
+    "target='incom' is no column of a.csv; give one of the names in its first line; that of column \
+2 is nearly this one"
     """
-    near = get_close_matches(name, names, 1)
-    return names.index(near[0]) if near else None
+    near = get_close_matches(target, names, 1)
+    if shown:
+        remedy = "there are " + ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        hint = f"; did you mean {near[0]}?" if near else ""
+    else:
+        remedy = "give one of the names in its first line"
+        hint = f"; that of column {names.index(near[0]) + 1} is nearly this one" if near else ""
+    return InvalidInput("target", target, f"is no column of {path}", remedy + hint)
 
 
 def place_of(path: str, names: list[str], target: str | None) -> int:
@@ -134,8 +148,5 @@ def place_of(path: str, names: list[str], target: str | None) -> int:
     if target is None:
         raise InvalidInput("target", None, "is missing", f"name a column of {path}")
     if target not in names:
-        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        near = near_to(target, names)
-        hint = "" if near is None else f"; did you mean {names[near]}?"
-        raise InvalidInput("target", target, f"is no column of {path}", f"there are {shown}{hint}")
+        raise no_column(path, names, target, shown=True)
     return names.index(target)
