@@ -68,7 +68,7 @@ def table(n: int, d: int, block: int, classes: int = 2) -> Any:
 
 def measure(client: Client, data: Any, plan: Plan) -> Found:
     with on_workers(client, data, data.numbers("given")) as rows:
-        rows.crew.tell("assemble")
+        rows.workers.tell("assemble")
         records = certified_records(plan, rows, None)
         slowest: list[float] = []
         work: list[float] = []

@@ -40,9 +40,9 @@ from wall import Claim, Here, same
 
 from shiftdp import NoisyCGD
 from shiftdp.training import Plan, Softmax
-from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import prepare
+from shiftdp.training.descent.source import Source
 from shiftdp.training.heads.source import source_of
 
 N, D, CLASSES, BATCH = 60_000, 784, 10, 1_500

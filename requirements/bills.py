@@ -27,9 +27,11 @@ PIP = (sys.executable, "-m", "pip", "--quiet", "--quiet")
 def installed(name: str, locks: tuple[str, ...]) -> Path:
     """The interpreter of an environment with exactly what the locks name."""
     home = WORK / name
+    say(f"{name}: a new environment")
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", home], check=True)
     python = home / "bin" / "python"
     for lock in locks:
+        say(f"{name}: installing what {lock} names, which may take a minute")
         words = ["install", "--no-deps", "--require-hashes", "--requirement", str(HERE / lock)]
         if lock == "torch.txt":
             words += ["--no-index", "--find-links", str(fetched(lock))]
@@ -40,6 +42,7 @@ def installed(name: str, locks: tuple[str, ...]) -> Path:
 def fetched(lock: str) -> Path:
     """A folder with the build of PyTorch that pip takes where no hash prefers another."""
     folder = WORK / "torch"
+    say("torch: downloading")
     (pin,) = re.findall(r"^torch==\S+", (HERE / lock).read_text(), re.MULTILINE)
     subprocess.run([*PIP, "download", "--no-deps", "--dest", str(folder), pin], check=True)
     return folder
@@ -47,6 +50,7 @@ def fetched(lock: str) -> Path:
 
 def bill(python: Path) -> dict[str, Any]:
     """What `cyclonedx-py` finds, with the version of shiftdp and without addresses."""
+    say(f"{python.parents[1].name}: reading what is installed")
     tool = Path(sys.executable).parent / "cyclonedx-py"
     words = ["environment", "--output-reproducible", "--mc-type", "library"]
     words += ["--pyproject", str(ROOT / "pyproject.toml"), str(python)]
@@ -66,12 +70,18 @@ def version() -> str:
     return str(found)
 
 
+def say(text: str) -> None:
+    """Progress, at once also where the output is a pipe."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     for name, locks in SETS.items():
         found = bill(installed(name, locks))
         target = HERE / f"bom-{name}.json"
         target.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-        sys.stdout.write(f"{target.relative_to(ROOT)}: {len(found['components'])} packages\n")
+        say(f"{target.relative_to(ROOT)}: {len(found['components'])} packages")
 
 
 if __name__ == "__main__":

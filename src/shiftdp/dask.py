@@ -2,7 +2,7 @@
 
 from shiftdp.training.cluster.doors import descend, fit, fit_folder, read_folder
 from shiftdp.training.cluster.guard import ClusterFailed, RecordsChanged
-from shiftdp.training.descent.resume import EncryptedState, StateRefused, new_key
+from shiftdp.training.descent.state_file import EncryptedState, StateRefused, new_key
 
 __all__ = [
     "ClusterFailed",

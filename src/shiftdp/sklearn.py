@@ -1,5 +1,6 @@
 """Private estimators for scikit-learn, with certificates. Needs the extra `sklearn`."""
 
+from shiftdp.training.assumed_bound import AssumedBoundWarning
 from shiftdp.training.estimators.base import PrivacyLeakWarning
 from shiftdp.training.estimators.linear import (
     PrivateHuberRegressor,
@@ -15,6 +16,7 @@ from shiftdp.training.preparation.schema import Schema, read_schema
 from shiftdp.training.selection.search import PrivateSearchCV
 
 __all__ = [
+    "AssumedBoundWarning",
     "Boolean",
     "Categorical",
     "Numeric",

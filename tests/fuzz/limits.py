@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from shiftdp import ShiftdpError, SmallLastBatch
+from shiftdp.training.assumed_bound import AssumedBoundWarning
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
 from shiftdp.training.planning import WeakSignalWarning
 
-OURS = (SmallLastBatch, PrivacyLeakWarning, WeakSignalWarning)
+OURS = (AssumedBoundWarning, SmallLastBatch, PrivacyLeakWarning, WeakSignalWarning)
 
 MEGABYTE = 1 << 20
 

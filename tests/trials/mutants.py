@@ -81,10 +81,10 @@ def same_noise_again(patch: pytest.MonkeyPatch) -> None:
 def single_precision(patch: pytest.MonkeyPatch) -> None:
     """Contributions are added up one after the other, in float32."""
 
-    def summed(self: Any, models: Any, rows: Any) -> Any:
-        X = self._records.rows.take(rows)
+    def summed(self: Any, records: Any, models: Any, rows: Any) -> Any:
+        X = records.rows.take(rows)
         z = models[:, 0] @ X.T
-        self._residuals(z[:, None, :], self._records.targets[rows], None)
+        self._residuals(z[:, None, :], records.targets[rows], None)
         parts = (z[0][:, None] * X).astype(np.float32)
         self._total[0, 0] = np.cumsum(parts, axis=0, dtype=np.float32)[-1]
         return self._total

@@ -85,6 +85,7 @@ def test_the_commands_explain_what_only_composition_proves(tmp_path: Path) -> No
     path = tmp_path / "run.json"
     composed = f"gd {run} --sensitivity 1 --bounds composition"
     text = prose(f"account {composed} --explain --save {path}")
+    assert text.endswith(f"The certificate is in {path}.\n")
     assert "--learning-rate" not in text
     again = said(f"account --certificate {path} --explain --json")
     assert again["bound"] == "Thm gd (composition)"

@@ -139,7 +139,7 @@ def test_classes_that_are_learnt_are_warned_of(folder: Path) -> None:
     ("words", "line"),
     [
         (("--feature-bound", "1"), "--feature-bound: is not for --schema"),
-        (("--target", "nothing"), "has no column 'nothing'"),
+        (("--target", "nothing"), "--target nothing: is no column of people.csv"),
         (("--target", "age"), "--target age: is among the columns of the schema"),
         (("--target", "age", "--dry-run"), "--target age: is among the columns of the schema"),
     ],
@@ -426,3 +426,11 @@ def test_classes_of_a_schema_may_have_commas(folder: Path) -> None:
         *("--algorithm", "gd", "-o", "m.shiftdp"),
     )
     assert load_model("m.shiftdp").classes_.tolist() == ["no, never", "yes"]
+
+
+def test_a_mistyped_target_beside_a_schema_is_guessed(folder: Path) -> None:
+    """In words that repeat nothing of the first line of a CSV file, which may be a record."""
+    words = ("--schema", "people.toml", "--target", "boughtt", "--classes", "no,yes")
+    line = refused("train", "people.csv", *words, "--epsilon", "1", "-o", "m.shiftdp")
+    assert line.startswith("--target boughtt: is no column of people.csv")
+    assert "is nearly this one" in line

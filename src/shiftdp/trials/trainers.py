@@ -180,7 +180,7 @@ def _of_estimator(
     records = Records(
         n=_ALONE if data is None else len(data[0]),
         features=shape["features"] or (2 if data is None else np.shape(data[0])[1]),
-        feature_bound=shape["feature_bound"] or getattr(estimator, "feature_bound", 1.0),
+        feature_bound=shape["feature_bound"] or getattr(estimator, "feature_bound", None) or 1.0,
         targets="labels" if _classifies(estimator) else "numbers",
         labels=(0, 1) if classes is None else (classes[0], classes[1]),
         adjacency=adjacency,

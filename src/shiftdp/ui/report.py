@@ -271,8 +271,8 @@ def save(certificate: AnyCertificate, path: str | None) -> None:
 
 
 def print_files(options: Mapping[str, Any]) -> None:
-    """Where figure and table are; nothing beside JSON."""
-    for name, what in (("plot", "figure"), ("csv", "table")):
+    """Where certificate, figure and table are; nothing beside JSON."""
+    for name, what in (("save", "certificate"), ("plot", "figure"), ("csv", "table")):
         if options.get(name) is not None and not options["json"]:
             print_text(f"The {what} is in {options[name]}.")
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.table_files.labels import BadLabels, Labels
-from shiftdp.training.table_files.parts import Paths, require_records, shown
+from shiftdp.training.table_files.parts import (
+    Paths,
+    files_of,
+    format_of,
+    require_records,
+    shown,
+)
 from shiftdp.training.table_files.raw_files import (
     RawFile,
     columns_of,
@@ -16,6 +22,7 @@ from shiftdp.training.table_files.raw_files import (
     read_raw,
     records_in,
 )
+from shiftdp.training.table_files.rules import no_column
 from shiftdp.ui.output import plain, print_json, print_text, up
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.report import pipeline_document
@@ -112,9 +119,12 @@ def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipel
     """Plan and certificate by names and the number of records."""
     path = shown(paths)
     names = [column.name for column in columns_of(paths)]
-    for name in (*schema.columns, _target(path, schema, rules.target)):
+    for name in schema.columns:
         if name not in names:
             raise InvalidInput("data", path, f"has no column {name!r}", _ABSENT)
+    target = _target(path, schema, rules.target)
+    if target not in names:
+        raise no_column(path, names, target, shown=format_of(files_of(paths)[0]) != "csv")
     n = records_in(paths)
     require_records(path, n)
     classes = rules.classes

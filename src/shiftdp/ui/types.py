@@ -20,8 +20,6 @@ else:  # neither is generic in older releases of click
 
 FORMATS = ("png", "svg", "pdf")
 _MOST_VALUES = 10_000  # of a range
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_FEWEST = 64 * 10**6  # bytes: reading and training take nearly as much
 
 
 def _fail(
@@ -287,13 +285,10 @@ class _Bytes(ParamType):
     name = "bytes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).strip().upper().removesuffix("B")
-        factor = _UNITS.get(text[-1:], 1)
-        try:
-            found = int(float(text[:-1] if factor > 1 else text) * factor)
-        except (ValueError, OverflowError):
-            found = -1
-        if found < _FEWEST:
+        from shiftdp.training.table_files.rules import bytes_in
+
+        found = bytes_in(value)
+        if found is None:
             _fail(ctx, param, value, "is not a number of bytes from 64MB on; give one, as 512MB")
         return found
 

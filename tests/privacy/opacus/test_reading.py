@@ -330,3 +330,10 @@ def test_classes_that_are_derived_from_plain_ones(module: nn.Module) -> None:
 def test_places_that_are_the_same_though_they_do_not_look_it(places: Any) -> None:
     with refused("data_loader", "several indices"):
         session(data=Subset(dataset(), places), batch_size=2)
+
+
+def test_frozen_layers_in_front_of_the_linear_map_are_named_with_the_way_around_them() -> None:
+    frozen = nn.Linear(FEATURES, FEATURES).requires_grad_(requires_grad=False)
+    declared = Declaration(adjacency="zero_out", loss="squared", feature_bound=1.0)
+    with refused("module", "frozen layers in front of the linear map that is trained"):
+        session(declared, module=nn.Sequential(frozen, nn.Linear(FEATURES, 1)))

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from shiftdp import InvalidInput
-from shiftdp.training.cluster.collection import is_collection, table_of
+from shiftdp.training.cluster.collection import table_of
+from shiftdp.training.descent.records import is_collection
 from tests.training.cluster.tables import as_arrays, numbers
 
 

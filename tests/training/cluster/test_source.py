@@ -14,9 +14,9 @@ from shiftdp import InvalidInput
 from shiftdp.last_iterate.sum_rounding import THREADS
 from shiftdp.training import Ball, Huber, Logistic, Loss, Plan, Seeded, Softmax, descend
 from shiftdp.training.cluster.collection import table_of
-from shiftdp.training.cluster.crew import MOST_THREADS
 from shiftdp.training.cluster.fitting import descend_on_workers, on_workers
 from shiftdp.training.cluster.source import Division, pairwise, require_provable
+from shiftdp.training.cluster.workers import MOST_THREADS
 from tests.training.cluster.tables import RUNS, as_arrays, numbers
 
 
@@ -74,7 +74,7 @@ def test_sums_are_those_of_one_machine_to_a_few_roundings(client: Any) -> None:
     table, plan = table_of(*as_arrays(X, y)), plan_of("full", clipping="envelope", clip=0.5)
     at = np.random.default_rng(1).normal(size=(1, 1, X.shape[1] + 1))
     with on_workers(client, table, table.numbers("given")) as rows:
-        rows.crew.tell("assemble")
+        rows.workers.tell("assemble")
         sources = [certified_records(plan, rows, None), certified_records(plan, X, y)]
         for batch in (slice(0, 307), slice(90, 210), np.array([3, 99, 100, 108, 306])):
             sums = []
@@ -105,16 +105,16 @@ def test_a_step_is_one_message_to_each_worker_and_one_back(client: Any) -> None:
     table = table_of(*as_arrays(X, y))
     plan = plan_of("fixed")
     with on_workers(client, table, table.numbers("given")) as rows:
-        rows.crew.tell("assemble")
+        rows.workers.tell("assemble")
         records = certified_records(plan, rows, None)
         asked: list[tuple[str, Any]] = []
-        own = rows.crew.ask
+        own = rows.workers.ask
 
         def ask(method: str, arguments: Any) -> Any:
             asked.append((method, arguments))
             return own(method, arguments)
 
-        rows.crew.ask = ask  # type: ignore[method-assign]
+        rows.workers.ask = ask  # type: ignore[method-assign]
         tasks = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
         descend_on(plan, records)
         assert client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == tasks

@@ -20,8 +20,7 @@ from shiftdp.training import (
     descend_stacked,
 )
 from shiftdp.training.descent import gradient as gradient_module
-from shiftdp.training.descent.batches import Batch, TrainingRun
-from shiftdp.training.descent.gradient import told_ahead
+from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.records import prepare
 
 PLAN = Plan(
@@ -143,32 +142,6 @@ def test_no_more_threads_share_out_a_batch_than_are_allowed(
     assert len(shares) == made
     with gradient_module.LocalSource(prepare(PLAN, X, Y)).gradient(PLAN, models) as gradient:
         assert np.allclose(total, gradient(models, slice(0, 6)))
-
-
-class _Listening:
-    """A gradient that notes which records it is told of."""
-
-    ahead = 10
-
-    def __init__(self) -> None:
-        self.told: list[list[int]] = []
-
-    def expect(self, places: Any) -> None:
-        self.told.append(places.tolist())
-
-    def __call__(self, at: Any, rows: Any) -> Any:
-        raise NotImplementedError
-
-
-def test_batches_are_told_ahead_as_far_as_there_is_room() -> None:
-    rows: list[Any] = [np.arange(4), np.arange(4, 8), np.arange(8, 12), slice(0, 3), np.arange(20)]
-    rows += [np.arange(2), np.arange(2, 4)]
-    chosen = [Batch(one, k + 1) for k, one in enumerate(rows)]
-    listening = _Listening()
-    assert list(told_ahead(listening, iter(chosen))) == chosen
-    # a single batch is read when it is needed, and so are slices and what is too large to hold
-    assert listening.told == [list(range(8)), [0, 1, 2, 3]]
-    assert list(told_ahead(lambda at, rows: at, iter(chosen))) == chosen
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: type(run).__name__)

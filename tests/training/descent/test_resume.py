@@ -16,7 +16,7 @@ import pytest
 from shiftdp import InvalidInput, Ledger, NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.training import Aes, Logistic, Plan, Seeded, System, TrainingStopped, descend
 from shiftdp.training.descent.batches import batches
-from shiftdp.training.descent.resume import EncryptedState, StateRefused, new_key
+from shiftdp.training.descent.state_file import EncryptedState, StateRefused, new_key
 
 N = 40
 RUNS: dict[str, Any] = {

@@ -30,7 +30,7 @@ def test_one_class_of_two_that_are_given_is_no_error() -> None:
 def test_given_classes_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        logistic().fit(X, Y)
+        logistic(feature_bound=1.0).fit(X, Y)
 
 
 def test_two_classes_are_logistic_and_more_are_softmax() -> None:
@@ -58,7 +58,7 @@ def test_a_class_that_nobody_has_is_kept() -> None:
 
 def test_classes_that_are_read_off_the_labels_are_warned_of_where_fit_is_called() -> None:
     with pytest.warns(PrivacyLeakWarning, match="Give classes") as caught:
-        model = logistic(classes=None).fit(X, Y)
+        model = logistic(classes=None, feature_bound=1.0).fit(X, Y)
     assert [warning.filename for warning in caught] == [__file__]
     assert model.classes_learnt_
     assert "read off the labels" in model.statement()

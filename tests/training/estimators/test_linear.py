@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from shiftdp import InvalidInput
 from shiftdp.sklearn import (
+    AssumedBoundWarning,
     PrivacyLeakWarning,
     PrivateHuberRegressor,
     PrivateLinearSVC,
@@ -177,7 +178,7 @@ def test_a_constant_target_is_learnt() -> None:
         ({"epsilon": 0.0}, "epsilon"),
         ({"delta": 1.0}, "delta"),
         ({"feature_bound": 0.0}, "feature_bound"),
-        ({"feature_bound": None}, "feature_bound"),
+        ({"feature_bound": "long"}, "feature_bound"),
         ({"batch_size": 601, "algorithm": "cgd"}, "batch_size"),
         ({"classes": [0]}, "classes"),
         ({"classes": [0, 0]}, "classes"),
@@ -239,7 +240,8 @@ def without_warnings(model: Any, X: Any, y: Any) -> None:
     """Fit, predict and score; everything is finite, and nothing warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", WeakSignalWarning)
+        for kind in (AssumedBoundWarning, WeakSignalWarning):
+            warnings.simplefilter("ignore", kind)
         model.fit(X, y)
         assert math.isfinite(model.score(X, y))
         for way in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
@@ -284,7 +286,8 @@ def test_numbers_beyond_double_precision_are_refused_without_a_warning(wrap: Any
     far = np.where(np.arange(len(X)) == 5, np.longdouble("1e400"), np.longdouble(0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", WeakSignalWarning)
+        for kind in (AssumedBoundWarning, WeakSignalWarning):
+            warnings.simplefilter("ignore", kind)
         for action in (
             lambda: model.fit(wrap(long), Y),
             lambda: model.predict(wrap(long)),

@@ -24,8 +24,8 @@ from shiftdp.training import (
     Weighted,
 )
 from shiftdp.training.descent.batches import TrainingRun
-from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import iterates, starting_point
+from shiftdp.training.descent.source import Source
 from tests.training.losses.examples import labels
 
 N, D = 90, 5

@@ -170,3 +170,14 @@ def test_labels_and_rows_outside_of_their_bounds() -> None:
 def test_what_it_says_of_itself() -> None:
     shown = str(EnvelopeCrossEntropy(0.5, feature_bound=2.0))
     assert shown == "EnvelopeCrossEntropy(clip=0.5, feature_bound=2, bias=True)"
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_are_refused(wrong: float) -> None:
+    scores = torch.zeros(3, 2, requires_grad=True)
+    loss = EnvelopeCrossEntropy(clip=1.0, feature_bound=1.0)
+    loss(scores, torch.zeros(3, dtype=torch.long)).backward()
+    with torch.no_grad():
+        scores[1, 0] = wrong
+    with pytest.raises(sdp.InvalidInput, match="not finite"):
+        loss(scores, torch.zeros(3, dtype=torch.long))

@@ -118,7 +118,7 @@ def test_a_rank_that_is_killed_ends_the_run_of_the_other(tmp_path: Path) -> None
 def test_one_process_is_all_ranks() -> None:
     ranks = Ranks()
     assert (ranks.rank, ranks.number, ranks.threads) == (0, 1, THREADS)
-    assert ranks.told(lambda: 3) == ranks.agreed(lambda: 3) == 3
+    assert ranks.from_first(lambda: 3) == ranks.agreed(lambda: 3) == 3
     assert ranks.shared("x") == ["x"]
     ranks.require_apart(np.zeros((1, 1)), np.zeros(1))
 

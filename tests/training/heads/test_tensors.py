@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
+import pytest
 import torch
 
+from shiftdp import InvalidInput
 from shiftdp.training.heads.tensors import matrix_of, moved, numbers_of, one_record
 from tests.training.heads.datasets import X, Y
 
@@ -35,3 +40,20 @@ def test_nested_inputs_are_taken_apart_record_by_record_where_that_is_possible()
     assert one_record([X, "word"], 0) is None
     assert moved("word", torch.device("cpu")) == "word"
     assert moved(nested, None)["a"] is X
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        np.array(["no", "yes"]),
+        np.array(["no", "yes"], dtype=object),
+        ["no", "yes"],
+        ("no", "yes"),
+        pd.Series(["no", "yes"]),
+    ],
+    ids=["array", "objects", "list", "tuple", "series"],
+)
+def test_labels_that_are_text_are_refused_with_the_way_to_number_them(words: Any) -> None:
+    with pytest.raises(InvalidInput, match="is text; number the classes from 0") as caught:
+        numbers_of(words)
+    assert "yes" not in str(caught.value)

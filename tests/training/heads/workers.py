@@ -20,9 +20,10 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 from shiftdp import Ledger
 from shiftdp.torch import PrivateHead
 from shiftdp.training import Plan, Seeded, Softmax
-from shiftdp.training.descent.gradient import BatchGradient, LocalSource, Source
+from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import descend_on
 from shiftdp.training.descent.records import Indices, prepare
+from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.heads.loaders import reader_of
 from shiftdp.training.heads.ranks import Ranks
 from shiftdp.training.heads.recomputed import RecomputedSource

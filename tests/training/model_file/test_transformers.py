@@ -74,7 +74,7 @@ def test_every_transformer_on_the_list_comes_back(tmp_path: Path) -> None:
 
 def test_steps_that_learnt_are_warned_of(tmp_path: Path) -> None:
     path = tmp_path / "model.shiftdp"
-    last = PrivateLogisticRegression(classes=[0, 1], epochs=2)
+    last = PrivateLogisticRegression(feature_bound=1.0, classes=[0, 1], epochs=2)
     with pytest.warns(PrivacyLeakWarning, match=r"minmaxscaler \(MinMaxScaler\)"):
         save_model(make_pipeline(MinMaxScaler(), last).fit(X, Y), path)
     assert read_model(path).learnt == ("minmaxscaler (MinMaxScaler)",)

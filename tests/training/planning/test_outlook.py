@@ -187,4 +187,4 @@ def test_fit_warns_of_a_model_that_is_no_better_than_a_constant() -> None:
 def test_fit_says_nothing_of_a_model_with_enough_records() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], random_state=0).fit(*_table(600))
+        PrivateLogisticRegression(1.0, 1e-5, 1.0, classes=[0, 1], random_state=0).fit(*_table(600))

@@ -201,7 +201,7 @@ def test_the_best_of_many_trials_is_chosen() -> None:
 
 def test_conventions_of_scikit_learn() -> None:
     made = search(scoring="brier")
-    assert made.get_params()["estimator__feature_bound"] == 1.0
+    assert made.get_params()["estimator__epochs"] == 5
     assert clone(made.set_params(n_iter=3.0)).n_iter == 3.0
     with pytest.raises(NotFittedError):
         made.predict(X)

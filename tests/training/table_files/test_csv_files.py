@@ -82,3 +82,13 @@ def test_lines_of_a_csv_file_end_as_on_any_system(tmp_path: Path, ending: str, l
     path.write_bytes((ending.join(["a,y", "1,0", "2,1"]) + ending * last).encode())
     assert shape_of(str(path), Rules("y")) == (2, 1)
     assert read(str(path), Rules("y")).X.tolist() == [[1.0], [2.0]]
+
+
+def test_a_mistyped_target_is_guessed_without_a_word_of_the_first_line(tmp_path: Path) -> None:
+    """It may be a record, in a file without names."""
+    path = tmp_path / "table.csv"
+    path.write_text("age,secret1,z\n1,2,3\n")
+    rules = Rules("secret", numbers=True)
+    with pytest.raises(InvalidInput, match="that of column 2 is nearly this one") as caught:
+        shape_of(str(path), rules)
+    assert "secret1" not in str(caught.value)

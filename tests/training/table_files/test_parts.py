@@ -181,7 +181,7 @@ def test_what_may_be_an_entry_is_not_shown_as_the_name_of_a_column() -> None:
 def test_searches_and_scores_of_tables_above_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("shiftdp.ui.types._FEWEST", 1)
+    monkeypatch.setattr("shiftdp.training.table_files.rules.LEAST_MEMORY", 1)
     raw = ("--schema", "people.toml", "--classes", "no,yes", "--epsilon", "1")
     for words in (("data.csv", *NUMBERS), ("people.csv", *raw)):
         line = refused("train", *words, *more, "--anyway", "--memory", "100", "-o", "m.shiftdp")

@@ -166,3 +166,18 @@ def test_memory_is_kept_while_a_table_four_times_as_large_is_read(
     assert sum(file.stat().st_size for file in files) > 0.9 * 4 * BOUND
     output = tmp_path / "m.shiftdp"
     assert peak(large, output) - peak(small, output) < BOUND
+
+
+def test_memory_may_be_written_as_on_the_command_line(tmp_path: Path) -> None:
+    path = npz(tmp_path / "table.npz", 20)
+    for memory in ("64MB", "1GB", 64 * 10**6, float("inf")):
+        assert read_table(path, "y", memory=memory).X.shape == (20, FEATURES)
+    for memory in ("1MB", "many", -1.0, float("nan")):
+        with pytest.raises(InvalidInput, match=r"memory=.* is not a number of bytes from 64MB on"):
+            read_table(path, "y", memory=memory)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.csv' is not there; give a file") as caught:
+        read_table(tmp_path / "none.csv", "y")
+    assert isinstance(caught.value, InvalidInput)

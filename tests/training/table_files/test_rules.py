@@ -26,3 +26,10 @@ def test_a_target_that_is_not_there_is_refused_with_the_names_that_are() -> None
         place_of("t", list("abcdefg"), "y")
     with pytest.raises(InvalidInput, match="target=None is missing"):
         place_of("t", ["a"], None)
+
+
+def test_a_mistyped_target_is_guessed() -> None:
+    with pytest.raises(InvalidInput, match=r"there are age, income; did you mean income\?"):
+        place_of("a.parquet", ["age", "income"], "incme")
+    with pytest.raises(InvalidInput, match=r"there are age, income$"):
+        place_of("a.parquet", ["age", "income"], "x")

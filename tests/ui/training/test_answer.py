@@ -10,7 +10,7 @@ from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 
 OPTIONS: dict[str, Any] = {
     "model": "logistic", "classes": None, "dry_run": False, "output": "m.shiftdp", "delta": 1e-5,
-    "json": False,
+    "json": False, "save": None,
 }  # fmt: skip
 
 
@@ -24,6 +24,7 @@ def test_classes_that_were_learnt_are_not_covered() -> None:
 def test_the_end_says_what_has_become_of_the_model() -> None:
     assert ending_of(OPTIONS) == "The model is in m.shiftdp."
     assert ending_of({**OPTIONS, "dry_run": True}).startswith("Nothing was trained")
+    assert ending_of({**OPTIONS, "save": "c.json"}).endswith("The certificate is in c.json.")
 
 
 def test_words_and_json_tell_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,12 +207,18 @@ def read_model(module: Any, declaration: Declaration) -> nn.Linear | None:
         bounded = declaration.feature_bound is not None and not declaration.composed_only
         return found if bounded else None
     if found is None:
-        raise UnmetHypothesis(
-            "module",
-            type(inner_of(module)).__name__,
-            "is not a single linear map, so the loss is not known to be convex",
-            'give nn.Linear(d, 1), or declare its curvature, or bounds="composition"',
-        )
+        problem = "is not a single linear map, so the loss is not known to be convex"
+        remedy = 'give nn.Linear(d, 1), or declare its curvature, or bounds="composition"'
+        if _trains_a_linear_map(module):
+            problem = (
+                "has frozen layers in front of the linear map that is trained, and the bound on "
+                "its rows is checked where the module is given them"
+            )
+            remedy = (
+                "give the nn.Linear alone, on features that the frozen layers made before, or "
+                'call shiftdp.torch.PrivateHead(backbone=...), or bounds="composition"'
+            )
+        raise UnmetHypothesis("module", type(inner_of(module)).__name__, problem, remedy)
     if declaration.classes and found.out_features < 2:
         raise UnmetHypothesis(
             "out_features",
@@ -243,6 +249,16 @@ def linear_map(module: Any) -> nn.Linear | None:
     parts = list(inner) if type(inner) is nn.Sequential else [inner]
     maps = [part for part in parts if type(part) not in _PASSIVE]
     return maps[0] if len(maps) == 1 and type(maps[0]) is nn.Linear else None
+
+
+def _trains_a_linear_map(module: Any) -> bool:
+    """Whether a network is frozen but for the linear map at its end."""
+    inner = inner_of(module)
+    parts = list(inner) if type(inner) is nn.Sequential else []
+    if not parts or type(parts[-1]) is not nn.Linear:
+        return False
+    others = [weight for part in parts[:-1] for weight in part.parameters()]
+    return bool(others) and not any(weight.requires_grad for weight in others)
 
 
 def longest(samples: Any) -> float:

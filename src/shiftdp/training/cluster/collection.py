@@ -11,13 +11,9 @@ import numpy as np
 from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.reading import Numbers
 from shiftdp.training.descent.entropy import MissingPackage
+from shiftdp.training.descent.records import is_collection
 
 NEEDED = "training on a cluster needs dask and distributed: pip install 'shiftdp[dask]'"
-
-
-def is_collection(X: Any) -> bool:
-    """Whether it is a collection of Dask, asked without importing Dask."""
-    return hasattr(type(X), "__dask_graph__")
 
 
 def require_dask() -> None:

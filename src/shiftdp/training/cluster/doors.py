@@ -12,7 +12,7 @@ from shiftdp.training.cluster.collection import require_dask
 from shiftdp.training.cluster.encoding import fit_pipeline
 from shiftdp.training.cluster.fitting import client_of, descend_on_workers, fit_collection
 from shiftdp.training.descent.loop import Checkpoints, Progress
-from shiftdp.training.descent.resume import EncryptedState
+from shiftdp.training.descent.state_file import EncryptedState
 from shiftdp.training.plan import Plan
 
 

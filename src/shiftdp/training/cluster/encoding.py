@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.collection import Table, table_of
-from shiftdp.training.cluster.crew import Crew
 from shiftdp.training.cluster.fitting import (
     client_of,
     fit_rows,
@@ -26,6 +25,7 @@ from shiftdp.training.cluster.fitting import (
     outputs_on_workers,
 )
 from shiftdp.training.cluster.reading import Entries, Reading
+from shiftdp.training.cluster.workers import Workers
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.preparation.learning import Scaling, Summed
@@ -40,9 +40,10 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
     from sklearn.base import clone, is_classifier
 
     from shiftdp.training.estimators.surroundings import uncovered, warn_of
-    from shiftdp.training.preparation.pipeline import Prepared
+    from shiftdp.training.preparation.prepared import Prepared, certified_pipeline
+    from shiftdp.training.preparation.steps import private_model, table_encoder
 
-    model, encoder = pipeline._model(), pipeline._encoder()
+    model, encoder = private_model(pipeline.steps), table_encoder(pipeline.steps)
     pipeline._check_budget()
     _refuse_others(pipeline, encoder)
     leaks = uncovered(pipeline.ledger is not None, beyond=pipeline)
@@ -57,21 +58,21 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
     with ExitStack() as stack:
         known = stack.enter_context(client_of(client))
         found = stack.enter_context(on_workers(known, table, reading))
-        crew, n = found.crew, found.shape[0]
+        workers, n = found.workers, found.shape[0]
         if isinstance(reading, Entries):
             layout = reading.layout
-            values = [RemoteColumn(crew, k) for k in range(len(layout.columns))]
+            values = [RemoteColumn(workers, k) for k in range(len(layout.columns))]
             prepared = Prepared(working, layout, values, None, n, layout.width, layout.bound)
         else:
             prepared = Prepared(None, None, None, None, n, table.columns, model.feature_bound)
         rows = replace(found, columns=prepared.features)
-        outputs = outputs_on_workers(model, crew)
-        aimed, planned, certificate = pipeline._certified(prepared, model, outputs)
+        outputs = outputs_on_workers(model, workers)
+        aimed, planned, certificate = certified_pipeline(pipeline, prepared, model, outputs)
         warn_if_hopeless(planned, aimed._overrides(), asked=pipeline.epsilon, stacklevel=3)
 
         def train() -> None:
             if isinstance(reading, Entries):
-                crew.tell("encode", working.codes_, reading.layout.columns)
+                workers.tell("encode", working.codes_, reading.layout.columns)
                 aimed.n_features_in_ = prepared.features
             else:
                 note_columns(aimed, table)
@@ -115,11 +116,11 @@ class RemoteColumn(Summed):
     """A column whose entries are on workers.
 
     Args:
-        crew: the workers.
+        workers: that hold the blocks.
         place: of the column in the layout.
     """
 
-    crew: Crew
+    workers: Workers
     place: int
 
     def histogram(self, edges: Floats) -> NDArray[np.int64]:
@@ -134,5 +135,5 @@ class RemoteColumn(Summed):
 
     def _all(self, kind: str, *arguments: Any) -> list[Any]:
         """The sums of all blocks."""
-        everybody = dict.fromkeys(range(len(self.crew.shards)), (self.place, kind, *arguments))
-        return [one for found in self.crew.ask("sums", everybody).values() for one in found]
+        everybody = dict.fromkeys(range(len(self.workers.shards)), (self.place, kind, *arguments))
+        return [one for found in self.workers.ask("sums", everybody).values() for one in found]

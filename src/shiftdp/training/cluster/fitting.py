@@ -7,18 +7,18 @@ for arrays, with the same warning: each worker tells the set of its labels, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.cluster.collection import Table, require_dask, table_of
-from shiftdp.training.cluster.crew import Crew
 from shiftdp.training.cluster.guard import ClusterFailed
 from shiftdp.training.cluster.reading import Reading
 from shiftdp.training.cluster.shard import union
 from shiftdp.training.cluster.source import ClusterTable
+from shiftdp.training.cluster.workers import Workers
 from shiftdp.training.descent.loop import (
     Checkpoints,
     Progress,
@@ -64,14 +64,14 @@ def _local_cluster() -> Any:
 @contextmanager
 def on_workers(client: Any, table: Table, reading: Reading) -> Iterator[ClusterTable]:
     """The table in the memory of the workers, as long as the context lasts."""
-    crew = Crew(client, table, reading)
+    workers = Workers(client, table, reading)
     try:
-        found = ClusterTable(crew, tuple(crew.load()), table.columns)
+        found = ClusterTable(workers, tuple(workers.load()), table.columns)
         if found.shape[0] < 1:
             raise InvalidInput("X", "<Dask collection>", "has no records", "give some")
         yield found
     finally:
-        crew.close()
+        workers.close()
 
 
 def fit_collection(model: Any, X: Any, y: Any, *, client: Any = None, state: Any = None) -> Any:
@@ -101,8 +101,8 @@ def fit_rows(model: Any, rows: ClusterTable, state: Any = None) -> None:
 
     from shiftdp.training.estimators.base import Records
 
-    rows.crew.tell("assemble")
-    outputs = _numbered_classes(model, rows.crew) if is_classifier(model) else 1
+    rows.workers.tell("assemble")
+    outputs = _numbered_classes(model, rows.workers) if is_classifier(model) else 1
     model._keep(model._run(Records(rows, np.empty(0), outputs), None, state))
 
 
@@ -117,39 +117,39 @@ def refuse_people(model: Any, groups: Any = None) -> None:
         )
 
 
-def outputs_on_workers(model: Any, crew: Crew) -> int:
+def outputs_on_workers(model: Any, workers: Workers) -> int:
     """How many scores a record has, by the classes that are given or occur; and whether all labels
     are among them."""
     from sklearn.base import is_classifier
 
     if not is_classifier(model):
         return 1
-    known, _ = _classes(model, crew)
-    crew.ask("number", dict.fromkeys(range(len(crew.shards)), (known,)))
+    known, _ = _classes(model, workers)
+    workers.ask("number", dict.fromkeys(range(len(workers.shards)), (known,)))
     return 1 if known.size == 2 else int(known.size)
 
 
-def _numbered_classes(model: Any, crew: Crew) -> int:
+def _numbered_classes(model: Any, workers: Workers) -> int:
     """Number the labels on the workers; how many scores a record has."""
     from shiftdp.training.estimators.classifier import warn_of_learnt_classes
 
-    known, learnt = _classes(model, crew)
+    known, learnt = _classes(model, workers)
     model._require_classes(known, known.size)
-    crew.tell("number", known)
+    workers.tell("number", known)
     if learnt:
         warn_of_learnt_classes()
     model.classes_, model.classes_learnt_ = known, learnt
     return 1 if known.size == 2 else int(known.size)
 
 
-def _classes(model: Any, crew: Crew) -> tuple[Any, bool]:
+def _classes(model: Any, workers: Workers) -> tuple[Any, bool]:
     """All classes in order, and whether they were read off the labels."""
     from shiftdp.training.estimators.inputs import given_classes, learnt_classes
 
     if model.classes is not None:
         known = np.asarray(model.classes)
         return given_classes(model.classes, known[:0])[0], False
-    sets = crew.ask("label_set", dict.fromkeys(range(len(crew.shards)), ()))
+    sets = workers.ask("label_set", dict.fromkeys(range(len(workers.shards)), ()))
     return learnt_classes(union([one for one in sets.values() if one is not None]))[0], True
 
 
@@ -178,7 +178,7 @@ def descend_on_workers(
     require_certified(plan)
     table = table_of(X, y)
     with client_of(client) as known, on_workers(known, table, table.numbers("given")) as rows:
-        rows.crew.tell("assemble")
+        rows.workers.tell("assemble")
         records = certified_records(plan, rows, None)
-        with kept_in(state, plan, records) as kept:
+        with nullcontext() if state is None else kept_in(state, plan, records) as kept:
             return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from shiftdp.training.cluster.guard import Failure, Refusal, guarded
 from shiftdp.training.cluster.reading import Block
-from shiftdp.training.descent.gradient import BatchGradient, batch_gradient
+from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.records import Indices, Records, prepare
+from shiftdp.training.descent.source import BatchGradient
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -167,7 +168,7 @@ class Shard:
         if self._records is not None:
             models = np.zeros(shape)
             self._gradient = self._open.enter_context(
-                batch_gradient(plan, self._records, models, self._threads)
+                LocalSource(self._records, self._threads).gradient(plan, models)
             )
 
     def _step(self, models: Floats, rows: Indices) -> Sum:

@@ -34,11 +34,11 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import THREADS
-from shiftdp.training.cluster.crew import Crew
 from shiftdp.training.cluster.shard import Contents, Sum
+from shiftdp.training.cluster.workers import Workers
 from shiftdp.training.descent.entropy import System
-from shiftdp.training.descent.gradient import BatchGradient, Elsewhere
 from shiftdp.training.descent.records import Indices
+from shiftdp.training.descent.source import BatchGradient, Elsewhere
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -130,7 +130,7 @@ class Timing:
 class ClusterTable(Elsewhere):
     """Records on the workers of a cluster."""
 
-    crew: Crew
+    workers: Workers
     contents: tuple[Contents, ...]
     columns: int
     timing: Timing = field(default_factory=Timing)
@@ -138,7 +138,7 @@ class ClusterTable(Elsewhere):
     @property
     def division(self) -> Division:
         sizes = self._by_block([one.sizes for one in self.contents])
-        return Division(sizes, self.crew.shards)
+        return Division(sizes, self.workers.shards)
 
     @property
     def digest(self) -> bytes:
@@ -148,7 +148,7 @@ class ClusterTable(Elsewhere):
     def _by_block(self, found: Sequence[Sequence[Any]]) -> list[Any]:
         pairs = [
             pair
-            for numbers, values in zip(self.crew.shards, found, strict=True)
+            for numbers, values in zip(self.workers.shards, found, strict=True)
             for pair in zip(numbers, values, strict=True)
         ]
         return [value for _, value in sorted(pairs, key=lambda pair: pair[0])]
@@ -166,8 +166,8 @@ class ClusterTable(Elsewhere):
                 f"does not have the {plan.run.n} records and the features of the plan",
                 "plan anew",
             )
-        require_provable(len(self.crew.shards), self.crew.threads)
-        self.crew.tell("prepare", _for_workers(plan))
+        require_provable(len(self.workers.shards), self.workers.threads)
+        self.workers.tell("prepare", _for_workers(plan))
         return ClusterSource(self, self.division)
 
 
@@ -192,22 +192,22 @@ class ClusterSource:
 
     @contextmanager
     def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
-        crew = self.table.crew
-        crew.tell("begin", _for_workers(plan), models.shape)
+        workers = self.table.workers
+        workers.tell("begin", _for_workers(plan), models.shape)
 
         def total(at: Floats, rows: Indices) -> Floats:
             parts = self.division.parts(rows)
             asked = {k: (at, part) for k, part in enumerate(parts) if _length(part)}
             if not asked:
                 return np.zeros_like(at)
-            sums = crew.ask("step", asked)
+            sums = workers.ask("step", asked)
             self.table.timing.add(list(sums.values()))
             return pairwise([sums[k].total for k in asked])
 
         try:
             yield total
         finally:
-            crew.end()
+            workers.end()
 
 
 def require_provable(shards: int, threads: int) -> None:

@@ -3,16 +3,17 @@ and those that the run releases beside it.
 
     w <- Proj(prox(w - eta (sum of clipped gradients / b + l2 w + Z))),   Z ~ N(0, sigma^2 I),
 
-from w = 0 (projected), and what is released is rounded to the plan's public grid. In a step without
-noise, sigma = 0, none is drawn. Nothing else is shown to anybody: progress is a step count, an
-error carries the name of its type and the step, and an interrupted run releases nothing.
+from w = 0 (projected): this is `iterates`. In a step without noise, sigma = 0, none is drawn. What
+is released is rounded to the plan's public grid. Nothing else is shown to anybody: progress is a
+step count, an error carries the name of its type and the step, and an interrupted run releases
+nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from itertools import repeat
+from contextlib import closing, nullcontext
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,12 @@ from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.descent.batches import batches, is_repeated
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
-from shiftdp.training.descent.gradient import Elsewhere, LocalSource, Source, told_ahead
+from shiftdp.training.descent.gradient import LocalSource
+from shiftdp.training.descent.reading import announced
 from shiftdp.training.descent.records import prepare
-from shiftdp.training.descent.resume import EncryptedState, Kept, kept_in
+from shiftdp.training.descent.resume import Kept, kept_in
+from shiftdp.training.descent.source import Elsewhere, Source
+from shiftdp.training.descent.state_file import EncryptedState
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -46,6 +50,103 @@ _FUNCTIONS = {
 
 class TrainingStopped(ShiftdpError):
     """The loop ended before its last step. Nothing more was released, and nothing is left of it."""
+
+
+# --- the steps ---
+
+
+def iterates(
+    plan: Plan,
+    records: Source,
+    models: Floats,
+    sources: Sequence[Entropy],
+    l2: float | Floats | None = None,
+    kept: Kept | None = None,
+) -> Generator[int, None, None]:
+    """Move the models step by step, in place; the number of each step, when it is done.
+
+    All models see the same batches, so that the scores of all are one matrix product.
+
+    Args:
+        models: as `starting_point` makes them.
+        sources: of the noise, one for each model. Batches that are drawn come from the first.
+        l2: the ridge, instead of the plan's; an array has one for each model.
+        kept: a state from which the models are: the steps up to it are done. Their batches are
+            drawn again, in the same order; their noise is not, but in test mode. [`resume`]
+    """
+    run, d = plan.run, records.features
+    before = 0 if kept is None else kept.step
+    again = any(not source.private for source in sources)
+    ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
+    shrinks = bool(np.any(ridge))
+    order = sources[0].open("batches") if kept is None or again else kept.order()
+    chosen = batches(run, order, mapped=records.mapped)
+    streams = [source.open("noise") for source in sources]
+    noise, numbers = np.empty_like(models), np.empty(models[0].size)
+    rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
+    try:
+        with records.gradient(plan, models) as gradient:
+            if records.mapped:
+                chosen = announced(gradient, chosen)
+            steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
+            for _, (_, sigma, _) in islice(steps, before):  # done, and not done again
+                if again and sigma > 0.0:
+                    _draw(noise, numbers, streams, d)
+            for step, (eta, sigma, batch) in steps:
+                # models <- Proj(prox((1 - eta l2) models - eta (total / divisor + sigma noise)))
+                total = gradient(models, batch.rows)
+                total *= eta / batch.divisor
+                if sigma > 0.0:
+                    _draw(noise, numbers, streams, d)
+                    noise *= eta * sigma
+                    total += noise
+                if shrinks:
+                    models *= 1.0 - eta * ridge
+                models -= total
+                if plan.prox is not None:
+                    plan.prox.apply(models, eta, int(plan.intercept))
+                if plan.projection is not None:
+                    _project(plan, models)
+                yield step
+    finally:
+        noise.fill(0)
+        numbers.fill(0)
+
+
+def starting_point(plan: Plan, records: Source, models: int) -> Floats:
+    """Where so many models begin: at 0, projected. The shape is (models, outputs, columns), one
+    column for each feature and, if there is an intercept, the last for it."""
+    start = np.zeros((models, plan.loss.outputs, records.features + plan.intercept))
+    _project(plan, start)
+    return start
+
+
+def _draw(noise: Floats, numbers: Floats, streams: Sequence[Stream], features: int) -> None:
+    """Standard normals for each parameter of each model, from the model's own stream: first for
+    all of its weights, then for its intercepts.
+
+    Args:
+        numbers: room for as many numbers as a model has parameters.
+    """
+    for model, stream in zip(noise, streams, strict=True):
+        stream.fill(numbers)
+        outputs, columns = model.shape
+        weights = outputs * features
+        model[:, :features] = numbers[:weights].reshape(outputs, features)
+        model[:, features:] = numbers[weights:].reshape(outputs, columns - features)
+
+
+def _each(value: PerStep, steps: int) -> Iterator[float]:
+    return repeat(value, steps) if isinstance(value, float) else iter(value)
+
+
+def _project(plan: Plan, models: Floats) -> None:
+    if plan.projection is not None:
+        flat = models.reshape(len(models), -1)
+        flat[...] = plan.projection.project(flat)
+
+
+# --- a run: from checked records to what is released ---
 
 
 def descend(
@@ -88,7 +189,7 @@ def descend(
     """
     _require_callable(progress=progress, checkpoints=checkpoints)
     records = certified_records(plan, X, y)
-    with kept_in(state, plan, records) as kept:
+    with nullcontext() if state is None else kept_in(state, plan, records) as kept:
         return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)
 
 
@@ -262,96 +363,6 @@ def _run(
 def _show(checkpoints: Checkpoints | None, step: int, released: NDArray[Any]) -> None:
     if checkpoints is not None:
         checkpoints(step, released)
-
-
-def starting_point(plan: Plan, records: Source, models: int) -> Floats:
-    """Where so many models begin: at 0, projected. The shape is (models, outputs, columns), one
-    column for each feature and, if there is an intercept, the last for it."""
-    start = np.zeros((models, plan.loss.outputs, records.features + plan.intercept))
-    _project(plan, start)
-    return start
-
-
-def iterates(
-    plan: Plan,
-    records: Source,
-    models: Floats,
-    sources: Sequence[Entropy],
-    l2: float | Floats | None = None,
-    kept: Kept | None = None,
-) -> Generator[int, None, None]:
-    """Move the models step by step, in place; the number of each step, when it is done.
-
-    All models see the same batches, so that the scores of all are one matrix product.
-
-    Args:
-        models: as `starting_point` makes them.
-        sources: of the noise, one for each model. Batches that are drawn come from the first.
-        l2: the ridge, instead of the plan's; an array has one for each model.
-        kept: a state from which the models are: the steps up to it are done. Their batches are
-            drawn again, in the same order; their noise is not, but in test mode. [`resume`]
-    """
-    run = plan.run
-    before = 0 if kept is None else kept.step
-    again = any(not source.private for source in sources)
-    ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
-    shrinks = bool(np.any(ridge))
-    order = sources[0].open("batches") if kept is None or again else kept.order()
-    chosen = batches(run, order, mapped=records.mapped)
-    streams = [source.open("noise") for source in sources]
-    noise, numbers = np.empty_like(models), np.empty(models[0].size)
-    rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
-    try:
-        with records.gradient(plan, models) as gradient:
-            told = told_ahead(gradient, chosen)
-            steps = enumerate(zip(rates, deviations, told, strict=True), 1)
-            for step, (eta, sigma, batch) in steps:
-                if step <= before:
-                    if again and sigma > 0.0:
-                        _draw(noise, numbers, streams, records.features)
-                    continue
-                total = gradient(models, batch.rows)
-                # models <- (1 - eta l2) models - eta (total / divisor + sigma noise)
-                total *= eta / batch.divisor
-                if sigma > 0.0:
-                    _draw(noise, numbers, streams, records.features)
-                    noise *= eta * sigma
-                    total += noise
-                if shrinks:
-                    models *= 1.0 - eta * ridge
-                models -= total
-                if plan.prox is not None:
-                    plan.prox.apply(models, eta, int(plan.intercept))
-                _project(plan, models)
-                yield step
-    finally:
-        noise.fill(0)
-        numbers.fill(0)
-
-
-def _draw(noise: Floats, numbers: Floats, streams: Sequence[Stream], features: int) -> None:
-    """Standard normals for each parameter of each model, from the model's own stream: first for
-    all of its weights, then for its intercepts.
-
-    Args:
-        numbers: room for as many numbers as a model has parameters.
-    """
-    for model, stream in zip(noise, streams, strict=True):
-        stream.fill(numbers)
-        outputs, columns = model.shape
-        weights = outputs * features
-        model[:, :features] = numbers[:weights].reshape(outputs, features)
-        model[:, features:] = numbers[weights:].reshape(outputs, columns - features)
-
-
-def _each(value: PerStep, steps: int) -> Iterator[float]:
-    return repeat(value, steps) if isinstance(value, float) else iter(value)
-
-
-def _project(plan: Plan, models: Floats) -> None:
-    if plan.projection is not None:
-        flat = models.reshape(len(models), -1)
-        flat[...] = plan.projection.project(flat)
 
 
 def _released(plan: Plan, models: Floats, step: int) -> NDArray[Any]:

@@ -248,7 +248,8 @@ def _limits(plan: Plan, rows: BoundedRows) -> Floats | None:
             if plan.intercept:
                 norms = np.sqrt(norms * norms + 1.0)
             limits[part] = np.minimum(plan.residual_clip * room / norms, largest)
-            _let_go(part, rows.norms, limits)
+            if rows.mapped:
+                _let_go(part, rows.norms, limits)
     return limits
 
 
@@ -256,6 +257,15 @@ def _one_a_row(features: Any) -> Floats:
     """Room for a number for each row, where the features are: in memory, or on disk."""
     n = features.shape[0]
     return on_disk(n) if is_mapped(features) else np.empty(n)
+
+
+def _ones(features: Any) -> Floats:
+    """A factor of 1 for each row, where the features are."""
+    made = _one_a_row(features)
+    for part in blocks(len(made), 8):
+        made[part] = 1.0
+        _let_go(part, made)
+    return made
 
 
 def _let_go(part: slice, *arrays: Any) -> None:
@@ -276,6 +286,7 @@ def bounded_rows(X: Any, bound: float) -> BoundedRows:
     """
     features = _features(X)
     n, d = features.shape
+    mapped = is_mapped(features)
     held, scales = _one_a_row(features), _one_a_row(features)
     shrink: Floats | None = None
     finite, scaled, longest = True, False, 0.0
@@ -290,18 +301,14 @@ def bounded_rows(X: Any, bound: float) -> BoundedRows:
         else:
             above |= factors < 1.0
             longest = np.inf
-        if factors is not None and shrink is None:
-            shrink = _one_a_row(features)
-            for each in blocks(n, 8):
-                shrink[each] = 1.0
-                _let_go(each, shrink)
-        if shrink is not None and factors is not None:
+            shrink = _ones(features) if shrink is None else shrink
             shrink[part] = factors
         scaled = scaled or bool(above.any())
         with np.errstate(all="ignore"):
             scales[part] = np.where(above, bound / norms * _ROOM, 1.0)
         held[part] = np.where(above, bound, norms)
-        _let_go(part, features, held, scales, shrink)
+        if mapped:
+            _let_go(part, features, held, scales, shrink)
     if not finite:
         raise InvalidInput(
             "X", described(X), "has entries that are not finite", "give finite numbers"
@@ -348,13 +355,18 @@ def _norms_of(features: Any, part: slice, shrink: Floats | None) -> tuple[Floats
     return np.sqrt(squares), largest
 
 
+def is_collection(X: Any) -> bool:
+    """Whether it is a collection of Dask, asked without importing Dask."""
+    return hasattr(type(X), "__dask_graph__")
+
+
 def _features(X: Any) -> Any:
     """The matrix, float32 or float64, in a layout whose rows can be read without a copy."""
     from scipy.sparse import issparse
 
     if issparse(X):
         return canonical(X)
-    if hasattr(type(X), "__dask_graph__"):
+    if is_collection(X):
         raise InvalidInput(
             "X", f"<{type(X).__name__}>", "is a Dask collection", "call shiftdp.dask.descend"
         )

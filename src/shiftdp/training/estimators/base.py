@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from shiftdp._checks import choice, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
+from shiftdp.training.assumed_bound import ASSUMED_BOUND
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
@@ -28,16 +28,12 @@ from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.descent.resume import Kept
 from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.inputs import (
-    checks_of,
     given_classes,
     labels_of,
     learnt_classes,
-    quietly,
-    readable,
     require_here,
-    require_numbers,
     require_one_a_record,
-    table_type,
+    validated,
 )
 from shiftdp.training.estimators.parameters import Penalty
 from shiftdp.training.estimators.people import for_people, used_records
@@ -82,8 +78,9 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     epsilon: float
     delta: float
-    feature_bound: float
+    feature_bound: float | None
     average: int | None
+    checkpoints: Any
     noise: float | None
     adjacency: Any
     fit_intercept: bool
@@ -123,7 +120,8 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             features: how many features.
             outputs: scores a record has: the number of classes where it is above 2, else 1.
         """
-        refuse_unproved(self)
+        if self._releases_several:
+            refuse_unproved(self)
         planned = plan_for(
             self._problem(n, features, outputs),
             self._overrides(),
@@ -134,6 +132,11 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         k = self._cap_of_people()
         return planned if k == 1 else for_people(planned, k, noise=self.noise)
 
+    @property
+    def _releases_several(self) -> bool:
+        """Whether other models than the last one are asked for."""
+        return self.checkpoints is not None or self.average is not None
+
     def _overrides(self) -> Overrides:
         return Overrides(**{name: getattr(self, name) for name in _CHOICES})
 
@@ -142,7 +145,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             n=n,
             features=features,
             loss=self._loss(outputs),
-            feature_bound=self.feature_bound,
+            feature_bound=ASSUMED_BOUND if self.feature_bound is None else self.feature_bound,
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=self.adjacency,
@@ -176,20 +179,11 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def _checked(self, X: Any, y: Any, **more: Any) -> tuple[Any, NDArray[Any]]:
         """X and y as arrays, each entry read by itself; a refusal tells shapes and types only."""
         require_here(X=X, y=y)
-        require_numbers(X)
-        X = readable(X)
         y = labels_of(y, numbers=bool(more.get("y_numeric")))
-        types = table_type(X)
-
-        def check(*labels: Any, **more: Any) -> Any:
-            return validate_data(
-                self, X, *labels, accept_sparse="csr", dtype=types, **checks_of(X), **more
-            )
-
         if is_mapped(y):
             require_one_a_record(X, y)
-            return quietly(lambda: check(reset=more["reset"]), X, y), y
-        X, y = quietly(lambda: check(y, **more), X, y)
+            return validated(self, X, reset=more["reset"]), y
+        X, y = validated(self, X, y, **more)
         return X, y
 
     # --- around a run ---
@@ -205,18 +199,14 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.__dict__.update(before)
             raise
 
-    @contextmanager
     def _charged(
         self, certificate: Certificate, entropy: Entropy, label: str, kept: Kept | None = None
-    ) -> Iterator[None]:
-        """Charge the ledger, if there is one, before a run, and note its end if it comes to that.
-
-        A run with entropy that is not private cannot be charged. One that was kept is charged once,
-        under its own key, and refused if it came to its end already; what a finished one released
-        is paid for.
-        """
-        with charged(self.ledger, certificate, entropy, label, self.random_state, kept):
-            yield
+    ) -> AbstractContextManager[None]:
+        """Charge the ledger, if there is one, before a run, and note its end if it comes to that:
+        see `charging.charged`."""
+        if self.ledger is None:
+            return nullcontext()
+        return charged(self.ledger, certificate, entropy, label, self.random_state, kept)
 
     def _signed(self, certificate: Certificate) -> Certificate:
         """The certificate with the name of this estimator in its training record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -12,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
-from shiftdp.training.cluster.collection import is_collection
+from shiftdp.training.assumed_bound import warn_of_assumed_bound
 from shiftdp.training.cluster.fitting import fit_collection, refuse_people
 from shiftdp.training.descent.loop import certified_records, descend_on
+from shiftdp.training.descent.records import is_collection
 from shiftdp.training.descent.resume import kept_in
 from shiftdp.training.estimators.base import PrivateLinearModel, Records
 from shiftdp.training.estimators.combinations import refuse_unproved
@@ -58,7 +60,8 @@ class Fitting(PrivateLinearModel):
             state: an `EncryptedState` that the run is kept in, so that it can go on after its
                 process died.
         """
-        refuse_unproved(self, groups=groups)
+        if self._releases_several:
+            refuse_unproved(self, groups=groups)
         with self._all_or_nothing():
             if is_collection(X):
                 refuse_people(self, groups)
@@ -152,6 +155,8 @@ class Fitting(PrivateLinearModel):
         X, targets, outputs, people = self._of_people(records, groups)
         planned = self.plan(X.shape[0], X.shape[1], outputs)
         warn_if_hopeless(planned, self._overrides())
+        if self.feature_bound is None:
+            warn_of_assumed_bound(stacklevel=3)
         plan = planned.plan
         if people is not None:
             order = apart(plan.run, people)
@@ -159,13 +164,14 @@ class Fitting(PrivateLinearModel):
         certificate = self._signed(plan.certificate)
         checked = certified_records(plan, X, targets)
         shown: list[tuple[int, NDArray[Any]]] = []
-        with kept_in(state, plan, checked) as kept:
+        several = has_releases(plan.run)
+        with nullcontext() if state is None else kept_in(state, plan, checked) as kept:
             certificate = certificate if kept is None else kept.dated(certificate)
             with self._charged(certificate, plan.entropy, type(self).__name__, kept):
                 released = descend_on(
                     plan,
                     checked,
-                    checkpoints=lambda step, model: shown.append((step, model)),
+                    checkpoints=(lambda *one: shown.append(one)) if several else None,
                     kept=kept,
                 )
         for name in _OF_EARLIER_FITS:
@@ -175,7 +181,7 @@ class Fitting(PrivateLinearModel):
         self._cap = None if people is None else int(self.records_per_person)
         if leaks:
             self.not_covered_ = leaks
-        if has_releases(plan.run):
+        if several:
             self.releases_ = tuple(Checkpoint(step, *self._parts(one)) for step, one in shown)
         if self.average is None:
             return released

@@ -19,11 +19,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp.training.cluster.collection import is_collection
 from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk
+from shiftdp.training.descent.records import is_collection
 from shiftdp.training.descent.sparse import wide_if_summed
 from shiftdp.training.losses.base import described
 
@@ -116,16 +117,30 @@ def require_one_a_record(X: Any, y: NDArray[Any]) -> None:
         raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
 
 
-def checks_of(X: Any) -> dict[str, Any]:
-    """What scikit-learn is told to leave out: of a mapped file, to read all of it at once for
-    entries that are not finite. They are found, and refused, where lengths of rows are computed."""
-    return {"ensure_all_finite": False} if is_mapped(X) else {}
+def validated(model: Any, X: Any, *labels: Any, **more: Any) -> Any:
+    """Features, and labels if there are some, as scikit-learn checks and converts them.
 
+    float32 stays only where it is the type of an array. Of a mapped file scikit-learn would read
+    everything at once to find entries that are not finite: they are refused where lengths of rows
+    are computed.
 
-def table_type(X: Any) -> Any:
-    """Which types a table may keep: float32 only where that is the type of an array."""
-    kept = isinstance(X, np.ndarray) or _is_sparse(X)
-    return [np.float64, np.float32] if kept else np.float64
+    Args:
+        model: the estimator, which keeps the number and the names of the features on `reset`.
+        X: features.
+        labels: those that were read by `labels_of`, if any.
+        more: what else scikit-learn is told.
+    """
+    require_numbers(X)
+    table = readable(X)
+    kept = isinstance(table, np.ndarray) or _is_sparse(table)
+    types: Any = [np.float64, np.float32] if kept else np.float64
+    if is_mapped(table):
+        more["ensure_all_finite"] = False
+
+    def check() -> Any:
+        return validate_data(model, table, *labels, accept_sparse="csr", dtype=types, **more)
+
+    return quietly(check, table, *labels)
 
 
 def require_here(**given: Any) -> None:

@@ -40,7 +40,10 @@ class PrivateLogisticRegression(PrivateClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> model = PrivateLogisticRegression(epsilon=1.0, delta=1e-5, classes=[0, 1]).fit(X, y)
+    >>> model = PrivateLogisticRegression(
+    ...     epsilon=1.0, delta=1e-5, feature_bound=1.0, classes=[0, 1]
+    ... )
+    >>> model = model.fit(X, y)
     >>> bool(model.score(X, y) > 0.8), model.certificate_.epsilon(1e-5) <= 1.0
     (True, True)
     """
@@ -49,7 +52,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         self,
         epsilon: float = 1.0,
         delta: float = DELTA,
-        feature_bound: float = 1.0,
+        feature_bound: float | None = None,
         *,
         classes: Any = None,
         class_weight: Any = None,
@@ -98,7 +101,8 @@ class PrivateLinearSVC(PrivateClassifier):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
-    >>> model = PrivateLinearSVC(classes=["no", "yes"]).fit(X, np.where(X[:, 0] > 0, "yes", "no"))
+    >>> model = PrivateLinearSVC(feature_bound=1.0, classes=["no", "yes"])
+    >>> model = model.fit(X, np.where(X[:, 0] > 0, "yes", "no"))
     >>> model.classes_.tolist(), model.plan_.plan.loss
     (['no', 'yes'], SmoothedHinge(width=1.0))
     """
@@ -109,7 +113,7 @@ class PrivateLinearSVC(PrivateClassifier):
         self,
         epsilon: float = 1.0,
         delta: float = DELTA,
-        feature_bound: float = 1.0,
+        feature_bound: float | None = None,
         *,
         classes: Any = None,
         class_weight: Any = None,
@@ -172,7 +176,7 @@ class PrivateHuberRegressor(RegressorMixin, Fitting, Streaming, Forgetting):  # 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(2000, 2)) / np.sqrt(2)
-    >>> model = PrivateHuberRegressor(epsilon=2.0).fit(X, X @ [1.0, -1.0])
+    >>> model = PrivateHuberRegressor(epsilon=2.0, feature_bound=1.0).fit(X, X @ [1.0, -1.0])
     >>> bool(model.score(X, X @ [1.0, -1.0]) > 0.8)
     True
     """
@@ -184,7 +188,7 @@ class PrivateHuberRegressor(RegressorMixin, Fitting, Streaming, Forgetting):  # 
         self,
         epsilon: float = 1.0,
         delta: float = DELTA,
-        feature_bound: float = 1.0,
+        feature_bound: float | None = None,
         *,
         width: float = 1.0,
         adjacency: Adjacency = "replace_one",

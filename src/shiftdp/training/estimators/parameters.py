@@ -25,7 +25,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "feature_bound": (
         "float",
         "Rows of X that are longer are scaled down to it, in `fit` and in `predict`. It must be "
-        "public: it is never read off the data.",
+        "public: it is never read off the data. If it is not given, 1 is assumed, and `fit` warns.",
     ),
     "classes": (
         "list of labels",

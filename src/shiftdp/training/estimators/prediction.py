@@ -7,35 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.training.descent.records import bounded_rows
 from shiftdp.training.estimators.base import PrivateLinearModel
-from shiftdp.training.estimators.inputs import (
-    checks_of,
-    quietly,
-    readable,
-    require_here,
-    require_numbers,
-    table_type,
-)
+from shiftdp.training.estimators.inputs import require_here, validated
 
 
 def scores_of(model: PrivateLinearModel, X: Any) -> NDArray[Any]:
     """X w + b, one column a score, on rows that are held to the bound as in training."""
     check_is_fitted(model)
     require_here(X=X)
-    require_numbers(X)
-    X = readable(X)
-    types = table_type(X)
-
-    def check() -> Any:
-        return validate_data(
-            model, X, accept_sparse="csr", dtype=types, reset=False, **checks_of(X)
-        )
-
-    rows = bounded_rows(quietly(check, X), model.plan_.plan.feature_bound)
+    rows = bounded_rows(validated(model, X, reset=False), model.plan_.plan.feature_bound)
     weights = np.atleast_2d(model.coef_)
     scores = np.empty((rows.shape[0], len(weights)))
     with np.errstate(all="ignore"):  # rows are within the bound: nothing but underflow

@@ -19,6 +19,7 @@ from shiftdp.last_iterate import Certificate, NoisyCGD, NoisyStream, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.runs import Order
 from shiftdp.privacy.calibration import calibrate_noise
+from shiftdp.training.assumed_bound import warn_of_assumed_bound
 from shiftdp.training.descent.entropy import Entropy, Seeded
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.estimators.base import PrivateLinearModel, Records, entropy_of
@@ -87,6 +88,8 @@ class Streaming(PrivateLinearModel):
         checked = certified_records(plan, X, targets)
         start = self._weights() if fitted else None
         if state.windows == 0:
+            if self.feature_bound is None:
+                warn_of_assumed_bound(stacklevel=4)
             with self._charged(certificate, plan.entropy, type(self).__name__):
                 released = descend_on(plan, checked, start=start)
         else:

@@ -93,6 +93,13 @@ class EnvelopeCrossEntropy(nn.Module):
             raise InvalidInput(
                 "scores", tuple(scores.shape), "is not one row of scores a record", "flatten it"
             )
+        if not torch.isfinite(scores.detach()).all():
+            raise InvalidInput(
+                "scores",
+                tuple(scores.shape),
+                "has entries that are not finite, and so would all gradients be",
+                "look for a learning rate that is too large, or rows that are not finite",
+            )
         losses = _envelope(scores, targets, self._limits(scores, features))
         if self.reduction == "none":
             return losses

@@ -17,11 +17,12 @@ from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling, has_releases
+from shiftdp.training.assumed_bound import ASSUMED_BOUND, warn_of_assumed_bound
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.entropy import Entropy, Seeded, System
-from shiftdp.training.descent.gradient import Source
 from shiftdp.training.descent.loop import descend_on, require_certified
 from shiftdp.training.descent.records import prepare
+from shiftdp.training.descent.source import Source
 from shiftdp.training.heads.data import Cache, Reader, gathered
 from shiftdp.training.heads.linear import CertifiedLinear
 from shiftdp.training.heads.loaders import reader_of
@@ -88,7 +89,8 @@ class PrivateHead:
     Args:
         epsilon, delta: what the released head, or all heads together, may cost.
         feature_bound: rows of features that are longer are scaled down to it. Put
-            `BoundedFeatures(feature_bound)` before the head to predict.
+            `BoundedFeatures(feature_bound)` before the head to predict. If it is not given, 1 is
+            assumed, and `fit` warns.
         loss: of one record, or one loss for each of several heads.
         classes: instead of `loss`: softmax; for 2 classes logistic regression, whose score is that
             of the second class, beside 0 for the first.
@@ -123,7 +125,7 @@ class PrivateHead:
 
     epsilon: float = 1.0
     delta: float = _DELTA
-    feature_bound: float = 1.0
+    feature_bound: float | None = None
     _: KW_ONLY
     loss: Loss | Sequence[Loss] | None = None
     classes: int | None = None
@@ -162,7 +164,7 @@ class PrivateHead:
             n=n,
             features=features,
             loss=self._loss(),
-            feature_bound=self.feature_bound,
+            feature_bound=ASSUMED_BOUND if self.feature_bound is None else self.feature_bound,
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=self.adjacency,
@@ -192,8 +194,10 @@ class PrivateHead:
         device = ranks.agreed(lambda: usable_device(self.device))
         found = ranks.agreed(lambda: self._read(data, y))
         sizes = self._sizes(ranks, found)
-        planned, certificate = ranks.told(lambda: self._certified(sum(sizes), found.features))
+        planned, certificate = ranks.from_first(lambda: self._certified(sum(sizes), found.features))
         warn_if_hopeless(planned, self._overrides())
+        if self.feature_bound is None:
+            warn_of_assumed_bound(stacklevel=2)
         plan = planned.plan
         source = ranks.agreed(lambda: self._source(planned, found, device, ranks.threads))
 

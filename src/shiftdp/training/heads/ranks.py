@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import THREADS
-from shiftdp.training.descent.gradient import BatchGradient, Source
 from shiftdp.training.descent.loop import TrainingStopped, starting_point
 from shiftdp.training.descent.records import Indices
+from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
 
@@ -86,7 +86,7 @@ class Ranks:
         answer: Answer = found
         return answer
 
-    def told(self, work: Callable[[], Answer]) -> Answer:
+    def from_first(self, work: Callable[[], Answer]) -> Answer:
         """What `work` returns on the first rank, which alone does it, for all."""
         answer: Answer = self._of_first(self.agreed(lambda: work() if self.first else None))
         return answer
@@ -267,12 +267,12 @@ class _Part:
                 own = _failing(type(error).__name__)  # told with the answer to the first step
             while True:
                 self._ranks.send(message)
-                told, first, second = message[:_HEAD].tolist()
-                if told == _END:
+                command, first, second = message[:_HEAD].tolist()
+                if command == _END:
                     return
                 models[...] = message[_HEAD:].cpu().numpy().reshape(models.shape)
                 rows: Indices = slice(int(first), int(second))
-                if told == _PLACES:
+                if command == _PLACES:
                     places = torch.zeros(int(first), dtype=torch.int64, device=message.device)
                     if len(places):
                         self._ranks.send(places)

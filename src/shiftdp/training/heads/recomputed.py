@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
-from shiftdp.training.descent.gradient import BatchGradient
 from shiftdp.training.descent.records import Indices, prepare
+from shiftdp.training.descent.source import BatchGradient
 from shiftdp.training.heads.data import Block, Reader
 from shiftdp.training.heads.source import source_of
 from shiftdp.training.losses.base import Floats

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
-from shiftdp.training.descent.gradient import BatchGradient, LocalSource, Source
+from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.records import BoundedRows, Indices, Records
+from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.heads.residuals import Targets, held_targets, require_formula, residuals_of
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan

@@ -38,6 +38,13 @@ def numbers_of(target: Any) -> NDArray[np.float64]:
     """Targets as float64, each by itself: a vector, or a matrix with a column for each head."""
     if isinstance(target, (tuple, list)) and any(isinstance(one, torch.Tensor) for one in target):
         return np.stack([numbers_of(one) for one in target], axis=1)
+    if _is_text(target):
+        raise InvalidInput(
+            "y",
+            described(target),
+            "is text",
+            "number the classes from 0, all that there may be: np.searchsorted(sorted(classes), y)",
+        )
     try:
         found: NDArray[Any] = torch.as_tensor(target).detach().cpu().double().numpy()
     except (TypeError, ValueError, RuntimeError):
@@ -45,6 +52,15 @@ def numbers_of(target: Any) -> NDArray[np.float64]:
     if found.ndim not in (1, 2):
         raise InvalidInput("y", described(target), "is not a vector or a matrix of numbers", _PAIRS)
     return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+
+def _is_text(target: Any) -> bool:
+    """Whether labels are words: an array of them, or a list that begins with one."""
+    kind = getattr(getattr(target, "dtype", None), "kind", None)
+    if kind in ("U", "S"):
+        return True
+    listed = isinstance(target, (tuple, list)) or (kind == "O" and np.shape(target) != ())
+    return listed and isinstance(next(iter(target), None), (str, bytes))
 
 
 def moved(inputs: Any, device: torch.device | None) -> Any:

@@ -189,7 +189,7 @@ def outlook_of(
         overrides or Overrides(),
         planned.prediction.total,
         _limit(taken.reference),
-        planned.choices()["algorithm"],
+        planned.algorithm,
         None if asked == planned.problem.epsilon else asked,
     )
     known: Outlook = vars(planned).setdefault("_outlook", found)

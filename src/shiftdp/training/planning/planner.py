@@ -23,7 +23,7 @@ from shiftdp.training.plan import Oversized, Plan
 from shiftdp.training.planning.candidates import Candidate, Candidates
 from shiftdp.training.planning.checkpoints import with_checkpoints
 from shiftdp.training.planning.kinds import FEWEST
-from shiftdp.training.planning.problem import Overrides, Problem
+from shiftdp.training.planning.problem import Algorithm, Overrides, Problem
 from shiftdp.training.planning.setting import MOST_STEPS, QUICK
 from shiftdp.training.planning.utility import Prediction
 
@@ -33,7 +33,7 @@ _WORTH = 0.95  # a run is preferred to the simplest one if its predicted error i
 _THRIFT = 0.015  # the power of passes among runs of one algorithm: twice as many, 1 % better
 _PATIENCE = 0.03  # the power of time in a price: twice the time has to be 2 % better
 _LEAST_SHOWN = 5e-4  # of shares with three decimals
-_NAMES: dict[type, str] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
+_NAMES: dict[type, Algorithm] = {NoisyGD: "gd", NoisyCGD: "cgd", NoisySGD: "sgd"}
 _TITLES: dict[type, str] = {
     NoisyGD: "noisy gradient descent, full batches,",
     NoisyCGD: "noisy gradient descent, batches in turn,",
@@ -66,11 +66,16 @@ class Planned:
     def run(self) -> TrainingRun:
         return self.plan.run
 
+    @property
+    def algorithm(self) -> Algorithm:
+        """Which of the three kinds of batches it has."""
+        return _NAMES[type(self.plan.run)]
+
     def choices(self) -> dict[str, Any]:
         """What was chosen, by name."""
         run, plan = self.plan.run, self.plan
         found: dict[str, Any] = {
-            "algorithm": _NAMES[type(run)],
+            "algorithm": self.algorithm,
             "batch_size": run.n if isinstance(run, NoisyGD) else run.batch_size,
             "epochs": _epochs(run),
             "steps": run.steps,
@@ -98,7 +103,7 @@ class Planned:
         for name, value in self.choices().items():
             lines.append(f"  {name:<13} {_shown(value):<22} {self.reasons.get(name, '')}".rstrip())
         lines.append("foretold on the reference problem (shares of the error of a model of zeros):")
-        rows = {f"this {_NAMES[type(self.run)]}": self.prediction, **self.others}
+        rows = {f"this {self.algorithm}": self.prediction, **self.others}
         for name, part in rows.items():
             lines.append(
                 f"  {name:<13} {_share(part.total)} = "
@@ -180,7 +185,9 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     """The plan of this run with the least noise that meets the budget, certified."""
     problem, given = candidates.problem, candidates.chosen.noise
     chosen, l2 = candidates.chosen, taken.l2
-    run = with_checkpoints(taken.run, chosen.checkpoints, chosen.average)
+    run = taken.run
+    if chosen.releases:
+        run = with_checkpoints(run, chosen.checkpoints, chosen.average)
     plan = candidates.plan(run, l2, taken.clip, candidates.setting.bounds(run, l2))
     if given is None:
         plan = _with_least_noise(plan, problem, taken.placed)
@@ -252,6 +259,7 @@ def _impossible(candidates: Candidates) -> InvalidInput:
 def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
     """Why each choice was made, by its name."""
     run = plan.run
+    placed = isinstance(run.noise, tuple) and 0.0 in run.noise
     why = {
         "algorithm": "the least error that is foretold, see below",
         "batch_size": {
@@ -261,7 +269,8 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
         }[_NAMES[type(run)]],
         "epochs": f"what pays, of those that compute={problem.compute:g} allows, at most 200",
         "learning_rate": (
-            "falls to 0, so that late noise counts little; "
+            f"falls {'from stage to stage' if placed else 'with the steps'}, so that late noise "
+            "counts little; "
             if isinstance(run.learning_rate, tuple)
             else ""
         )
@@ -282,7 +291,8 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
             if plan.clip is not None
             else "none: noise is small, or the loss starts with its largest gradient"
         ),
-        "noise": f"the least that meets epsilon={problem.epsilon:g} at delta={problem.delta:g}",
+        "noise": ("of the noisy steps, the others having none: " if placed else "")
+        + f"the least that meets epsilon={problem.epsilon:g} at delta={problem.delta:g}",
         "bounds": (
             "composition covers any learning rate"
             if plan.bounds == "composition"

@@ -146,7 +146,8 @@ class Overrides:
     average: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checkpoints", checked_checkpoints(self.checkpoints))
+        if self.checkpoints is not None:
+            object.__setattr__(self, "checkpoints", checked_checkpoints(self.checkpoints))
         if self.average is not None:
             object.__setattr__(self, "average", count("average", self.average, 1))
         words = {

@@ -14,6 +14,7 @@ from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.estimators.base import PrivateLinearModel
 from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.preparation.pipeline import PrivatePipeline
+from shiftdp.training.preparation.steps import private_model, table_encoder
 
 from sklearn.base import clone, is_classifier  # isort: skip
 from sklearn.model_selection import ParameterGrid, ParameterSampler  # isort: skip
@@ -41,8 +42,8 @@ def searchable(estimator: Any) -> Any:
         )  # fmt: skip
     model = estimator
     if isinstance(estimator, PrivatePipeline):
-        model = estimator._model()
-        if len(estimator.steps) - 1 != (estimator._encoder() is not None):
+        model = private_model(estimator.steps)
+        if len(estimator.steps) - 1 != (table_encoder(estimator.steps) is not None):
             raise InvalidInput(
                 "estimator", [name for name, _ in estimator.steps],
                 "has steps that learn without noise in each trial",
@@ -136,6 +137,13 @@ def certified(
     n, features = X.shape if getattr(X, "shape", None) else np.shape(X)
     plan = estimator.plan(n, features, outputs_of(estimator, y, n)).plan
     return Candidate(parameters, estimator, plan.certificate)
+
+
+def assumes_bound(estimator: Any) -> bool:
+    """Whether nobody has said how long its rows may be."""
+    if isinstance(estimator, PrivatePipeline):
+        return table_encoder(estimator.steps) is None and assumes_bound(estimator.steps[-1][1])
+    return estimator.feature_bound is None
 
 
 def common_adjacency(aimed: list[Candidate]) -> Any:

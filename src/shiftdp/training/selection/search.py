@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiftdp._checks import choice, count, delta_in, finite, number_in
 from shiftdp._errors import InvalidInput
@@ -17,18 +16,18 @@ from shiftdp.privacy.ledger.entry import Account
 from shiftdp.privacy.ledger.ledger import Ledger
 from shiftdp.privacy.noisy_sums import NoisySum, noise_for
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
+from shiftdp.training.assumed_bound import warn_of_assumed_bound
 from shiftdp.training.charging import rehearse, seeds_of
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.estimators.base import entropy_of, learnt_classes
 from shiftdp.training.estimators.inputs import labels_of
 from shiftdp.training.estimators.parameters import DELTA
-from shiftdp.training.estimators.scored import PrivatelyScored, adopt
-from shiftdp.training.estimators.stated import stated_model
+from shiftdp.training.estimators.scored import adopt
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
-from shiftdp.training.losses.base import described
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.selection.candidates import (
     Candidate,
+    assumes_bound,
     candidates_of,
     certified,
     common_adjacency,
@@ -36,14 +35,12 @@ from shiftdp.training.selection.candidates import (
     require_certified,
     searchable,
 )
-from shiftdp.training.selection.gains import model_of
+from shiftdp.training.selection.chosen import ChosenModel
+from shiftdp.training.selection.parts import Parts, split_records
 from shiftdp.training.selection.shares import aims
 from shiftdp.training.selection.trial_score import Scoring, TrialScore
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier  # isort: skip
-from sklearn.utils import _safe_indexing  # isort: skip
-from sklearn.utils.metaestimators import available_if  # isort: skip
-from sklearn.utils.validation import check_is_fitted  # isort: skip
 
 SearchLaw = Literal["logarithmic", "geometric", "negative_binomial", "poisson"]
 _SHAPES: dict[str, float | None] = {
@@ -53,23 +50,7 @@ SCORE_SHARE = 0.1
 """The part of mu^2 of a trial that its score may cost where it is on the records of the fit."""
 
 
-class _Parts(NamedTuple):
-    """The records that are trained on, and those that are scored."""
-
-    train: tuple[Any, Any]
-    scored: tuple[Any, Any]
-    held_out: int
-    n: int
-
-
-def _fitted_has(name: str) -> Any:
-    def has(self: Any) -> bool:
-        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
-
-    return available_if(has)
-
-
-class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # not typed
+class PrivateSearchCV(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # not typed
     """The best of a random number of private fits, released within one budget. Theorem S3.
 
     Each trial draws one of the candidates, fits it and scores it with noise; the trial with the
@@ -187,10 +168,12 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         base, learnt = self._with_classes(model, y)
         if learnt:
             leaks = (*leaks, "the classes were read off the labels")
-        parts = self._parts(X, y, stream)
+        parts = split_records(X, y, self.holdout, stream)
         score = TrialScore.of(base, self.scoring, self.targets)
         chosen = candidates_of(self.param_distributions, int(self.n_candidates), base, stream)
         aimed, certificate = self._certified(chosen, base, parts, score, trials, entropy.private)
+        if any(assumes_bound(one.estimator) for one in aimed):
+            warn_of_assumed_bound(stacklevel=2)
         with _quiet():
             for one in aimed:  # a refusal later would tell which of them were drawn
                 TrialScore.of(one.estimator, self.scoring, self.targets)
@@ -207,7 +190,7 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
     def _best(
         self,
         aimed: list[Candidate],
-        parts: _Parts,
+        parts: Parts,
         score: TrialScore,
         certificate: SelectionCertificate,
         stream: Stream,
@@ -263,33 +246,11 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
         prefix = f"{base.steps[-1][0]}__" if isinstance(base, PrivatePipeline) else ""
         return base.set_params(**{f"{prefix}classes": known}), True
 
-    def _parts(self, X: Any, y: Any, stream: Stream) -> _Parts:
-        n = X.shape[0] if getattr(X, "shape", None) else len(X)
-        labels = y if hasattr(y, "__len__") else np.asarray(y)
-        if len(labels) != n:
-            raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
-        held_out = round(self.holdout * n)
-        if self.holdout > 0.0 and not 0 < held_out < n:
-            raise InvalidInput(
-                "holdout", self.holdout, f"leaves a part of {n} records empty", "give another"
-            )
-        if held_out == 0:
-            return _Parts((X, y), (X, y), 0, n)
-        # any split will do that does not depend on the records
-        order = np.random.default_rng(list(stream.draw(16))).permutation(n)
-        kept, rest = np.sort(order[held_out:]), np.sort(order[:held_out])
-        return _Parts(
-            (_safe_indexing(X, kept), _safe_indexing(y, kept)),
-            (_safe_indexing(X, rest), _safe_indexing(y, rest)),
-            held_out,
-            n,
-        )
-
     def _certified(
         self,
         chosen: list[dict[str, Any]],
         base: Any,
-        parts: _Parts,
+        parts: Parts,
         score: TrialScore,
         trials: Trials,
         private: bool,
@@ -356,56 +317,6 @@ class PrivateSearchCV(PrivatelyScored, MetaEstimatorMixin, BaseEstimator):  # ty
             self.__dict__.pop(name, None)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
-
-    @property
-    def plan_(self) -> Any:
-        """The plan of the model that was chosen."""
-        return self.best_estimator_.plan_
-
-    def statement(self) -> str:
-        """The guarantee of the whole search in words, and what it does not cover."""
-        check_is_fitted(self)
-        certificate: SelectionCertificate = self.certificate_
-        lines = [certificate.statement(delta=self.delta)]
-        return "\n".join([*lines, *(f"Not covered: {leak}." for leak in self.not_covered_)])
-
-    def statement_html(
-        self,
-        *,
-        date: str | None = None,
-        ledger: Any = None,
-        about: Mapping[str, str] | None = None,
-    ) -> str:
-        """The guarantee of the whole search as one page; arguments as for its models."""
-        check_is_fitted(self)
-        model = model_of(self)
-        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
-
-    def score(self, X: Any, y: Any) -> float:
-        """The score of the chosen model, without noise: for records that need no protection."""
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y))
-
-    @_fitted_has("predict")  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> NDArray[Any]:
-        """What the chosen model predicts."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    @_fitted_has("predict_proba")  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes, by the chosen model."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict_proba(X))
-
-    @_fitted_has("decision_function")  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores of the chosen model."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.training.table_files.parts import refused
-from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules
+from shiftdp.training.table_files.rules import ENCODE, Block, Head, Rules, no_column
 
 ENTRIES = 1 << 16
 """Of a block: as text they take some 5 MB."""
@@ -49,9 +49,7 @@ def _csv_names(path: str, lines: Iterator[list[str]], target: str | None) -> lis
     if target is None:
         raise InvalidInput("target", None, "is missing", f"name a column of {path}")
     if target not in names:
-        raise InvalidInput(
-            "target", target, f"is no column of {path}", "give one of the names in its first line"
-        )
+        raise no_column(path, names, target, shown=False)
     return names
 
 

@@ -29,6 +29,10 @@ Paths = str | Sequence[str]
 """One file, or all parts of a table."""
 
 
+class NoSuchFile(InvalidInput, FileNotFoundError):
+    """A file of a table that is not there."""
+
+
 def parts_of(given: Sequence[str]) -> tuple[str, ...]:
     """The files of a table: those that are given, and for a folder those in it that are tables.
 
@@ -64,7 +68,12 @@ def _require_once(files: Sequence[str]) -> None:
     """Refuse a file that is given twice, by any name: its records would count twice."""
     seen: set[tuple[int, int]] = set()
     for path in files:
-        state = os.stat(path)
+        try:
+            state = os.stat(path)
+        except FileNotFoundError:
+            raise NoSuchFile(
+                "data", path, "is not there", "give a file or a folder, by its path from here"
+            ) from None
         if (state.st_dev, state.st_ino) in seen:
             raise refused(path, "is given twice, so that its records would be", "give it once")
         seen.add((state.st_dev, state.st_ino))

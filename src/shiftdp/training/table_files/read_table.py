@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from shiftdp._checks import count, number_in
+from shiftdp._errors import InvalidInput
 from shiftdp.training.table_files.parts import parts_of
 from shiftdp.training.table_files.reading import read
-from shiftdp.training.table_files.rules import LEAST_MEMORY, Rules, Table
+from shiftdp.training.table_files.rules import Rules, Table, bytes_in
 
 _MEMORY = 2 * 10**9  # as for `shiftdp train`
 
@@ -22,7 +24,7 @@ def read_table(
     numbers: bool = False,
     features: int | None = None,
     first_index: int = 1,
-    memory: float = _MEMORY,
+    memory: float | str = _MEMORY,
 ) -> Table:
     """Features and target of a table of numbers in files: CSV, Parquet, npz or svmlight.
 
@@ -37,7 +39,7 @@ def read_table(
         numbers: whether the target is a number, and not the name of a class.
         features: how many there are; svmlight needs it.
         first_index: the index of the first feature in svmlight.
-        memory: in bytes, 64 million at least.
+        memory: in bytes, or as text with a unit, such as "512MB"; 64 million at least.
 
     Returns:
         X, y and the names of the columns of X (None where the file has none).
@@ -59,5 +61,9 @@ def read_table(
         classes=classes,
         numbers=numbers,
     )
-    memory = number_in("memory", memory, LEAST_MEMORY, float("inf"))
-    return read(parts_of([os.fspath(path) for path in given]), rules, memory)
+    limit = math.inf if memory == math.inf else bytes_in(memory)
+    if limit is None:
+        raise InvalidInput(
+            "memory", memory, "is not a number of bytes from 64MB on", 'give one, as "512MB"'
+        )
+    return read(parts_of([os.fspath(path) for path in given]), rules, limit)

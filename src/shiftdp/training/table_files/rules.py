@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +91,8 @@ WORKING = 48_000_000
 LEAST_MEMORY = 64 * 10**6
 """The least that reading and training can be asked to stay below."""
 
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
 PER_RECORD = 100
 """Bytes that a record takes in memory beside its features: lengths, labels, a random order."""
 
@@ -99,11 +103,50 @@ ENCODE = (
 """The remedy for a column that is not of numbers."""
 
 
+def bytes_in(memory: object) -> int | None:
+    """A number of bytes, or its text with a unit, thousands being powers of 1000; None if it is
+    neither, or less than `LEAST_MEMORY`.
+
+    >>> bytes_in("512MB"), bytes_in("2g"), bytes_in(64e6), bytes_in("many")
+    (512000000, 2000000000, 64000000, None)
+    """
+    text = str(memory).strip().upper().removesuffix("B")
+    factor = _UNITS.get(text[-1:], 1)
+    try:
+        found = float(text[:-1] if factor > 1 else text) * factor
+    except ValueError:
+        return None
+    return int(found) if LEAST_MEMORY <= found < math.inf else None
+
+
+def no_column(path: str, names: Sequence[str], target: str, *, shown: bool) -> InvalidInput:
+    """The refusal of a target that is no column, with the column that was probably meant.
+
+    Args:
+        path: of the table.
+        names: of its columns.
+        target: what was asked for.
+        shown: whether names may be repeated. Those of a CSV file may not: its first line may be a
+            record, if names are missing.
+
+    >>> str(no_column("a.csv", ["age", "income"], "incom", shown=False))
+    "target='incom' is no column of a.csv; give one of the names in its first line; that of column \
+2 is nearly this one"
+    """
+    near = get_close_matches(target, names, 1)
+    if shown:
+        remedy = "there are " + ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        hint = f"; did you mean {near[0]}?" if near else ""
+    else:
+        remedy = "give one of the names in its first line"
+        hint = f"; that of column {names.index(near[0]) + 1} is nearly this one" if near else ""
+    return InvalidInput("target", target, f"is no column of {path}", remedy + hint)
+
+
 def place_of(path: str, names: list[str], target: str | None) -> int:
     """Where the target is, among names that cannot be those of records."""
     if target is None:
         raise InvalidInput("target", None, "is missing", f"name a column of {path}")
     if target not in names:
-        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        raise InvalidInput("target", target, f"is no column of {path}", f"there are {shown}")
+        raise no_column(path, names, target, shown=True)
     return names.index(target)

@@ -99,6 +99,7 @@ def _account_pipeline(
     if isinstance(certificate, ReleaseCertificate):
         whole = release_document(certificate, options["delta"])
         print_release_document(whole, json=options["json"])
-        return
-    document = pipeline_document(certificate, options["delta"])
-    print_pipeline_document(document, json=options["json"])
+    else:
+        document = pipeline_document(certificate, options["delta"])
+        print_pipeline_document(document, json=options["json"])
+    print_files(options)

@@ -198,12 +198,12 @@ def _advancing(bar: Bar) -> Callable[[int, int], None]:
     """A bar of length 1 that is told of numbers done and in all."""
     before = [0.0]
 
-    def told(done: int, total: int) -> None:
+    def advance(done: int, total: int) -> None:
         part = done / max(total, 1)
         bar.advance(part - before[0])
         before[0] = part
 
-    return told
+    return advance
 
 
 def _end(violated: bool) -> None:

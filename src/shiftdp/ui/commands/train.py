@@ -18,7 +18,7 @@ from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, require_signal, warn_of_second, write
+from shiftdp.ui.training.runs import fit, require_signal, write
 from shiftdp.ui.training.scoring import Holdout
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, require_in_memory, rules_of
 from shiftdp.ui.training.tuning import (
@@ -63,8 +63,6 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
     refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
-    if not options["dry_run"]:
-        warn_of_second(ctx, options)
     if options["schema"] is not None:
         _of_raw_table(ctx, options)
     else:
@@ -112,7 +110,7 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     chosen = model.best_estimator_ if options["tune"] else model
     if names[0] is not None:
         chosen.feature_names_in_ = np.array(names[0], dtype=object)
-    write(model, options["output"], account)
+    write(ctx, model, options, account)
     score = holdout.score(chosen)
     save(model.certificate_, options["save"])
     if options["tune"]:
@@ -165,7 +163,7 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
             return holdout.split(*read(options["data"], schema, rules, options["memory"]))
 
         account = fit(ctx, model, table, options)
-        write(model, options["output"], account)
+        write(ctx, model, options, account)
         score = holdout.score(model.best_estimator_ if options["tune"] else model)
         if options["tune"]:
             save(model.certificate_, options["save"])

@@ -20,10 +20,12 @@ def not_covered_by(options: dict[str, Any]) -> list[str]:
 
 
 def ending_of(options: dict[str, Any]) -> str:
-    """The last line: what has become of the model."""
-    if options["dry_run"]:
-        return "Nothing was trained: of the data only its shape was read."
-    return f"The model is in {options['output']}."
+    """The last lines: what has become of the model, and where the certificate is."""
+    ending = "Nothing was trained: of the data only its shape was read."
+    if not options["dry_run"]:
+        ending = f"The model is in {options['output']}."
+    saved = options["save"]
+    return ending if saved is None else f"{ending}\nThe certificate is in {saved}."
 
 
 def print_model(planned: Planned, options: dict[str, Any], score: HeldOut | None = None) -> None:

@@ -74,7 +74,7 @@ def fit(
     return account
 
 
-def warn_of_second(ctx: click.Context, options: dict[str, Any]) -> None:
+def _warn_of_second(ctx: click.Context, options: dict[str, Any]) -> None:
     """Say of a model that is written over that it counts all the same, unless a ledger counts."""
     path = options["output"]
     if options["ledger"] is None and os.path.exists(path):
@@ -110,14 +110,17 @@ def require_signal(
         raise InvalidInput(error.name, error.value, error.problem, remedy) from None
 
 
-def write(estimator: Any, path: str, account: CompletedLater | None) -> None:
+def write(
+    ctx: click.Context, model: Any, options: dict[str, Any], account: CompletedLater | None
+) -> None:
     """The model in its file, and only then the end of the run in the ledger."""
     from shiftdp._files import FileNotWritten
     from shiftdp.sklearn import save_model
 
+    _warn_of_second(ctx, options)
     try:
         with waiting("writing the model"):
-            save_model(estimator, path)
+            save_model(model, options["output"])
     except FileNotWritten as error:
         lost = f"{error}; the model is lost"
         if account is not None:

@@ -15,9 +15,9 @@ import pytest
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Plan, Seeded, TrainingStopped, descend
 from shiftdp.training.cluster.collection import table_of
-from shiftdp.training.cluster.crew import Crew
 from shiftdp.training.cluster.fitting import descend_on_workers
 from shiftdp.training.cluster.guard import ClusterFailed
+from shiftdp.training.cluster.workers import Workers
 from tests.training.cluster.faults import Mortal, deaths, from_files, order_death, settle
 from tests.training.cluster.tables import N, as_arrays, numbers
 from tests.training.cluster.test_source import require_equal
@@ -152,38 +152,38 @@ def test_records_that_changed_when_they_are_read_again_are_refused(
 def test_a_worker_that_dies_each_time_is_given_up(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shiftdp.training.cluster.crew._ATTEMPTS", 2)
+    monkeypatch.setattr("shiftdp.training.cluster.workers._ATTEMPTS", 2)
     X, y = numbers()
     table = table_of(*as_arrays(X, y))
-    crew = Crew(client, table, table.numbers("given"))
-    crew.load()
-    crew.tell("assemble")
+    workers = Workers(client, table, table.numbers("given"))
+    workers.load()
+    workers.tell("assemble")
     plan = replace(plan_of(tmp_path), entropy=Seeded(1))
-    crew.tell("prepare", plan)
-    crew.tell("begin", plan, (1, 1, X.shape[1] + 1))
-    own = crew._answer
+    workers.tell("prepare", plan)
+    workers.tell("begin", plan, (1, 1, X.shape[1] + 1))
+    own = workers._answer
 
     def dying(member: Any, future: Any) -> Any:
         (tmp_path / "die").touch()  # at once, whether others are back or not
         return own(member, future)
 
-    monkeypatch.setattr(crew, "_answer", dying)
+    monkeypatch.setattr(workers, "_answer", dying)
     with pytest.raises(ClusterFailed, match="lost 2 times in a row"):
-        crew.ask("step", {0: (np.zeros((1, 1, X.shape[1] + 1)), slice(0, 5))})
-    crew.close()
+        workers.ask("step", {0: (np.zeros((1, 1, X.shape[1] + 1)), slice(0, 5))})
+    workers.close()
     (tmp_path / "die").unlink(missing_ok=True)
 
 
 def test_blocks_are_dealt_out_in_turn_and_let_go_of(client: Any) -> None:
     X, y = numbers()
     table = table_of(*as_arrays(X, y))
-    crew = Crew(client, table, table.numbers("given"))
-    assert crew.shards == [(0, 2, 4), (1, 3, 5)]
-    assert crew.threads == 1
-    contents = crew.load()
+    workers = Workers(client, table, table.numbers("given"))
+    assert workers.shards == [(0, 2, 4), (1, 3, 5)]
+    assert workers.threads == 1
+    contents = workers.load()
     assert [one.sizes for one in contents] == [(100, 0, 90), (7, 50, 60)]
-    assert sorted(crew.addresses) == sorted(client.nthreads())
-    crew.close()
+    assert sorted(workers.addresses) == sorted(client.nthreads())
+    workers.close()
 
 
 def test_a_cluster_without_workers_is_waited_for_once() -> None:
@@ -202,5 +202,5 @@ def test_a_cluster_without_workers_is_waited_for_once() -> None:
 
     client, table = Empty(), table_of(*as_arrays(*numbers()))
     with pytest.raises(ClusterFailed, match="no worker came within 120 seconds"):
-        Crew(client, table, table.numbers("given"))
+        Workers(client, table, table.numbers("given"))
     assert client.waited == [120.0]

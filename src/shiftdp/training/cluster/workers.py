@@ -57,7 +57,7 @@ class _Member:
         self.actor: Any = None
 
 
-class Crew:
+class Workers:
     """The workers that train together, each with a shard of the blocks.
 
     The blocks are dealt out in turn, so that records that follow one another are on several
@@ -71,7 +71,7 @@ class Crew:
 
     def __init__(self, client: Any, table: Table, reading: Reading) -> None:
         self._client, self._table, self._reading = client, table, reading
-        self._told: list[tuple[str, tuple[Any, ...], list[Any]]] = []
+        self._history: list[tuple[str, tuple[Any, ...], list[Any]]] = []
         self._lost: set[str] = set()
         workers = self._alive()
         number = max(1, min(len(workers), len(table.blocks)))
@@ -103,7 +103,7 @@ class Crew:
         for member in self._members:
             self._place(member)
         for place in range(len(self._members)):
-            self._trying(place, lambda place=place: self._settle(self._members[place]))
+            self._trying(place, lambda place=place: self._wait_for(self._members[place]))
         found: list[Contents] = self.tell("contents")
         return found
 
@@ -111,12 +111,12 @@ class Crew:
         """Call a method of all shards; a shard that is made anew later will be told it, too."""
         answers = self.ask(method, dict.fromkeys(range(len(self._members)), arguments))
         found = [answers[place] for place in range(len(self._members))]
-        self._told.append((method, arguments, found))
+        self._history.append((method, arguments, found))
         return found
 
     def end(self) -> None:
         """Sums are over: shards let go of what they made them with, and are not told to begin."""
-        self._told = [told for told in self._told if told[0] != "begin"]
+        self._history = [call for call in self._history if call[0] != "begin"]
         for member in self._members:
             with suppress(Exception):  # whatever is wrong with a worker, the others are told
                 member.actor.end().result(timeout=_PATIENCE)
@@ -185,9 +185,9 @@ class Crew:
         self._lost.add(member.address)
         member.held, member.actor, member.blocks = None, None, []
         self._place(member)
-        self._settle(member)
+        self._wait_for(member)
         place = self._members.index(member)
-        for method, arguments, answers in self._told:
+        for method, arguments, answers in self._history:
             answer = opened(self._answer(member, self._send(place, method, arguments)))
             if method == "contents" and answer != answers[place]:
                 raise RecordsChanged(
@@ -213,7 +213,7 @@ class Crew:
             member.blocks.append(block)
         member.held = self._client.submit(Shard, member.blocks, member.threads, actor=True, **here)
 
-    def _settle(self, member: _Member) -> None:
+    def _wait_for(self, member: _Member) -> None:
         """Wait for a shard that is being made."""
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError

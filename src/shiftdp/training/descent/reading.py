@@ -1,0 +1,177 @@
+"""How sums of gradients read their records: block by block, and as little of a file as they can.
+
+The block that was read last is not read again: a small table in memory is converted once. Of a
+file several blocks are read at once. A batch of random records alone would be a pass over the file
+for a few of its rows; so random batches are drawn some steps before they are used (`announced`),
+and the records of all of them are read together (`FileGradient.expect`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiftdp.training.descent.batches import Batch
+from shiftdp.training.descent.disk import read_ahead
+from shiftdp.training.descent.records import (
+    Indices,
+    Records,
+    held_records,
+    let_go_around,
+    numbers_at,
+)
+from shiftdp.training.losses.base import Floats
+
+_NUMBERS = (
+    6  # of a record beside its features, while it is held: norm, scale, limit, target, places
+)
+
+
+class Block(NamedTuple):
+    """Some records as the products see them."""
+
+    rows: Any
+    X: Any
+    targets: NDArray[Any]
+    limits: Floats | None
+
+    def part(self, rows: slice) -> Block:
+        """Those of these rows, which are a part of a slice."""
+        part = slice(rows.start - self.rows.start, rows.stop - self.rows.start)
+        limits = None if self.limits is None else self.limits[part]
+        return Block(rows, self.X[part], self.targets[part], limits)
+
+
+class BlockReader:
+    """Reads blocks of records into a buffer of its own.
+
+    Args:
+        records: that it is made for; it reads parts of them, too.
+        rows: how many records a block has at most.
+        entries: how many numbers of a file may be read at once.
+    """
+
+    def __init__(self, records: Records, rows: int, entries: int) -> None:
+        features = records.rows.shape[1]
+        self._together = rows
+        if records.rows.mapped:
+            self._together *= max(1, entries // (rows * features))
+        self._buffer = None if records.rows.sparse else np.empty((self._together, features))
+        self._last: Block | None = None
+
+    def read(self, records: Records, rows: Indices, stop: int) -> Block:
+        """These records. What is returned is overwritten by the next call.
+
+        Args:
+            rows: a block; a slice is one of the records that the reader was made for.
+            stop: where the slice ends whose blocks are read one after another.
+        """
+        last = self._last
+        if not isinstance(rows, slice):
+            self._last = None
+            return self._taken(records, rows)
+        if last is None or rows.start < last.rows.start or rows.stop > last.rows.stop:
+            if records.rows.mapped:
+                more = slice(rows.start, max(rows.stop, min(rows.start + self._together, stop)))
+                last = self._taken(records, more)
+            else:
+                last = self._taken(records, rows)
+            self._last = last
+        return last if rows == last.rows else last.part(rows)
+
+    def _taken(self, records: Records, rows: Indices) -> Block:
+        limits = None if records.limits is None else numbers_at(records.limits, rows)
+        targets = numbers_at(records.targets, rows)
+        return Block(rows, records.rows.take(rows, self._buffer), targets, limits)
+
+
+def let_go_after(records: Records, rows: Indices) -> None:
+    """Leave nothing mapped of a file behind a slice of its rows, once they are summed."""
+    if isinstance(rows, slice) and records.rows.mapped:
+        let_go_around(records, rows.stop)
+
+
+SumOver = Callable[[Records, Floats, Indices], Floats]
+"""The sum of the gradients of some of these records, for each of the models."""
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """A `BatchGradient` that wants to know which random records come next."""
+
+    @property
+    def room(self) -> int:
+        """How many of them at once; 0 for none."""
+        ...
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Called before the batches that these records make up, in any order."""
+        ...
+
+
+def announced(gradient: object, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, of which the gradient hears before it is asked for their sums."""
+    if not isinstance(gradient, ReadsAhead):
+        yield from batches
+        return
+    room, waiting, held = gradient.room, list[Batch](), 0
+    for batch in batches:
+        size = room + 1 if isinstance(batch.rows, slice) else batch.rows.size
+        if held + size > room:
+            yield from _expected(gradient, waiting)
+            waiting, held = [], 0
+        if size > room:
+            yield batch
+        else:
+            waiting.append(batch)
+            held += size
+    yield from _expected(gradient, waiting)
+
+
+def _expected(gradient: ReadsAhead, waiting: list[Batch]) -> list[Batch]:
+    """The batches that waited, once the gradient has read them; a single one is read when it is
+    used."""
+    if len(waiting) > 1:
+        gradient.expect(np.concatenate([batch.rows for batch in waiting]))
+    return waiting
+
+
+class FileGradient:
+    """The sum over a batch of records in a file, of which those of several batches can be held.
+
+    Args:
+        records: in the file.
+        total: sums the gradients of some records.
+    """
+
+    def __init__(self, records: Records, total: SumOver) -> None:
+        self._records, self._total = records, total
+        self._held, self._places = records, np.empty(0, dtype=np.intp)
+
+    @property
+    def room(self) -> int:
+        """How many random records can be held for the batches to come."""
+        rows = self._records.rows
+        return read_ahead(rows.features) // (8 * (rows.shape[1] + _NUMBERS))
+
+    def expect(self, places: NDArray[np.intp]) -> None:
+        """Read these records, which the next batches consist of."""
+        self._held = self._records  # first let go of what is held
+        ranked = np.sort(places)
+        self._places = ranked[np.diff(ranked, prepend=-1) > 0]  # batches may have some in common
+        self._held = held_records(self._records, self._places)
+
+    def __call__(self, models: Floats, rows: Indices) -> Floats:
+        if not isinstance(rows, slice) and self._has(rows):
+            return self._total(self._held, models, np.searchsorted(self._places, rows))
+        return self._total(self._records, models, rows)
+
+    def _has(self, rows: NDArray[np.intp]) -> bool:
+        """Whether all of these records are held."""
+        if rows.size == 0 or self._places.size == 0:
+            return False
+        where = np.minimum(np.searchsorted(self._places, rows), self._places.size - 1)
+        return bool((self._places[where] == rows).all())
