@@ -185,6 +185,15 @@ _TRADEOFFS = (
     _object(_STEP, "shifted_subsampled"),
     _object({**_STEP, "swapped": {"type": "boolean"}}, "poisson_zero_out"),
     _object(_STEP, "poisson_replace_one"),
+    _object(
+        {
+            "s": _NOT_NEGATIVE,
+            "batches": _COUNT,
+            "fineness": _ACCURACY,
+            "swapped": {"type": "boolean"},
+        },
+        "allocated_zero_out",
+    ),
     _object(_LAW, "hidden_exchange"),
     _object({**_LAW, "swapped": {"type": "boolean"}}, "hidden_zero_out"),
     _object(_LAW, "hidden_replace_one"),
