@@ -58,6 +58,12 @@ class Results:
         kept = [row for row in self.rows if row.name.partition("/")[0] not in files]
         return tuple(sorted([*kept, *rows], key=lambda row: row.name.partition("/")[0]))
 
+    def updated(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """The rows with those of the same names replaced where they are, and new ones added."""
+        new = {row.name: row for row in rows}
+        kept = [new.pop(row.name, row) for row in self.rows]
+        return tuple(sorted([*kept, *new.values()], key=lambda row: row.name.partition("/")[0]))
+
 
 def between(text: str, mark: str, inside: str) -> str:
     """A page with other words between `<!-- mark -->` and `<!-- end of mark -->`."""
