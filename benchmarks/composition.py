@@ -10,8 +10,8 @@ C_p(G(2/3)), p = .025, t = 2000, 4000, 8000 at delta = 1e-5, and Poisson samplin
   times, in less than 150 MB with all imports;
 - Poisson sampling, both directions, against Opacus' PRV accountant at eps_error 1e-3: 100 times;
 - a tradeoff curve of 1,000 points, certified and by contour integration, against riskcal at its
-  usual lattice of 1e-4: 20 and 40 times. Once on the law above, which riskcal is given as a distribution,
-  and once on what riskcal makes itself, Poisson sampling of a Gaussian, add and remove.
+  usual lattice of 1e-4: 20 and 40 times. Once on the law above, which riskcal is given as a
+  distribution, and once on what riskcal makes itself, Poisson sampling, add and remove.
 
     python benchmarks/composition.py
 """

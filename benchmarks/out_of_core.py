@@ -6,8 +6,8 @@ own choice, which is reshuffled. Each run is a process of its own, which says ho
 much memory it added to what the program takes on a table of some rows, and how much room its
 temporary files had; its certificate is compared with that of the same plan without data.
 
-Claim: what reading and training add is within the memory that was stated. On the wall with 3 million
-rows in 64 MB, and with all of them in 256 MB if `--full`.
+Claim: what reading and training add is within the memory that was stated. On the wall with 3
+million rows in 64 MB, and with all of them in 256 MB if `--full`.
 
     python benchmarks/out_of_core.py --rows 3000000 --memory 64e6     # a short one
     python benchmarks/out_of_core.py                                  # 100 million rows, 256 MB

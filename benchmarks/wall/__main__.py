@@ -1,11 +1,11 @@
 """Measure the claims of all files of benchmarks/, and write what they found.
 
     python benchmarks/wall [--only calibrate,composition] [--full] [--timing] [--no-accuracy]
-        [--pages]
+        [--data ionosphere] [--pages]
 
 `--full` takes the long claims too, and all data sets and splits of the accuracies. `--timing` takes
 the claims about time and leaves all others as they were: what depends on how busy the machine is.
-`--pages` writes the pages from benchmarks/results.json, and measures nothing.
+`--data` names the tables of which accuracies are measured, with `--only utility`. `--pages` writes the pages from benchmarks/results.json, and measures nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="long claims, all data and splits")
     parser.add_argument("--timing", action="store_true", help="claims about time, and no others")
     parser.add_argument("--no-accuracy", action="store_true", help="times only")
+    parser.add_argument("--data", default="", help="tables of the accuracies, others stay")
     parser.add_argument("--pages", action="store_true", help="write the pages, measure nothing")
     options = parser.parse_args()
     results = Results.read() if KEPT.is_file() else Results(described())
@@ -54,11 +55,12 @@ def main() -> None:
             results = Results(described(), joined, results.scores, results.setting)
             results.write()
         if "utility" in wanted and not (options.no_accuracy or options.timing):
-            from utility import measured
+            from utility import SETTING, measured
 
-            scores, setting = measured(options.full)
-            results = Results(results.machine, results.rows, tuple(scores), setting)
-            results.write()
+            tables = options.data.split(",") if options.data else []
+            for scores in measured(options.full, tables):
+                results = Results(results.machine, results.rows, results.scored(scores), SETTING)
+                results.write()
     for path, text in pages(results).items():
         path.write_text(text)
     draw(results.rows, ROOT / "docs" / "images" / "benchmarks.svg")

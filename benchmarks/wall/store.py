@@ -30,7 +30,7 @@ class Results:
     rows: tuple[Row, ...] = ()
     scores: tuple[Score, ...] = ()
     setting: dict[str, Any] = field(default_factory=dict)
-    """How accuracies were measured: seeds, delta, adjacency."""
+    """How accuracies were measured: delta, adjacency, and which of them is our default."""
 
     @classmethod
     def read(cls, path: Path = KEPT) -> Results:
@@ -63,6 +63,12 @@ class Results:
         new = {row.name: row for row in rows}
         kept = [new.pop(row.name, row) for row in self.rows]
         return tuple(sorted([*kept, *new.values()], key=lambda row: row.name.partition("/")[0]))
+
+    def scored(self, scores: Sequence[Score]) -> tuple[Score, ...]:
+        """The accuracies with those of the same data replaced."""
+        data = {score.data for score in scores}
+        kept = [score for score in self.scores if score.data not in data]
+        return tuple(sorted([*kept, *scores], key=lambda score: score.data))
 
 
 def between(text: str, mark: str, inside: str) -> str:

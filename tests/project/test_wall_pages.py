@@ -59,6 +59,9 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     other = measured(1.0, 3.0)
     assert results.joined([other], ["file"]) == (other,)
     assert results.joined([], ["another"]) == (row,)
+    again, german = replace(score, values=(91.0,)), replace(score, data="german")
+    assert results.scored([again]) == (again,)
+    assert results.scored([german]) == (german, score)
 
 
 def test_rows_that_are_measured_again_stay_where_they_were() -> None:
