@@ -5,7 +5,8 @@
 
 `--full` takes the long claims too, and all data sets and splits of the accuracies. `--timing` takes
 the claims about time and leaves all others as they were: what depends on how busy the machine is.
-`--data` names the tables of which accuracies are measured, with `--only utility`. `--pages` writes the pages from benchmarks/results.json, and measures nothing.
+`--data` names the tables of which accuracies are measured, with `--only utility`. `--pages` writes
+the pages from benchmarks/results.json, and measures nothing.
 """
 
 from __future__ import annotations
