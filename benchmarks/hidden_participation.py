@@ -169,7 +169,7 @@ def random_allocation(convexity: float) -> Iterator[Claim]:
         what=f"epsilon charged for the last iterate: random allocation, {steps} steps an epoch, "
         f"{epochs} epochs, noise 1{kind}",
         ours=Reads("certify", charged),
-        other=Peer("PLD_accounting", "allocation_epsilon", given, figure="epsilon"),
+        other=Peer("PLD_accounting", "allocation_epsilon", given, warm=False, figure="epsilon"),
         agree=same(*problem),
         accuracy="the same run, delta and adjacency; the peer's is for all iterates, at most 0.03 "
         "above what it can be",
