@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from shiftdp._checks import LEAST_ACCURACY
+from shiftdp._checks import LEAST_ACCURACY, LEAST_FINENESS
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
 
 FORMAT = "shiftdp-certificate/2"
@@ -189,7 +189,7 @@ _TRADEOFFS = (
         {
             "s": _NOT_NEGATIVE,
             "batches": _COUNT,
-            "fineness": _ACCURACY,
+            "fineness": {"type": "number", "minimum": LEAST_FINENESS, "maximum": 1},
             "swapped": {"type": "boolean"},
         },
         "allocated_zero_out",

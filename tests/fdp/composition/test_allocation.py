@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ NODES = np.linspace(-12.0, 12.0, 4_801)
 WEIGHTS = np.exp(-0.5 * NODES**2) * (NODES[1] - NODES[0]) / math.sqrt(2.0 * math.pi)
 
 
-def lognormal_call(s: float, level: np.ndarray) -> np.ndarray:
+def lognormal_call(s: float, level: Any) -> Any:
     """E (e^{sY - s^2/2} - level)_+."""
     safe = np.maximum(level, 1e-300)
     d = -np.log(safe) / s
@@ -108,6 +109,9 @@ def test_it_is_written_and_read_and_refuses_what_it_cannot_be() -> None:
     assert tradeoff_from_dict(f.to_dict()) == f
     assert f.inverse().inverse() is f
     assert hash(f) == hash(AllocatedZeroOut(0.7, 11, ROUGH, swapped=True))
-    for wrong in ({"s": -1.0}, {"batches": 0}, {"fineness": 1e-9}, {"swapped": 1}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"s": -1.0}, {"batches": 0}, {"fineness": 1e-9}, {"swapped": 1},
+    )  # fmt: skip
+    for given in wrong:
         with pytest.raises(InvalidInput):
-            AllocatedZeroOut(**{"s": 1.0, "batches": 3, **wrong})
+            AllocatedZeroOut(**{"s": 1.0, "batches": 3, **given})

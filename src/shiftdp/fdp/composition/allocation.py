@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shiftdp._checks import Array, count, number_in
+from shiftdp._checks import LEAST_FINENESS, Array, count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, NINE_ROUNDINGS, ULP
 from shiftdp.fdp.composition.ratio_sums import RatioLaw, sum_of_ratios
@@ -27,7 +27,6 @@ _LEAST, _MOST, _MOST_BATCHES = 1e-5, 16.0, 10**6
 """Moves between which a law is computed, and of how many batches at most. Others are bounded by the
 Gaussian whose step is known: there, what hiding the step gains is lost in rounding or of no use."""
 
-_FINEST = 1 / 128  # the work grows with its square, and whoever reads a file has to do it
 _FARTHEST = 1e150  # a move whose square is a float
 
 
@@ -35,7 +34,8 @@ _FARTHEST = 1e150  # a move whose square is a float
 class AllocatedZeroOut(TradeoffFunction):
     """T((1/l) sum_i N(s e_i, I), N(0, I)) of l `batches`, or with `swapped` the other way round.
 
-    Never above what G(s) leaks, of which the place is known.
+    What a grid proves of it: never less private than G(s), of which the place is known, nor more
+    than the pair. Intervals of its compositions are about this function, not about the pair.
 
     Args:
         s: how far the one step moves, in units of its noise.
@@ -57,7 +57,7 @@ class AllocatedZeroOut(TradeoffFunction):
     def __post_init__(self) -> None:
         number_in("s", self.s, 0.0, _FARTHEST)
         object.__setattr__(self, "batches", count("batches", self.batches, 1))
-        number_in("fineness", self.fineness, _FINEST, 1.0)
+        number_in("fineness", self.fineness, LEAST_FINENESS, 1.0)
         if not isinstance(self.swapped, bool):
             raise InvalidInput(
                 "swapped", self.swapped, "is not a truth value", "give True or False"

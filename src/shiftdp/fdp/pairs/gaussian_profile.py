@@ -63,6 +63,7 @@ _FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
 _MANY = 64  # values from which on arrays are solved at once
 _BLOCK = 8192  # of so many at a time: the arrays of a block stay in the cache
 _PLAIN_MU, _PLAIN_DELTA = (1e-9, 1e6), 1e-307  # beyond them scalars take care of ends of floats
+_PLAIN_PART = 0.3  # of min(mu, 1): the largest delta that is nowhere near delta(0)
 # Gauss-Legendre quadrature on [0, 1], exact for polynomials up to degree 9
 _NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
 _WEIGHTS = (  # of the nodes
@@ -416,7 +417,7 @@ def _plain_epsilons(mu: Array, delta: Array, out: Array) -> NDArray[np.intp]:
     `delta(0) >= 0.38 min(mu, 1)` it is at least 0.08 min(mu, 1), the bound at most a third of that.
     """
     least, most = _PLAIN_MU
-    plain = (delta >= _PLAIN_DELTA) & (delta <= 0.3 * np.minimum(mu, 1.0))
+    plain = (delta >= _PLAIN_DELTA) & (delta <= _PLAIN_PART * np.minimum(mu, 1.0))
     plain &= (mu >= least) & (mu <= most)
     small = mu < _SMALL_MU
     for here in (np.flatnonzero(plain & small), np.flatnonzero(plain & ~small)):

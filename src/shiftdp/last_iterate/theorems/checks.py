@@ -199,13 +199,15 @@ def verify_allocation(
     batches = -(-run.n // run.batch_size)
     epochs = run.steps // batches
     require(sum(n for _, n in charged) == epochs, "not each epoch is charged once")
-    noises = [run.noise] * epochs
-    if not isinstance(run.noise, float):
-        noises = sorted(min(run.noise[k * batches : (k + 1) * batches]) for k in range(epochs))
+    equal, noise = isinstance(run.noise, float), run.noise
+    if isinstance(noise, float):
+        noises = [noise] * epochs
+    else:
+        noises = sorted(min(noise[k * batches : (k + 1) * batches]) for k in range(epochs))
     first = 0
     for s, n in sorted(charged, reverse=True):
         exact = Fraction(geometry.sensitivity) / (run.batch_size * Fraction(noises[first]))
-        _require_not_less(s, exact, "sensitivity", same=isinstance(run.noise, float))
+        _require_not_less(s, exact, "sensitivity", same=equal)
         first += n
 
 
