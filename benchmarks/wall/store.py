@@ -115,6 +115,8 @@ README = (
      "hidden_participation.py"),
     ("the same without contraction: {ours}, where {other} has {theirs}",
      "hidden_participation/PLD_accounting", "hidden_participation.py"),
+    ("that epsilon {ratio} times faster than {other}, for all iterates too",
+     "hidden_participation/PLD_accounting, time", "hidden_participation.py"),
     ("small batches with {ratio} times less noise than by composition",
      "hidden_participation/noise", "hidden_participation.py"),
     ("training takes {ratio} times its two matrix products", "training_step/products",
