@@ -3,7 +3,7 @@
 C_p(G(2/3)) at p = .025, delta = 1e-5: time of `estimate_epsilon`, set-up included. Beside it, in
 the same run: the trigonometric functions that the line cannot do without; and dp_accounting, fed
 with the same law on a lattice of 1e-4 and composed by its own FFT. The claims are t = 10^6 at most
-1.2 times t = 2000, and 300 times dp_accounting.
+1.2 times t = 2000, and 200 times dp_accounting.
 
     python benchmarks/contour_estimate.py
 """
@@ -24,7 +24,7 @@ STEP = GaussianTradeoff(MU).subsample(P)
 LATTICE = 1e-4
 EXACT = {2000: 4.438137906, 4000: 6.653814024, 8000: 10.113130500}
 LONG = 10**6
-GROWTH, SPEEDUP, LIMIT = 1.2, 300.0, 0.5e-3
+GROWTH, SPEEDUP, LIMIT = 1.2, 200.0, 0.5e-3
 
 
 def estimated(t: int) -> float:

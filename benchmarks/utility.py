@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,20 +142,22 @@ def rounds_of(way: str) -> tuple[tuple[int, float, int], ...]:
 
 
 DEFAULT = "shiftdp, default"
+SETTING = {"default": DEFAULT, "delta": DELTA, "adjacency": "zero_out"}
+"""What holds of all scores of the wall."""
 
 
-def measured(full: bool) -> tuple[list[Score], dict[str, Any]]:
-    """Accuracies for the wall, every one with what it was paid with.
+def measured(full: bool, names: Sequence[str] = ()) -> Iterator[list[Score]]:
+    """Accuracies for the wall, of one table after the other, each with what it was paid with.
 
-    Two tables, two budgets, small grids and 8 splits; with `full` all tables, four budgets, the
-    grids of the other functions here and 20 splits.
+    Two tables, two budgets, small grids and 8 splits; with `full` four tables, four budgets, the
+    grids of the other functions here and 20 splits. `names` are the tables to take instead.
     """
     screen, count, grid = (8, 20, FULL) if full else (8, 8, QUICK)
-    names = ("ionosphere", "german", "spam", "satellite") if full else ("german", "spam")
+    tables = ("ionosphere", "german", "spam", "satellite") if full else ("german", "spam")
     budgets = EPSILONS if full else (0.3, 1.0)
     seeds = range(screen, screen + count)
-    scores: list[Score] = []
-    for name in names:
+    for name in names or tables:
+        scores: list[Score] = []
         task = TASKS[name](screen + count)
         for epsilon in budgets:
             paid = Guarantee(epsilon, DELTA, task.adjacency)
@@ -167,8 +169,7 @@ def measured(full: bool) -> tuple[list[Score], dict[str, Any]]:
                 print(f"{name}, epsilon = {epsilon:g}, {way}: {scores[-1].short}", flush=True)
         for way, result in references(task, seeds).items():
             scores.append(Score(name, way, "", None, result.values))
-    setting = {"default": DEFAULT, "splits": count, "delta": DELTA, "adjacency": "zero_out"}
-    return scores, setting
+        yield scores
 
 
 def replace_guarantee(paid: Guarantee) -> Guarantee:

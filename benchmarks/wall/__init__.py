@@ -2,6 +2,7 @@
 
     python benchmarks/wall                      all claims (`make bench`): table, CSV, figure
     python benchmarks/wall --only calibrate     those of one file; the others keep their rows
+    python benchmarks/wall --timing             those about time; the others keep their rows
     python benchmarks/calibrate.py              one file by itself, with its own details
 
 A claim has two sides, ours and that of a peer, of a floor or of a limit. In each round both are

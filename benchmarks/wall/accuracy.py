@@ -45,6 +45,10 @@ class Score:
     def short(self) -> str:
         return f"{self.mean:.1f} ± {error(self.values):.1f}"
 
+    @property
+    def splits(self) -> int:
+        return len(self.values)
+
     def to_dict(self) -> dict[str, Any]:
         found = asdict(self)
         found["guarantee"] = None if self.guarantee is None else self.guarantee._asdict()
@@ -77,8 +81,8 @@ def difference(one: Score, other: Score) -> str:
 
 def as_table(scores: Sequence[Score], setting: dict[str, Any]) -> str:
     """One line for each data set, budget and way, beside our default."""
-    lines = ["| data | epsilon | way | per cent right | our default is above by | run |",
-             "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines = ["| data | epsilon | way | per cent right | splits | our default is above by | run |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     for score in scores:
         default = next(
             (one for one in scores
@@ -93,6 +97,7 @@ def as_table(scores: Sequence[Score], setting: dict[str, Any]) -> str:
             "-" if of is None else f"{of.epsilon:g}",
             score.way,
             score.short,
+            str(score.splits),
             "-" if score is default or of is None else difference(default, score),
             score.what or "-",
         ]

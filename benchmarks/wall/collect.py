@@ -27,3 +27,8 @@ def claims_of(name: str, full: bool) -> Iterator[Claim]:
     """The claims of one file; `benchmarks/` has to be on the path."""
     found: Iterator[Claim] = import_module(name).claims(full)
     yield from found
+
+
+def is_timing(claim: Claim) -> bool:
+    """Whether the figures of a claim are times, so that it matters what else the machine does."""
+    return claim.unit == "s"

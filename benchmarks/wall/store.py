@@ -30,7 +30,7 @@ class Results:
     rows: tuple[Row, ...] = ()
     scores: tuple[Score, ...] = ()
     setting: dict[str, Any] = field(default_factory=dict)
-    """How accuracies were measured: seeds, delta, adjacency."""
+    """How accuracies were measured: delta, adjacency, and which of them is our default."""
 
     @classmethod
     def read(cls, path: Path = KEPT) -> Results:
@@ -57,6 +57,18 @@ class Results:
         """The rows with those of some files replaced."""
         kept = [row for row in self.rows if row.name.partition("/")[0] not in files]
         return tuple(sorted([*kept, *rows], key=lambda row: row.name.partition("/")[0]))
+
+    def updated(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """The rows with those of the same names replaced where they are, and new ones added."""
+        new = {row.name: row for row in rows}
+        kept = [new.pop(row.name, row) for row in self.rows]
+        return tuple(sorted([*kept, *new.values()], key=lambda row: row.name.partition("/")[0]))
+
+    def scored(self, scores: Sequence[Score]) -> tuple[Score, ...]:
+        """The accuracies with those of the same data replaced."""
+        data = {score.data for score in scores}
+        kept = [score for score in self.scores if score.data not in data]
+        return tuple(sorted([*kept, *scores], key=lambda score: score.data))
 
 
 def between(text: str, mark: str, inside: str) -> str:
@@ -103,6 +115,8 @@ README = (
      "hidden_participation.py"),
     ("the same without contraction: {ours}, where {other} has {theirs}",
      "hidden_participation/PLD_accounting", "hidden_participation.py"),
+    ("that epsilon {ratio} times faster than {other}, for all iterates too",
+     "hidden_participation/PLD_accounting, time", "hidden_participation.py"),
     ("small batches with {ratio} times less noise than by composition",
      "hidden_participation/noise", "hidden_participation.py"),
     ("training takes {ratio} times its two matrix products", "training_step/products",

@@ -46,6 +46,9 @@ LEAST_ACCURACY = 1e-6
 reads a file has to do that work.
 """
 
+LEAST_FINENESS = 1 / 64
+"""The finest grid of random allocation, in deviations of what lies on it, for the same reason."""
+
 RIDGE_GREATEST = 1e36
 """The most that a ridge may add to the smoothness."""
 

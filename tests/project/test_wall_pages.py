@@ -7,6 +7,7 @@ import csv
 import io
 import platform
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from benchmarks.wall import Claim, Reads, within
 from benchmarks.wall.accuracy import Guarantee, Score
 from benchmarks.wall.claim import Row
-from benchmarks.wall.collect import HOME, files
+from benchmarks.wall.collect import HOME, files, is_timing
 from benchmarks.wall.environments import PACKAGES
 from benchmarks.wall.machine import described
 from benchmarks.wall.print import HEADER, as_csv, cells, figure, markdown, times
@@ -58,6 +59,25 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     other = measured(1.0, 3.0)
     assert results.joined([other], ["file"]) == (other,)
     assert results.joined([], ["another"]) == (row,)
+    again, german = replace(score, values=(91.0,)), replace(score, data="german")
+    assert results.scored([again]) == (again,)
+    assert results.scored([german]) == (german, score)
+
+
+def test_rows_that_are_measured_again_stay_where_they_were() -> None:
+    first, second, other = (
+        replace(measured(1.0, 2.0), name=name) for name in ("file/a", "file/b", "z/c")
+    )
+    results = Results("a machine", (first, second, other))
+    again, new = replace(first, ratio=3.0), replace(first, name="file/new")
+    assert results.updated([again]) == (again, second, other)
+    assert results.updated([new]) == (first, second, new, other)
+
+
+def test_claims_about_time_are_told_from_others() -> None:
+    sides = Reads("ours", lambda: (1.0, 0)), Reads("a peer", lambda: (2.0, 0))
+    assert is_timing(Claim("file/a", "a problem", *sides, within(1e-3)))
+    assert not is_timing(Claim("file/a", "a problem", *sides, within(1e-3), unit="MB"))
 
 
 def test_words_between_marks_are_replaced_and_a_page_without_them_refused() -> None:

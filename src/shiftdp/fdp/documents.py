@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shiftdp.fdp.composition.allocation import AllocatedZeroOut
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.composition.hidden_mixture import HiddenMixture
 from shiftdp.fdp.functions.approx_dp import ApproxDPTradeoff
@@ -26,6 +27,7 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 TYPES: dict[str, type[TradeoffFunction]] = {
     kind.type_name: kind
     for kind in (
+        AllocatedZeroOut,
         ApproxDPTradeoff,
         Composite,
         GaussianTradeoff,

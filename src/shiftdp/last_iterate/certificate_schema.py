@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from shiftdp._checks import LEAST_ACCURACY
+from shiftdp._checks import LEAST_ACCURACY, LEAST_FINENESS
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
 
 FORMAT = "shiftdp-certificate/2"
@@ -185,6 +185,15 @@ _TRADEOFFS = (
     _object(_STEP, "shifted_subsampled"),
     _object({**_STEP, "swapped": {"type": "boolean"}}, "poisson_zero_out"),
     _object(_STEP, "poisson_replace_one"),
+    _object(
+        {
+            "s": _NOT_NEGATIVE,
+            "batches": _COUNT,
+            "fineness": {"type": "number", "minimum": LEAST_FINENESS, "maximum": 1},
+            "swapped": {"type": "boolean"},
+        },
+        "allocated_zero_out",
+    ),
     _object(_LAW, "hidden_exchange"),
     _object({**_LAW, "swapped": {"type": "boolean"}}, "hidden_zero_out"),
     _object(_LAW, "hidden_replace_one"),

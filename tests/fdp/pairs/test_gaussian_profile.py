@@ -45,7 +45,7 @@ def assert_epsilon(value: float, mu: float, delta: float, below: float, above: f
 
 def check_epsilon(mu: float, delta: float) -> None:
     f = GaussianTradeoff(mu)
-    vector = gaussian_epsilon_array(np.array([mu]), np.array([delta]))
+    vector = gaussian_epsilon_array(np.full(100, mu), np.array([delta]))  # as many are solved
     assert_epsilon(gaussian_epsilon(mu, delta), mu, delta, 3.9e-13, 3.9e-13)
     assert_epsilon(float(vector[0]), mu, delta, 3.9e-13, 3.9e-13)
     assert_epsilon(f.epsilon(delta), mu, delta, 0.0, 1e-12)
@@ -223,6 +223,18 @@ def test_arrays_broadcast_and_match_scalars() -> None:
     singles = [[gaussian_delta(m, float(e)) for e in epsilon] for m in MUS]
     np.testing.assert_allclose(deltas_, singles, rtol=2e-11, atol=1e-300)
     assert gaussian_epsilon_array(np.array(1.0), np.array(1e-5)).shape == ()
+
+
+def test_many_at_once_are_those_of_scalars_also_near_the_ends_of_the_formula() -> None:
+    rng = np.random.default_rng(3)
+    mu = 10.0 ** rng.uniform(-12.0, 8.0, 3000)
+    for delta in (
+        10.0 ** rng.uniform(-320.0, 0.0, mu.size),
+        np.minimum(mu, 1.0) * rng.uniform(0.0, 0.5, mu.size),
+        rng.uniform(0.0, 1.0, mu.size),
+    ):
+        single = [gaussian_epsilon(m, d) for m, d in zip(mu.tolist(), delta.tolist(), strict=True)]
+        np.testing.assert_allclose(gaussian_epsilon_array(mu, delta), single, rtol=1e-13)
 
 
 @given(mus, st.floats(0.0, 60.0))

@@ -54,6 +54,7 @@ CATALOGUE: dict[str, tuple[Run, Geometry]] = {
     "Thm sgd (composition)": (SGD, LOSSES),
     "Poisson (composition)": (POISSON, ALONE),
     "Random allocation (composition)": (ALLOCATED, ALONE),
+    "Theorem A1 (composition)": (ALLOCATED, ALONE),
     "pure DP": (ExponentialMechanism(), SMALL),
     "Thm gd-sc": (GD, RIDGE),
     "Thm mgd-sc": (CGD, RIDGE),

@@ -17,6 +17,7 @@ from shiftdp.fdp.pairs.gaussian_profile import (
     SERIES_CONDITION,
     gaussian_delta,
     gaussian_delta_array,
+    gaussian_epsilon,
     gaussian_epsilon_array,
     gaussian_mu,
     gaussian_tangent_array,
@@ -94,6 +95,8 @@ class GaussianTradeoff(TradeoffFunction):
         return _rounded_up(np.asarray(self.mu), epsilon, delta)
 
     def _epsilon(self, delta: Array) -> Array:
+        if delta.size == 1:
+            return np.array([gaussian_epsilon(self.mu, float(delta[0])) * (1.0 + RELATIVE_ERROR)])
         with np.errstate(over="ignore"):  # to infinity, which is an upper bound
             epsilon = gaussian_epsilon_array(np.asarray(self.mu), delta)
             return epsilon * (1.0 + RELATIVE_ERROR)

@@ -73,6 +73,28 @@ def verify_constants(
         first += n
 
 
+def verify_allocation(
+    run: NoisySGD, geometry: Geometry, charged: Sequence[tuple[float, int]]
+) -> None:
+    """Raise unless each epoch of random allocation is charged with its largest move, or more.
+
+    `charged` has moves, in units of the noise, and how many epochs are charged with each.
+    """
+    batches = -(-run.n // run.batch_size)
+    epochs = run.steps // batches
+    require(sum(n for _, n in charged) == epochs, "not each epoch is charged once")
+    equal, noise = isinstance(run.noise, float), run.noise
+    if isinstance(noise, float):
+        noises = [noise] * epochs
+    else:
+        noises = sorted(min(noise[k * batches : (k + 1) * batches]) for k in range(epochs))
+    first = 0
+    for s, n in sorted(charged, reverse=True):
+        exact = Fraction(geometry.sensitivity) / (run.batch_size * Fraction(noises[first]))
+        _require_not_less(s, exact, "sensitivity", same=equal)
+        first += n
+
+
 def _participation(run: NoisySGD) -> Fraction:
     """b/n, or one in l of random allocation."""
     if run.sampling == "random_allocation":

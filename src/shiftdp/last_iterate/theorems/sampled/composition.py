@@ -5,7 +5,7 @@ With p = b/n and s_k = L/(b sigma_k), batches without replacement compose to
     [BSA24, Thm sgd]  C_p(G(s_1)) (x) ... (x) C_p(G(s_t)).
 
 Poisson sampling has other laws of a step (see `fdp.functions.poisson`), and random allocation is
-composed epoch by epoch.
+composed epoch by epoch, with the record's place known or, by Theorem A1, hidden.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
+from shiftdp._rounding import ROOMY_EXPONENT
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
+from shiftdp.fdp.composition.allocation import FINE as FINE_ALLOCATION
+from shiftdp.fdp.composition.allocation import ROUGH as ROUGH_ALLOCATION
+from shiftdp.fdp.composition.allocation import AllocatedZeroOut
 from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.subsampling import subsample
@@ -23,15 +27,23 @@ from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, Run
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.proofs import Proofs
+from shiftdp.last_iterate.theorems.sampled.checks import verify_allocation
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import (
     accuracy_for,
     composed_guess,
     rough_composed_epsilon,
 )
-from shiftdp.last_iterate.theorems.sampled.shifts import UP, Laws, charged_steps, participation_up
+from shiftdp.last_iterate.theorems.sampled.shifts import (
+    UP,
+    Laws,
+    allocated_moves,
+    charged_steps,
+    participation_up,
+)
 
 _ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
+_HARDLY_LESS = 0.8  # of such a deviation: epsilon was not seen to be that of a smaller one
 HOPELESS = 1.5
 """Times the rival: what a rough estimate may be too large by, and more."""
 
@@ -118,6 +130,61 @@ class _RandomAllocation(_Composed):
         return GaussianTradeoff(composition_mu(NoisyCGD(**shape), geometry))
 
 
+class _AllocatedPlaces(_Composed):
+    """The product over epochs of ((1/l) sum_i N(s e_i, I), N(0, I)), in the worse direction.
+
+    The place of the record in each epoch stays a secret, though all iterates are seen. Of an epoch
+    whose steps differ the largest move counts.
+    """
+
+    name = "Theorem A1 (composition)"
+    citation = "Theorem A1"
+    anchor = "theorem-a1-random-allocation-all-iterates"
+    sampling = "random_allocation"
+
+    def costly(self, run: Run) -> bool:
+        return True
+
+    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+        """By the variance of the likelihood ratios, as if their logarithms were normal."""
+        run = cast(NoisySGD, run)
+        self.require(run, geometry)
+        variances = [
+            n * math.log1p(math.expm1(min(s * s, ROOMY_EXPONENT)) / run.batches)
+            for s, n in allocated_moves(run, geometry)
+        ]
+        typical = GaussianTradeoff(_HARDLY_LESS * math.sqrt(math.fsum(variances)))
+        return typical.epsilon(delta) > rival
+
+    def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
+        """By two coarse grids: what a grid adds falls with the square of its mesh."""
+        coarse, finer = (
+            self._composed(run, geometry, fineness, ROUGH).epsilon(delta)
+            for fineness in (2.0 * ROUGH_ALLOCATION, ROUGH_ALLOCATION)
+        )
+        return None, max(finer - (coarse - finer) / 3.0, 0.0) if coarse < math.inf else finer
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        return self._composed(run, geometry, FINE_ALLOCATION, accuracy)
+
+    def check_proof(
+        self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
+    ) -> None:
+        super().check_proof(run, geometry, proof, failure, endless)
+        verify_allocation(run, geometry, allocated_moves(run, geometry))
+
+    def _composed(
+        self, run: NoisySGD, geometry: Geometry, fineness: float, accuracy: float
+    ) -> TradeoffFunction:
+        parts = [
+            (AllocatedZeroOut(s, run.batches, fineness), n)
+            for s, n in allocated_moves(run, geometry)
+        ]
+        return product(parts, accuracy).worse_direction()
+
+
 def composition_below(
     run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
 ) -> TradeoffFunction | None:
@@ -141,7 +208,8 @@ def composed_renyi(run: NoisySGD, geometry: Geometry, order: float) -> float:
 
 
 def _composition_of(run: NoisySGD) -> _Composed:
-    return next(theorem for theorem in SAMPLED_COMPOSITION if theorem.applies_to(run))
+    """The tightest: the last one that applies."""
+    return next(theorem for theorem in reversed(SAMPLED_COMPOSITION) if theorem.applies_to(run))
 
 
 def poisson_steps(p: float, geometry: Geometry, laws: Laws, accuracy: float) -> TradeoffFunction:
@@ -175,4 +243,4 @@ def subsampled(p: float, mu: float) -> TradeoffFunction:
     return GaussianTradeoff(0.0) if mu == 0.0 else subsample(GaussianTradeoff(mu), p)
 
 
-SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation())
+SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation(), _AllocatedPlaces())

@@ -32,6 +32,7 @@ from shiftdp.last_iterate.schedules.led_together import Groups, UnequalSteps, gr
 
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6
+_MOST_ALLOCATED = 8  # different epochs of random allocation: the law of each takes about .1 s
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
 
@@ -128,6 +129,28 @@ def charged_each(run: NoisySGD, geometry: Geometry) -> Array:
     """`charged_steps` step by step, none of them rounded to another."""
     noise = np.broadcast_to(np.asarray(run.noise, dtype=np.float64), run.steps)
     return np.asarray(record_move(run, geometry) / (run.batch_size * noise) * UP)
+
+
+def allocated_moves(run: NoisySGD, geometry: Geometry) -> tuple[tuple[float, int], ...]:
+    """The largest `charged_steps` of an epoch of random allocation, and in how many epochs it is.
+
+    >>> run = NoisySGD(
+    ...     n=20,
+    ...     batch_size=10,
+    ...     epochs=2,
+    ...     learning_rate=0.5,
+    ...     noise=[1.0, 1.0, 2.0, 4.0],
+    ...     sampling="random_allocation",
+    ... )
+    >>> losses = Geometry(strong_convexity=1, smoothness=1, sensitivity=4, adjacency="zero_out")
+    >>> [(round(s, 6), n) for s, n in allocated_moves(run, losses)]
+    [(0.2, 1), (0.4, 1)]
+    """
+    if isinstance(run.noise, float):
+        ((s, steps),) = charged_steps(run, geometry)
+        return ((s, steps // run.batches),)
+    each = charged_each(run, geometry).reshape(-1, run.batches)
+    return few_distinct(each.max(axis=1), _MOST_ALLOCATED)
 
 
 def charged_in_groups(
