@@ -41,6 +41,7 @@ _FIRST = 1.2  # -log of what is left of a distance by the end: where a search fo
 _HALF = 2  # of the steps, where so much is never lost
 _RISE = 1.5  # a noise that is so many times that of the step before begins a cool-down
 _MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
+_CROWD = 150.0  # of them: from here on no bound of Theorem B6 was seen to be below that of B7
 _SHORTEST = 1.0 - 1e-6  # the largest contraction of equal steps: nearer to 1 nothing is forgotten
 _WIDEST_RANGE = 1e60  # of noises and displacements: their squares are floats
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
@@ -67,6 +68,15 @@ class PrefixSteps(ABC):
     @abstractmethod
     def usual(self) -> tuple[int, ...]:
         """Numbers of last steps with which a search begins."""
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many participations are felt that Theorem B7 gives no less.
+
+        Then distances hardly differ from their mean, and what is gained by not paying for it before
+        the last steps is less than what the bucket loses by being rounded up. False if not known.
+        """
+        return False
 
     @abstractmethod
     def unit(self, last: int) -> float:
@@ -98,6 +108,11 @@ class EqualPrefix(PrefixSteps):
 
     def usual(self) -> tuple[int, ...]:
         return (min(self.t - 1, max(1, round(_FIRST / (1.0 - self.steps.c)))),)
+
+    @property
+    def crowded(self) -> bool:
+        felt = self.p * -math.expm1(self.t * math.log(self.steps.c)) / (1.0 - self.steps.c)
+        return math.isinf(self.steps.diameter) and felt >= _CROWD
 
     def unit(self, last: int) -> float:
         return self.steps.p * self.steps.apart * self.steps.c**last
