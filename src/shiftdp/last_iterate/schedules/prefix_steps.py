@@ -41,7 +41,9 @@ _FIRST = 1.2  # -log of what is left of a distance by the end: where a search fo
 _HALF = 2  # of the steps, where so much is never lost
 _RISE = 1.5  # a noise that is so many times that of the step before begins a cool-down
 _MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
-_CROWD = 150.0  # of them: from here on no bound of Theorem B6 was seen to be below that of B7
+# of them, what B7 then gives at least, and minus the log of what is left of a distance in all: from
+# here on no bound of Theorem B6 was seen to be below that of B7
+_CROWD, _MUCH, _FORGETS = 150.0, 5.0, 1.0
 _SHORTEST = 1.0 - 1e-6  # the largest contraction of equal steps: nearer to 1 nothing is forgotten
 _WIDEST_RANGE = 1e60  # of noises and displacements: their squares are floats
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
@@ -69,12 +71,11 @@ class PrefixSteps(ABC):
     def usual(self) -> tuple[int, ...]:
         """Numbers of last steps with which a search begins."""
 
-    @property
-    def crowded(self) -> bool:
-        """Whether so many participations are felt that Theorem B7 gives no less.
+    def crowded(self, rival: float) -> bool:
+        """Whether so many participations are felt that Theorem B7, whose epsilon is the rival, has
+        the better bound: what a bucket loses by being rounded up grows with each of them.
 
-        Then distances hardly differ from their mean, and what is gained by not paying for it before
-        the last steps is less than what the bucket loses by being rounded up. False if not known.
+        False if not known.
         """
         return False
 
@@ -109,10 +110,11 @@ class EqualPrefix(PrefixSteps):
     def usual(self) -> tuple[int, ...]:
         return (min(self.t - 1, max(1, round(_FIRST / (1.0 - self.steps.c)))),)
 
-    @property
-    def crowded(self) -> bool:
-        felt = self.p * -math.expm1(self.t * math.log(self.steps.c)) / (1.0 - self.steps.c)
-        return math.isinf(self.steps.diameter) and felt >= _CROWD
+    def crowded(self, rival: float) -> bool:
+        loss = -self.t * math.log(self.steps.c)
+        if math.isfinite(self.steps.diameter) or rival < _MUCH or loss < _FORGETS:
+            return False
+        return self.p * -math.expm1(-loss) / (1.0 - self.steps.c) >= _CROWD
 
     def unit(self, last: int) -> float:
         return self.steps.p * self.steps.apart * self.steps.c**last

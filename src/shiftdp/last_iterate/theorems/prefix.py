@@ -135,7 +135,7 @@ class _TheoremB6(OnSampled):
             return False
         cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
-        if steps.crowded:
+        if steps.crowded(rival):
             return True
         if rough_epsilon(_kind(run, geometry)[1], steps, left) > ROUGH_PREFIX * rival:
             return True
