@@ -201,6 +201,8 @@ def _enclose(factors: Factors, accuracy: float, deltas: Array, saddle: Saddle) -
             break  # a finer grid did not help, and the next would not either
         if best is None or width < least:
             best, least = found, width
+        if above.beyond >= float(deltas.min()):
+            break  # losses beyond all grids are more likely than that
         if width <= accuracy:
             return replace(found, narrow=True)
         if widened or between < _BETWEEN or attempt + 1 >= _ROUNDS:
