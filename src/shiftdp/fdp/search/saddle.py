@@ -33,6 +33,10 @@ _NEARBY = 5.0  # a smooth profile that ends before it needs no closer look at wh
 _COARSE_LOOK, _CLOSE_LOOK, _LOOK_NEAR = 80, 10, 14  # points of such a search
 _LEFT_OUT = 1e-8  # what negative losses that are left out may move epsilon by
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
+# the same at most, in parts of a hundredth of delta, where losses that are hardly ever met reach so
+# many times farther than others; from 8 times on no tilt would be left for those
+_LITTLE = ((2.0, 0.2), (8.0, 8.0))
+_MORE = 2.0  # times what lies beyond is lost, so that a tail that falls slowly is all left out
 _STRIDES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
 
@@ -47,6 +51,7 @@ class Saddle:
         coarsenings: for each factor, how the grid may be thinned out to the right and to the left.
         central: a tilt that moves the total loss by three of its standard deviations.
         spread: the standard deviation of the total loss under the tilt theta.
+        lost: at most so likely is it that a loss is beyond the reaches, if they were cut short.
     """
 
     theta: float
@@ -54,6 +59,7 @@ class Saddle:
     coarsenings: tuple[tuple[Coarsening, Coarsening], ...]
     central: float
     spread: float
+    lost: float = 0.0
 
     @property
     def farthest(self) -> float:
@@ -126,24 +132,34 @@ class _Curve:
 
 
 def find_saddle(
-    factors: Sequence[tuple[TradeoffFunction, int]], delta: float, smallest: float
+    factors: Sequence[tuple[TradeoffFunction, int]],
+    delta: float,
+    smallest: float,
+    *,
+    cut: bool = False,
 ) -> Saddle:
     """The tilt for delta, from the saddle-point approximation of log delta on a few tilts.
 
     Losses are followed until what lies beyond is negligible beside `smallest`, the least delta for
-    which the composition will be used.
+    which the composition will be used; or, with `cut`, until it is little (see `_cut_short`).
 
     >>> from shiftdp.fdp import GaussianTradeoff
     >>> saddle = find_saddle([(GaussianTradeoff(1.0), 1)], 1e-5, 1e-5)
     >>> 3.5 < saddle.theta < 4.5
     True
     """
-    lost = _TINY * smallest / sum(k for _, k in factors)
+    share = smallest / sum(k for _, k in factors)
     reaches: list[tuple[float, float]] = []
     for f, _ in factors:
         near = reaches[-1] if reaches else (math.nan, math.nan)
-        right = _reach(f, lost, near[0])
-        reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
+        right = _reach(f, _TINY * share, near[0])
+        left = right if f.symmetric else _reach(f.inverse(), _TINY * share, near[1])
+        reaches.append((right, left))
+    lost = 0.0
+    for i, (f, k) in enumerate(factors if cut else ()):
+        right, beyond = _cut_short(f, share, reaches[i][0])
+        left = right if f.symmetric else _cut_short(f.inverse(), share, reaches[i][1])[0]
+        reaches[i], lost = (right, left), lost + k * beyond
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
     s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
@@ -157,8 +173,8 @@ def find_saddle(
     central = 3.0 / math.sqrt(max(float(k2[0]), NOT_ZERO))
     # log delta at the eps of each saddle
     poles = np.log(s * (s + 1.0))
-    spread = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, NOT_ZERO))
-    log_delta = k0 - s * k1 - poles - np.maximum(spread, -poles)
+    width = 0.5 * np.log(2.0 * math.pi * np.maximum(k2, NOT_ZERO))
+    log_delta = k0 - s * k1 - poles - np.maximum(width, -poles)
     smooth = any(f._smooth for f, _ in factors)
     theta, far = (_tilt(s, log_delta, math.log(d), smooth, central) for d in (delta, smallest))
     trimmed = [
@@ -168,7 +184,8 @@ def find_saddle(
     ]
     coarsenings = [curve.coarsenings(far, theta) for curve in curves]
     variance = float(np.interp(theta, s, k2))
-    return Saddle(theta, tuple(trimmed), tuple(coarsenings), central, math.sqrt(max(variance, 0.0)))
+    spread = math.sqrt(max(variance, 0.0))
+    return Saddle(theta, tuple(trimmed), tuple(coarsenings), central, spread, lost)
 
 
 def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float) -> float:
@@ -186,6 +203,22 @@ def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float)
     low, high = float(s[i - 1]), float(s[i])
     part = (float(log_delta[i - 1]) - goal) / float(log_delta[i - 1] - log_delta[i])
     return math.sqrt(low * low + part * (high * high - low * low))
+
+
+def _cut_short(f: TradeoffFunction, share: float, reach: float) -> tuple[float, float]:
+    """How far to follow the losses of a factor if not as far as its reach, and what is lost by it.
+
+    A law that was rounded up has a little mass at its largest loss, perhaps a thousandth of delta
+    at a hundred times what matters. To follow it that far takes many points, and leaves no tilt for
+    the losses that do matter, which may cost far more than to count that mass as infinite.
+    """
+    for times, little in _LITTLE if reach >= _NEARBY else ():
+        nearer = reach / times
+        beyond = _MORE * float(_profile(f, np.array([nearer]))[0])
+        if beyond <= little * share:
+            shorter = min(nearer, _reach(f, beyond, math.nan))
+            return shorter, float(_profile(f, np.array([shorter]))[0])
+    return reach, 0.0
 
 
 def _reach(f: TradeoffFunction, lost: float, near: float) -> float:
