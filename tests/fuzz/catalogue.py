@@ -14,6 +14,7 @@ from tests.fuzz import (
     stores,
     tables,
     texts,
+    training,
 )
 
 Try = Callable[[bytes], None]
@@ -56,6 +57,12 @@ TARGETS: dict[str, Target] = {
     "calibrations": _searching(questions.try_calibration, 500, share=2.0),
     "comparisons": _searching(questions.try_comparison, 500, share=2.0),
     "risks": _searching(questions.try_risk, 500),
+    # training, with what it charges; where there are data frames, Arrow reserves a gigabyte
+    "descents": Target(training.try_descent, 200, 60.0, 1_024.0, share=2.0),
+    "planning": Target(training.try_planning, 120, 60.0, 1_024.0),
+    "estimators": Target(training.try_estimator, 160, 60.0, 4_096.0, share=2.0),
+    "preparation": Target(training.try_preparation, 160, 60.0, 4_096.0),
+    "ledger_writing": Target(training.try_ledger_writing, 200, 60.0, 1_024.0, share=2.0),
     # the program
     "commands": _searching(command_line.try_command, 240, share=3.0),
     # readers: the bytes decide how a valid file is damaged, or forged

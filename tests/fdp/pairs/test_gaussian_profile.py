@@ -260,3 +260,19 @@ def test_no_mu_is_too_large_or_too_small_to_be_asked(mu: float) -> None:
         assert mpf(f.renyi(order)) >= mpf(order) * mpf(mu) ** 2 / 2
     assert mpf(f.zcdp) >= mpf(mu) ** 2 / 2
     assert 0.0 <= f.bayes_risk(5e-324) < 5e-324
+
+
+@pytest.mark.parametrize("mu", [1e6 + 1.0, 3.3e9, 1e15, 1.7e18, 1e150])
+@pytest.mark.parametrize("x", [-3.0, 0.0, 2.0, 8.0])
+def test_delta_of_a_huge_mu_is_above_the_exact_one(mu: float, x: float) -> None:
+    """eps/mu - mu/2 was rounded to a multiple of 64 at mu = 1.7e18: delta was 0 instead of 0.02."""
+    epsilon = mu * (0.5 * mu + x)
+    with mpmath.workdps(400):
+        v = mpf(epsilon) / mpf(mu) - mpf(mu) / 2
+        y = v + mpf(mu)
+        # R(y) is below 1/y and above 1/y - 1/y^3
+        low, high = (mpmath.ncdf(-v) - mpmath.npdf(v) * r for r in (1 / y, 1 / y - 1 / y**3))
+    f = GaussianTradeoff(mu)
+    for delta in (float(f.delta(epsilon)), float(np.asarray(f.delta(np.array([epsilon, 1.0])))[0])):
+        assert low <= mpf(delta)
+        assert delta <= float(high) * (1.0 + 1e-11) + 1e-300

@@ -122,3 +122,44 @@ def test_many_epsilons_are_cut_into_blocks() -> None:
     parts = [mean_profiles.forward_profile(WIDE, e[i : i + 100])[0] for i in range(0, 3000, 100)]
     np.testing.assert_allclose(delta, np.concatenate(parts), rtol=1e-12)
     assert math.isclose(float(delta[0]), float(parts[0][0]), rel_tol=1e-12)
+
+
+FAR = MeanLaw.of((0.0, 0.7, 3e8, 4e12), (0.4, 0.3, 0.2, 0.1))
+
+
+@pytest.mark.parametrize("name", ["forward_profile", "backward_profile", "two_sided_profile"])
+def test_means_too_far_for_a_threshold_count_as_infinite(name: str) -> None:
+    """They gave 1 for some eps and less for smaller ones; now all fall, and are above the truth."""
+    e = np.array([0.0, 1e-3, 0.1, 0.5, 0.9, 1.0, 3.0, 50.0, 1e6, 1e13, 1e20])
+    found = getattr(mean_profiles, name)(FAR, e)[0]
+    assert np.all(np.diff(found) <= 0.0)
+    # with 60 digits, the far ones never being mistaken
+    near: Mixture = [(mpf("0.4"), mpf(0)), (mpf("0.3"), mpf("0.7"))]
+    for epsilon, delta in zip(e[:7].tolist(), found[:7].tolist(), strict=True):
+        P, Q = {
+            "forward_profile": (near, NORMAL),
+            "backward_profile": (NORMAL, mirrored(near)),
+            "two_sided_profile": (near, mirrored(near)),
+        }[name]
+        far = 0.0 if name == "backward_profile" else 0.3
+        exact = float(best_test(P, Q, epsilon)) + far
+        assert exact <= delta * (1.0 + 1e-15) <= exact * (1.0 + 1e-9) + 1e-15
+
+
+def best_test(P: Mixture, Q: Mixture, epsilon: float) -> mpf:
+    """The largest P(X > x) - e^eps Q(X > x), for weights of any sum; the ratio rises with x."""
+
+    def mass(law: Mixture, x: mpf) -> mpf:
+        return mpmath.fsum(w * mpmath.ncdf(m - x) for w, m in law)
+
+    def ratio(x: mpf) -> mpf:
+        top = mpmath.fsum(w * mpmath.npdf(x - m) for w, m in P)
+        return top - mpmath.exp(epsilon) * mpmath.fsum(w * mpmath.npdf(x - m) for w, m in Q)
+
+    low, high = mpf(-60), mpf(60)
+    if ratio(low) >= 0:
+        return mass(P, low) - mpmath.exp(epsilon) * mass(Q, low)
+    for _ in range(120):
+        x = (low + high) / 2
+        low, high = (x, high) if ratio(x) < 0 else (low, x)
+    return mass(P, high) - mpmath.exp(epsilon) * mass(Q, high)

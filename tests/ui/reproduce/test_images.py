@@ -135,3 +135,10 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(data)
     with pytest.raises(InvalidInput, match="cannot be read"):
         mnist_in(tmp_path)
+
+
+def test_a_file_of_no_images_of_any_size_is_refused(tmp_path: Path) -> None:
+    sizes = bytes.fromhex("00000000 fffffefd dc840711")
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(bytes([0, 0, 8, 3]) + sizes)
+    with pytest.raises(InvalidInput, match="does not have the size that it says"):
+        mnist_in(tmp_path)

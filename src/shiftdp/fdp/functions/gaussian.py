@@ -12,6 +12,7 @@ import scipy
 from shiftdp._checks import Array, number_in
 from shiftdp._rounding import FAR_TAIL, HUGE, LEAST_FLOAT, NINE_ROUNDINGS, ULP
 from shiftdp.fdp.pairs.gaussian_profile import (
+    FAR_MU,
     MILLS_CONDITION,
     RELATIVE_ERROR,
     SERIES_CONDITION,
@@ -21,6 +22,7 @@ from shiftdp.fdp.pairs.gaussian_profile import (
     gaussian_epsilon_array,
     gaussian_mu,
     gaussian_tangent_array,
+    point,
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -159,15 +161,21 @@ def _log_delta_error(mu: Array, epsilon: Array) -> Array:
     """How far log delta may be off.
 
     delta carries the rounding of x = eps/mu - mu/2, some 1 + |x| times, and R(x) - R(y) what is
-    lost in the difference: see `MILLS_CONDITION` and `SERIES_CONDITION`.
+    lost in the difference: see `MILLS_CONDITION` and `SERIES_CONDITION`. Above `FAR_MU` that
+    rounding is of x itself (`point`).
     """
     proper = (mu > 0) & (mu < math.inf)
     m = np.where(proper, np.minimum(mu, HUGE), 1.0)
     with np.errstate(over="ignore"):
         u = np.minimum(epsilon / m, FAR_TAIL + 0.5 * m)
         loss = (MILLS_CONDITION + u) * np.minimum(1.0 / m, SERIES_CONDITION + u)
-    x = np.clip(u - 0.5 * m, -FAR_TAIL, FAR_TAIL)
-    error = x * x + (1.0 + np.abs(x)) * (u + 0.5 * m) + 2.0 * loss
+    x, rounded = u - 0.5 * m, u + 0.5 * m
+    far = m > FAR_MU
+    if far.any():
+        x = np.where(far, point(m, np.minimum(epsilon, HUGE)), x)
+        rounded = np.where(far, 2.0 * (1.0 + np.minimum(np.abs(x), FAR_TAIL)), rounded)
+    x = np.clip(x, -FAR_TAIL, FAR_TAIL)
+    error = x * x + (1.0 + np.abs(x)) * rounded + 2.0 * loss
     # left of 0 delta is close to 1, and an error of x moves it by only phi(x) of that
     error = 4 * ULP * (6.0 + error * np.exp(-0.5 * np.minimum(x, 0.0) ** 2))
     return np.where(proper, error, 4 * ULP)

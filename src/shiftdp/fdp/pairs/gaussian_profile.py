@@ -8,6 +8,7 @@ With `u = eps/mu`, `h = mu/2`, `x = u - h`, `y = u + h` and the Mills ratio `R(v
 Everything else here inverts that formula. Where it is hard in floating point:
 
 - `R(x) - R(y)` cancels for small mu: there it is the odd Taylor series of R around u.
+- `eps/mu - mu/2` cancels for mu above 1e6: there it is taken from mu^2 in two parts (`point`).
 - eps cancels when delta is close to `delta(0) = erf(mu / sqrt 8)`: there the equation is solved for
   the gap `delta(0) - delta`, the error function being summed in integer arithmetic.
 
@@ -59,6 +60,7 @@ _EXACT_MU = 17.0  # above: 1 - delta is too coarse to come close to erfc(mu / sq
 _GUESS_SHIFT, _GUESS_MOST = 0.8, 0.9999
 # [Abramowitz and Stegun 26.2.23]
 _QUANTILE = (2.515517, 0.802853, 0.010328, 1.432788, 0.189269, 0.001308)
+FAR_MU = 1e6  # above: x = eps/mu - mu/2 without the roundings of its two terms
 _FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
 _MANY = 64  # values from which on arrays are solved at once
 _BLOCK = 8192  # of so many at a time: the arrays of a block stay in the cache
@@ -135,7 +137,7 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     if mu == 0 or epsilon == math.inf:
         return -math.inf
     u = epsilon / mu
-    x = u - 0.5 * mu
+    x = u - 0.5 * mu if mu <= FAR_MU else float(point(np.float64(mu), np.float64(epsilon)))
     if x < _LEFT:
         return math.log1p(-0.5 * math.erfc(-x / _SQRT2) - _density(x) * _mills(u + 0.5 * mu))
     if x > _FARTHEST:
@@ -144,6 +146,8 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
         log_difference = (
             math.log(mu) - math.log(x) - math.log(u + 0.5 * mu) + math.log1p(-3.0 / (u * u))
         )
+    elif mu > FAR_MU:
+        log_difference = math.log(_mills(x) - _mills(u + 0.5 * mu))
     else:
         difference, _ = _mills_difference(u, mu)
         if difference <= 0.0:  # mu is denormal, and delta less than the least float
@@ -322,6 +326,25 @@ def _exact_gap(mu: float, delta: float) -> float:
 # --- arrays ------------------------------------------------------------------------------------
 
 
+def point(mu: Array, epsilon: Array) -> Array:
+    """x = eps/mu - mu/2 with a few roundings of x itself, for 0 < mu < inf and eps >= 0.
+
+    With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest exactly
+    by Veltkamp's splitting. Where the first difference cancels it is exact.
+
+    >>> round(float(point(np.float64(1e16), np.float64(5e31))), 6)  # the float is above 5e31
+    0.268308
+    """
+    m, k = np.frexp(mu)
+    head = m * SPLITTER
+    head = head - (head - m)
+    tail = m - head
+    square = m * m
+    rest = ((head * head - square) + 2.0 * head * tail) + tail * tail
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(((np.ldexp(epsilon, -2 * k) - 0.5 * square) - 0.5 * rest) / m, k)
+
+
 def mills_array(v: Array) -> Array:
     """`_mills` for arrays."""
     mills: Array = _SQRT_HALF_PI * scipy.special.erfcx(v / _SQRT2)
@@ -357,11 +380,18 @@ def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
         with np.errstate(over="ignore"):
             u = np.minimum(positive[body] / m, _FARTHEST)
         x = u - 0.5 * m
+        far = m > FAR_MU
+        if far.any():
+            x[far] = point(m[far], positive[body][far])
         left = x < _LEFT
         # nor need it be found where the density is 0
         difference, upper = _mills_difference_array(
             np.where(left, 0.5 * m, np.minimum(u, _NO_DENSITY + 0.5 * m)), m
         )
+        if far.any():
+            here = far & ~left
+            reach = np.minimum(x[here], _NO_DENSITY)
+            difference[here] = mills_array(reach) - mills_array(reach + m[here])
         with np.errstate(over="ignore", under="ignore"):
             density = np.exp(-0.5 * x * x - _LOG_SQRT_2PI)
             value = density * np.maximum(difference, 0.0)

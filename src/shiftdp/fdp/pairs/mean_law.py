@@ -77,6 +77,20 @@ class MeanLaw:
             return self
         return MeanLaw(self.mean[1:], self.weight[1:], 1.0)
 
+    def within(self, distance: float) -> tuple[MeanLaw, float]:
+        """A law that is stochastically at least that of W given W <= distance, and how likely that
+        is, to some roundings. One mean has to be so near.
+
+        >>> near, likely = MeanLaw.of((0.0, 1.0, 9.0), (0.5, 0.25, 0.25)).within(2.0)
+        >>> near.mean.ravel().tolist(), round(near.rest * 3.0, 12), likely
+        ([0.0, 1.0], 1.0, 0.75)
+        """
+        near = int(np.count_nonzero(self.mean <= distance))
+        means, weights = self.mean[:near].ravel().tolist(), self.weight.ravel().tolist()
+        likely = remainder(weights[near:])
+        shares = [w / likely * (1.0 + 4 * UNIT) for w in weights[:near]]  # the first takes the rest
+        return MeanLaw.of(means, shares), likely
+
     @property
     def sum_error(self) -> float:
         """How many roundings `total` may be off by, as a part of the sum of the sizes."""

@@ -36,6 +36,16 @@ difference of two), at most the spread of the m_i times r'. So s may be the spre
 number that is less (`_steepest`). For the capped ratio the derivative is the variance of the
 min(m_i, x) plus the share of those that are capped; that share is at most r'/x, so s is x + 1/x.
 
+*Far means.* Those above `_FAR` are told from 0 by everybody, and no threshold is known well enough
+near them. With w = Pr(W > _FAR), and P', Q' for the laws given W <= _FAR,
+
+    forward     delta(gamma) <= w + (1-w) H_{gamma/(1-w)}(P' || N(0)),
+    backward    delta(gamma) <= H_{gamma (1-w)}(N(0) || Q'),
+    two-sided   delta(gamma) <= w + (1-w) H_gamma(P' || Q'),
+
+since (a + b)_+ <= a_+ + b for b >= 0, and since a mass that is left out of Q only adds. These fall
+with eps as they should. The capped ratio has no large means in it: they are cut off at x.
+
 z is computed as a sum of expm1's, with a bound on its rounding error, and the better of (1) and (2)
 is returned, rounded up. Whatever the root-finder did, the result is an upper bound.
 """
@@ -66,7 +76,8 @@ from shiftdp.fdp.pairs.profiles import widest
 _SMALL_MU = 0.1  # below: Taylor's series for R(x) - R(y), with _TERMS terms
 _TERMS = 9  # of that series: the rest is below 1e-17 of it
 _SOME = 24.0  # roundings of a density, two Mills ratios and their product
-_MOST_ERROR = 1e-9  # errors that are bounded by more than this are of means too far apart to matter
+_FAR = 1e6  # means beyond are as good as infinite: eps up to 5e11 are the same
+_LARGEST = 9.9e11  # eps beyond are taken for it, where thresholds are still known
 _BLOCK = 1 << 16  # numbers at once: arrays that stay in the cache
 # (2): |z| up to _SMALL_Z, the interval at most _APART |z| / slope, and that times the
 # rate at which everything changes at most _SHORT
@@ -146,13 +157,21 @@ def _gaussian_at(mu: Array, y: Array) -> Array:
 
 def gaussian_terms(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     """sum_i w_i delta_{G(m_i)}(eps) for eps >= 0, rounded up, and -d delta/d eps."""
+    if law.largest > _FAR:
+        return _with_far(gaussian_terms, law, epsilon, 1.0)
+    return _gaussian_terms(law, epsilon)
+
+
+def _gaussian_terms(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     part = law.positive
+    if part.size == 0:
+        return np.zeros(epsilon.shape), np.zeros(epsilon.shape)
     mu = part.mean
     u = np.minimum(epsilon / mu, mu + 2 * FAR_TAIL)
     upper = u + 0.5 * mu
     # eps/mu and eps/mu + mu/2 are rounded separately from the mu of the formula
     reach = 1.0 / mu + np.minimum(upper, 2 * FAR_TAIL) + MILLS_CONDITION
-    error = np.minimum(2 * UNIT * reach * (u + upper), _MOST_ERROR) + 4 * UNIT
+    error = 2 * UNIT * reach * (u + upper) + 4 * UNIT
     excess, density = excesses(mu, upper)
     delta = law.summed(part.weight * excess * (1.0 + np.where(upper - mu > -FAR_TAIL, error, 0.0)))
     slope = law.summed(part.weight * density * mills_array(upper))
@@ -160,6 +179,34 @@ def gaussian_terms(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 
 
 # --- the profiles ------------------------------------------------------------------------------
+
+Many = Callable[[MeanLaw, Array], tuple[Array, Array]]
+"""A profile of a law for eps >= 0, rounded up, and its slope."""
+
+
+def _with_far(
+    profile: Many, law: MeanLaw, epsilon: Array, times: float, divided: bool = False
+) -> tuple[Array, Array]:
+    """w + (1-w) times the profile given W <= _FAR, at eps or, divided, at eps - log(1-w).
+
+    Args:
+        times: the profile is that of G(times W) where W is a number.
+    """
+    if law.mean[0, 0] > _FAR:
+        return np.ones(epsilon.shape), np.zeros(epsilon.shape)
+    near, likely = law.within(_FAR)
+    e = np.minimum(epsilon, _LARGEST)
+    if divided:
+        e = np.maximum((e - math.log(likely)) * (1.0 - 8 * UNIT) - 2 * UNIT, 0.0)
+    delta, slope = profile(near, e) if near.size > 1 else _one(near, e, times)
+    likely *= 1.0 + 4 * UNIT
+    far = math.fsum(law.weight[law.mean > _FAR].tolist()) * (1.0 + 4 * UNIT)
+    return np.minimum(far + likely * delta * (1.0 + 4 * UNIT), 1.0), likely * slope
+
+
+def _one(law: MeanLaw, epsilon: Array, times: float) -> tuple[Array, Array]:
+    """The profile of G(times W), where W is a number."""
+    return _gaussian_terms(MeanLaw(times * law.mean, law.weight, 0.0), epsilon)
 
 
 def _bound(
@@ -188,9 +235,8 @@ def _bound(
 
 
 @_LOUD
-def _by_blocks(
-    profile: Callable[[MeanLaw, Array], tuple[Array, Array]], law: MeanLaw, epsilon: Array
-) -> tuple[Array, Array]:
+def _by_blocks(profile: Many, law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
+    epsilon = np.minimum(epsilon, _LARGEST)
     columns = max(1, _BLOCK // law.size)
     if epsilon.size <= columns:
         return profile(law, epsilon)
@@ -205,6 +251,8 @@ def forward_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     >>> forward_profile(law, np.array([0.005]))[0].round(9).tolist()
     [0.002635151]
     """
+    if law.largest > _FAR:
+        return _with_far(forward_profile, law, epsilon, 1.0, divided=True)
     return _by_blocks(_forward, law, epsilon)
 
 
@@ -239,12 +287,14 @@ def _capped(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     there = law.summed(law.weight * density)
     tail = there * mills_array(y)
     worst = 0.5 * np.exp(np.minimum(e, LARGEST_EXPONENT))
-    reach = y + 1.0 / y + law.spread + 1.0
+    reach = y + 1.0 / y + np.minimum(law.spread, y) + 1.0
     return _bound(law, at, at.z, (delta, tail, there), worst, reach), tail
 
 
 def two_sided_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     """H_gamma(E N(W, 1) || E N(-W, 1)) for eps >= 0, rounded up, and -d delta/d eps."""
+    if law.largest > _FAR:
+        return _with_far(two_sided_profile, law, epsilon, 2.0)
     return _by_blocks(_two_sided, law, epsilon)
 
 
@@ -260,7 +310,7 @@ def _two_sided(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     drop = np.where(mu > 0.0, _drop(lower, upper, mills, np.maximum(mu, NOT_ZERO)), 0.0)
     # of the shares, and of the drop
     error = 4 * UNIT * (12 + mu * upper + np.minimum(lower, FAR_TAIL) ** 2)
-    error = np.minimum(error, _MOST_ERROR) + _drop_error(lower, upper, np.maximum(mu, NOT_ZERO))
+    error = error + _drop_error(lower, upper, np.maximum(mu, NOT_ZERO))
     error = np.where(lower < 1.5 * FAR_TAIL, error, 0.0)
     gap = there * law.summed(share * drop * (1.0 + error))
     tail = there * law.summed(share * mills)
@@ -272,7 +322,26 @@ def _two_sided(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
 
 def backward_profile(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     """H_gamma(N(0, 1) || E N(W, 1)) for eps >= 0, rounded up, and -d delta/d eps."""
+    if law.largest > _FAR:
+        return _backward_with_far(law, epsilon)
     return _by_blocks(_backward, law, epsilon)
+
+
+def _backward_with_far(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
+    """H_{gamma (1-w)}(N(0) || E N(W') ) given W <= _FAR; forward, at -eps, if gamma (1-w) < 1."""
+    if law.mean[0, 0] > _FAR:
+        return np.ones(epsilon.shape), np.zeros(epsilon.shape)
+    near, likely = law.within(_FAR)
+    e = np.minimum(epsilon, _LARGEST) + math.log(likely)
+    e -= 8 * UNIT * (1.0 + np.abs(e) - math.log(likely))
+    several, high, low = near.size > 1, np.maximum(e, 0.0), e < 0.0
+    delta, slope = backward_profile(near, high) if several else _one(near, high, 1.0)
+    if low.any():
+        back, tail = forward_profile(near, -e[low]) if several else _one(near, -e[low], 1.0)
+        shrink = np.exp(e[low])
+        delta[low] = np.minimum((shrink * back - np.expm1(e[low])) * (1.0 + 8 * UNIT), 1.0)
+        slope[low] = np.maximum(shrink * (1.0 - back - tail), 0.0)
+    return delta, slope
 
 
 def _backward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
@@ -281,7 +350,7 @@ def _backward(law: MeanLaw, epsilon: Array) -> tuple[Array, Array]:
     at = missed(law, x, e)
     y = -x
     error = 2 * UNIT * (12 + 4.0 * np.abs(at.log_terms) + np.abs(at.excess))
-    parts = at.terms * _gaussian_at(law.mean, y) * (1.0 + np.minimum(error, _MOST_ERROR))
+    parts = at.terms * _gaussian_at(law.mean, y) * (1.0 + error)
     shares = law.summed(at.terms) * (1.0 - 2.0 * (law.sum_error + 4.0) * UNIT)
     delta = law.summed(parts) / np.maximum(shares, NOT_ZERO)
     density = _density(y)

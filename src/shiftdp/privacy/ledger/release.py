@@ -174,4 +174,8 @@ def digest_of(text: str) -> str:
 def text_in(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(name, value, "is not text", "give a string")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InvalidInput(
+            name, value, "has halves of characters in it", "give text that UTF-8 can write"
+        )
     return value

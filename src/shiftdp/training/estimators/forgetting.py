@@ -23,6 +23,7 @@ from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.estimators.base import PrivateLinearModel, Records, entropy_of
 from shiftdp.training.estimators.combinations import refuse_forgetting
 from shiftdp.training.plan import Plan
+from shiftdp.training.planning.setting import MOST_STEPS
 
 _RIDGE = 0.05  # of the smoothness: a thousand steps or so forget, and models lose little by it
 
@@ -101,6 +102,13 @@ class Forgetting(PrivateLinearModel):
         }
         slower = plan if _contracts(plan) else _slowed(plan)
         steps = _least_steps(plan, slower, asked, epsilon, delta)
+        if steps > MOST_STEPS:
+            raise InvalidInput(
+                "epsilon",
+                epsilon,
+                f"needs {steps} further steps, more than {MOST_STEPS}",
+                "give a larger one, train with a larger l2, or fit the records that stay afresh",
+            )
         deletion = _deletion(plan, slower, steps, asked)
         certificate = certify(deletion, plan.geometry, delta=delta)
         if not plan.entropy.private:

@@ -147,7 +147,8 @@ def _idx(folder: Path, name: str, dimensions: int) -> NDArray[np.uint8]:
     if len(data) < header or data[:4] != bytes([0, 0, 8, dimensions]):
         raise InvalidInput("data", str(path), "is not an IDX file of bytes", remedy)
     shape = tuple(np.frombuffer(data, dtype=">u4", count=dimensions, offset=4).tolist())
-    if len(data) - header != math.prod(shape):
+    # of no images, the other sizes can be more than any array has
+    if len(data) - header != math.prod(shape) or 0 in shape:
         raise InvalidInput(
             "data", str(path), f"does not have the size that it says, {shape}", remedy
         )
