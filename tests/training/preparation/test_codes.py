@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftdp.training.preparation.codes import CategoryCode, Code, NumberCode, TruthCode, scaled_to
+from shiftdp.training.preparation.codes import (
+    CategoryCode,
+    Code,
+    NumberCode,
+    TruthCode,
+    hashed,
+    scaled_to,
+)
 from shiftdp.training.preparation.columns import Boolean, Categorical, Column, Missing, Numeric
 
 
@@ -25,15 +32,44 @@ def test_numbers_are_scaled_clipped_and_standardised() -> None:
 
 def test_categories_have_a_place_each_and_the_others_one() -> None:
     words = np.array(["b", "z", None], dtype=object)
-    code, column = CategoryCode(("a", "b")), Categorical(most=3)
+    code, column = CategoryCode(("a", "b")), Categorical(most=3, others=1)
     assert code.block(words, column).tolist() == [
         [0, 1, 0, 0, 0],
         [0, 0, 0, 1, 0],
         [0, 0, 0, 0, 1],
     ]
     assert code.names("c", column) == ["c=a", "c=b", "c=(unused 1)", "c=(other)", "c=(missing)"]
-    filled = code.block(words, Categorical(most=3, missing="fill"))
+    filled = code.block(words, Categorical(most=3, others=1, missing="fill"))
     assert filled[2].tolist() == [0, 0, 0, 1]
+
+
+def test_names_that_were_not_learnt_are_spread_by_a_hash_that_never_changes() -> None:
+    code, column = CategoryCode(("a",)), Categorical(most=2, others=4)
+    words = np.array(["a", "red", "green", "blue", None], dtype=object)
+    assert code.block(words, column).argmax(axis=1).tolist() == [0, 5, 2, 5, 6]
+    assert code.names("c", column)[2:] == [*(f"c=(other {i})" for i in (1, 2, 3, 4)), "c=(missing)"]
+    assert [hashed(word, 16) for word in words[1:4]] == [3, 8, 11]
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.text(min_size=1)), min_size=1, max_size=8),
+    st.sets(st.text(min_size=1), max_size=3),
+    st.integers(1, 40),
+    st.sampled_from(["indicator", "fill"]),
+)
+def test_a_category_has_one_place_that_no_other_record_changes(
+    words: list[str | None], known: set[str], others: int, missing: Missing
+) -> None:
+    code, column = CategoryCode(tuple(known)), Categorical(most=3, others=others, missing=missing)
+    together = code.block(np.array(words, dtype=object), column)
+    assert together.shape[1] == column.width == len(code.names("c", column))
+    assert (together.sum(axis=1) == 1.0).all()
+    for word, row in zip(words, together, strict=True):
+        assert (code.block(np.array([word], dtype=object), column)[0] == row).all()
+        if word is not None:
+            own = word in known
+            assert own == bool(row[: len(known)].any())
+            assert own or row[column.places : column.places + others].sum() == 1.0
 
 
 def test_truth_is_a_sign() -> None:

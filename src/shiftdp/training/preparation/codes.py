@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,27 +72,34 @@ class NumberCode(Code):
 
 @dataclass(frozen=True)
 class CategoryCode(Code):
-    """A 1 in the place of the category, or in that of all others."""
+    """A 1 in the place of the category, or in one of those for all others.
+
+    Which of these, a public hash of its name says [WDLSA09]: it looks at no other record.
+    """
 
     kind = "category"
 
     categories: tuple[str, ...]
 
     def block(self, values: NDArray[Any], column: Column) -> Floats:
-        places = _places(column)
-        known = {word: place for place, word in enumerate(self.categories)}
-        absent = places + 1 if column.indicated else places
+        places, spread = _places(column)
+        at: dict[str | None, int] = {word: place for place, word in enumerate(self.categories)}
+        at[None] = places + spread if column.indicated else places
+        for word in values:
+            if word not in at:
+                at[word] = places + hashed(word, spread)
         found = np.zeros((len(values), column.width))
-        at = [absent if word is None else known.get(word, places) for word in values]
-        found[np.arange(len(values)), at] = 1.0
+        found[np.arange(len(values)), [at[word] for word in values]] = 1.0
         return found
 
     def names(self, name: str, column: Column) -> list[str]:
-        unused = range(1, _places(column) - len(self.categories) + 1)
+        places, spread = _places(column)
+        unused = range(1, places - len(self.categories) + 1)
+        others = ["(other)"] if spread == 1 else [f"(other {i})" for i in range(1, spread + 1)]
         return [
             *(f"{name}={word}" for word in self.categories),
             *(f"{name}=(unused {i})" for i in unused),
-            f"{name}=(other)",
+            *(f"{name}={word}" for word in others),
             *_indicator(name, column),
         ]
 
@@ -123,8 +131,19 @@ def scaled_to(values: Floats, low: float, high: float) -> Floats:
     return clipped
 
 
-def _places(column: Column) -> int:
-    return column.places if isinstance(column, Categorical) else 0
+def hashed(word: str, places: int) -> int:
+    """One of so many places for a word, the same everywhere and for ever.
+
+    >>> hashed("red", 16), hashed("green", 16), hashed("red", 1)
+    (3, 8, 0)
+    """
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % places
+
+
+def _places(column: Column) -> tuple[int, int]:
+    """How many columns there are for categories by name, and for others."""
+    return (column.places, column.spread) if isinstance(column, Categorical) else (0, 1)
 
 
 def _indicator(name: str, column: Column) -> list[str]:

@@ -22,6 +22,7 @@ Scale = Literal["range", "moments"]
 DEVIATIONS = 3.0
 """Standardised entries are clipped to so many deviations from the mean, which few exceed."""
 MOST = 20  # categories of a column that are learnt, unless another number is given
+OTHERS = 16  # columns that tell apart categories whose names are not learnt
 _WIDEST = 10_000  # columns that one column may become
 
 
@@ -139,29 +140,38 @@ class Numeric(Column):
 
 @dataclass(frozen=True, kw_only=True)
 class Categorical(Column):
-    """Words, or numbers that stand for something: a column for each category, and one for others.
+    """Words, or numbers that stand for something: a column for each category, and some for others.
 
     Args:
         categories: all that are to be told apart, if they are public; the others are "other". Left
             out, those that so many records have that a noisy count shows it are learnt.
         most: how many of them are learnt at most. There are as many columns, used or not, so that
             the number of columns is public.
+        others: over how many columns all other categories are spread, by a public hash of their
+            names. It costs nothing, so what few records have is not lost: two of k categories
+            share a column with probability 1/others. By default 1 where categories are declared,
+            and 16 where they are learnt.
 
     >>> Categorical(categories=("red", "green")).width, Categorical(most=5).sums
     (4, ('categories',))
+    >>> Categorical(most=5).width, Categorical(most=5, others=1).width
+    (22, 7)
     """
 
     kind = "category"
 
     categories: tuple[str, ...] | None = None
     most: int = MOST
+    others: int | None = None
 
     def __post_init__(self) -> None:
         choice("missing", self.missing, get_args(Missing))
-        most = count("most", self.most, 1)
-        if most > _WIDEST:
-            raise InvalidInput("most", most, "is too many", f"give at most {_WIDEST}")
-        object.__setattr__(self, "most", most)
+        for name in ("most", "others"):
+            if getattr(self, name) is not None:
+                number = count(name, getattr(self, name), 1)
+                if number > _WIDEST:
+                    raise InvalidInput(name, number, "is too many", f"give at most {_WIDEST}")
+                object.__setattr__(self, name, number)
         if self.categories is None:
             return
         given: Any = self.categories
@@ -183,12 +193,17 @@ class Categorical(Column):
 
     @property
     def places(self) -> int:
-        """How many categories there may be, besides "other"."""
+        """How many categories may have a column of their own."""
         return self.most if self.categories is None else len(self.categories)
 
     @property
+    def spread(self) -> int:
+        """How many columns "other" has."""
+        return self.others or (OTHERS if self.categories is None else 1)
+
+    @property
     def width(self) -> int:
-        return self.places + 1 + self.indicated
+        return self.places + self.spread + self.indicated
 
     @property
     def squared_bound(self) -> float:
