@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -149,3 +150,17 @@ def test_two_builds_of_a_release_are_the_same_bytes(tmp_path: Path) -> None:
         found.append(build(source, tmp_path / f"dist {number}", 0o077 if number else 0o022))
     assert len(found[0]) == 2
     assert found[0] == found[1]
+
+
+def test_bills_say_what_they_are_waiting_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installation takes a minute, in which pip is silent."""
+    bills = runpy.run_path(str(ROOT / "requirements" / "bills.py"))
+    ran: list[Any] = []
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: ran.append(words))
+    bills["installed"]("runtime", ("runtime.txt",))
+    assert len(ran) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.startswith("runtime: ") for line in lines] == [True, True]
+    assert "runtime.txt" in lines[1]

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
-from shiftdp.training import Huber, Logistic, SmoothedHinge, Softmax
+from shiftdp.training import Huber, Logistic, Plan, SmoothedHinge, Softmax
+from shiftdp.training.planning import planner
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides, Problem
 from tests.effort import effort
@@ -215,3 +216,17 @@ def test_the_plan_says_what_and_why() -> None:
     for word in ("algorithm", "noise", "learning_rate", "clip", "foretold", "optimisation"):
         assert word in text
     assert "epsilon=1 at delta=1e-05" in text
+
+
+def test_a_plan_with_placed_noise_says_which_steps_have_it() -> None:
+    problem = Problem(n=4, features=2, loss=Logistic(), feature_bound=1.0, epsilon=0.5, delta=1e-5)
+    shape: dict[str, Any] = {"n": 4, "batch_size": 2, "epochs": 1, "learning_rate": (0.2, 0.1)}
+    plans = [
+        Plan(run=NoisyCGD(**shape, noise=noise), loss=Logistic(), feature_bound=1.0)
+        for noise in ((0.0, 1.0), (1.0, 1.0))
+    ]
+    placed, everywhere = (planner._reasons(problem, Overrides(), plan) for plan in plans)
+    assert placed["noise"].startswith("of the noisy steps, the others having none: the least")
+    assert placed["learning_rate"].startswith("falls from stage to stage")
+    assert everywhere["noise"].startswith("the least that meets epsilon=0.5")
+    assert everywhere["learning_rate"].startswith("falls with the steps")

@@ -66,4 +66,4 @@ def test_a_model_that_is_written_over_is_warned_of_when_it_is(
     fit(CONTEXT, trained, lambda: (X, Y), options)
     assert capsys.readouterr().err == ""
     write(CONTEXT, trained, options, None)
-    assert "is written over" in capsys.readouterr().err
+    assert "was written over" in capsys.readouterr().err

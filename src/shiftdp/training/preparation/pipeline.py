@@ -70,9 +70,10 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
     plan_ : what was chosen for the model, and why.
     not_covered_ : what was learnt without noise, if anything.
 
+    >>> import numpy as np
+    >>> from shiftdp.sklearn import PrivateLogisticRegression, PrivateTableEncoder
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(50.0, 10.0, size=(2_000, 2))
-    >>> from shiftdp.sklearn import PrivateLogisticRegression
     >>> model = PrivatePipeline([PrivateTableEncoder(), PrivateLogisticRegression(classes=[0, 1])])
     >>> model = model.fit(X, (X[:, 0] > 50).astype(int))
     >>> model.certificate_.epsilon(1e-5) <= 1.0, model.score(X, (X[:, 0] > 50).astype(int)) > 0.8

@@ -30,7 +30,7 @@ def estimator_of(options: dict[str, Any]) -> Any:
     return getattr(room, MODELS[kind])(
         epsilon=options["epsilon"],
         delta=options["delta"],
-        feature_bound=1.0 if options["feature_bound"] is None else options["feature_bound"],
+        feature_bound=options["feature_bound"],
         adjacency=options["adjacency"],
         fit_intercept=options["intercept"],
         oversized=options["oversized"],

@@ -74,17 +74,6 @@ def fit(
     return account
 
 
-def _warn_of_second(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Say of a model that is written over that it counts all the same, unless a ledger counts."""
-    path = options["output"]
-    if options["ledger"] is None and os.path.exists(path):
-        print_warning(
-            ctx,
-            f"{path} is there already and is written over; if it was trained on the same records "
-            "this is a second release, and what both cost adds up: --ledger keeps account of it",
-        )
-
-
 def require_signal(
     ctx: click.Context, planned: Planned, model: Any, options: dict[str, Any]
 ) -> None:
@@ -113,14 +102,18 @@ def require_signal(
 def write(
     ctx: click.Context, model: Any, options: dict[str, Any], account: CompletedLater | None
 ) -> None:
-    """The model in its file, and only then the end of the run in the ledger."""
+    """The model in its file, and only then the end of the run in the ledger.
+
+    Of a model that was written over it is said that it counts all the same, unless a ledger counts.
+    """
     from shiftdp._files import FileNotWritten
     from shiftdp.sklearn import save_model
 
-    _warn_of_second(ctx, options)
+    path = options["output"]
+    second = options["ledger"] is None and os.path.exists(path)
     try:
         with waiting("writing the model"):
-            save_model(model, options["output"])
+            save_model(model, path)
     except FileNotWritten as error:
         lost = f"{error}; the model is lost"
         if account is not None:
@@ -128,3 +121,10 @@ def write(
         raise click.ClickException(lost) from error
     if account is not None:
         account.complete_all()
+    if second:
+        print_warning(
+            ctx,
+            f"{path} was there already and was written over; if that model was trained on the same "
+            "records this is a second release, and what both cost adds up: --ledger keeps account "
+            "of it",
+        )
