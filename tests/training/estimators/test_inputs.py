@@ -123,12 +123,13 @@ LABELS: dict[str, Any] = {
     "short": np.full(N - 1, NUMBER),
     "none": None,
 }
+BOUND = {"feature_bound": 1.0}  # without one a fit warns, and a refusal could not be told from it
 MODELS: dict[str, Callable[[], Any]] = {
-    "classes": lambda: PrivateLogisticRegression(classes=[0, 1], epochs=2, oversized="refuse"),
-    "words": lambda: PrivateLogisticRegression(classes=["a", "b"], epochs=2),
-    "learnt": lambda: PrivateLogisticRegression(epochs=2),
-    "machine": lambda: PrivateLinearSVC(epochs=2),
-    "numbers": lambda: PrivateHuberRegressor(epochs=2),
+    "classes": lambda: PrivateLogisticRegression(classes=[0, 1], epochs=2, **BOUND, oversized="refuse"),
+    "words": lambda: PrivateLogisticRegression(classes=["a", "b"], epochs=2, **BOUND),
+    "learnt": lambda: PrivateLogisticRegression(epochs=2, **BOUND),
+    "machine": lambda: PrivateLinearSVC(epochs=2, **BOUND),
+    "numbers": lambda: PrivateHuberRegressor(epochs=2, **BOUND),
 }
 
 
@@ -165,6 +166,26 @@ def silent(action: Callable[[], Any]) -> bool:
 def test_bad_features_are_not_shown(model: str, kind: str) -> None:
     names: Any = np.where(Y, "a", "b") if model == "words" else Y
     assert silent(lambda: MODELS[model]().fit(FEATURES[kind], names))
+
+
+class Unreadable:
+    """An object that tells what it holds when it is asked for an array."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"{WORD} {NUMBER}")
+
+
+@pytest.mark.parametrize("kind", [*FEATURES, "unreadable"])
+@pytest.mark.parametrize("model", ["classes", "numbers"])
+def test_bad_features_are_refused_alike_beside_labels_in_a_file(
+    model: str, kind: str, tmp_path: Path
+) -> None:
+    labels = np.memmap(tmp_path / "y", dtype=np.float64, mode="w+", shape=(N,))
+    labels[:] = Y
+    given = FEATURES.get(kind, Unreadable())
+    assert silent(lambda: MODELS[model]().fit(given, labels))
+    with pytest.raises((InvalidInput, TypeError, ValueError)):
+        MODELS[model]().fit(given, labels)
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from shiftdp import NoisyGD
+from shiftdp import InvalidInput, NoisyGD
 from shiftdp.training import Logistic, Plan
 from shiftdp.training.heads.linear import BoundedFeatures, CertifiedLinear
 
@@ -41,3 +44,9 @@ def test_long_rows_are_scaled_and_others_left_alone() -> None:
     assert torch.allclose(found[2].norm(), torch.tensor(0.5))
     assert bounded(torch.ones(3, 2, 2)).shape == (3, 4)
     assert "feature_bound=0.5" in repr(bounded)
+
+
+@pytest.mark.parametrize("bound", [None, 0.0, -1.0, math.nan, math.inf, "1"])
+def test_a_bound_that_bounds_nothing_is_refused(bound: Any) -> None:
+    with pytest.raises(InvalidInput, match="feature_bound"):
+        BoundedFeatures(bound)

@@ -14,14 +14,17 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from shiftdp import InvalidInput, Ledger
 from shiftdp.sklearn import (
+    Categorical,
     PrivacyLeakWarning,
     PrivateLogisticRegression,
     PrivatePipeline,
     PrivateTableEncoder,
+    Schema,
     load_model,
     save_model,
 )
 from shiftdp.training.model_file import read_model
+from shiftdp.training.model_file.archive import unpack
 from tests.training.model_file.rewriting import reload, rewritten
 from tests.training.preparation.raw_tables import DECLARED, raw_frame
 
@@ -49,6 +52,25 @@ def test_a_pipeline_comes_back_as_it_was(schema: Any, tmp_path: Path) -> None:
     found = read_model(tmp_path / "model.shiftdp")
     assert found.pipeline is not None
     assert found.pipeline.epsilon(1e-5) == model.certificate_.epsilon(1e-5)
+
+
+def test_files_say_how_many_columns_other_categories_share_and_older_ones_have_one(
+    tmp_path: Path,
+) -> None:
+    schema = Schema({**DECLARED.columns, "city": Categorical(most=3, others=1)})
+    model, path = fitted(schema, epsilon=2.0), tmp_path / "model.shiftdp"
+    save_model(model, path)
+
+    def older(content: bytes) -> bytes:
+        assert content.count(b'"others": 1') == 1
+        return content.replace(b', "others": 1', b"")
+
+    rewritten(path, model=older)
+    again = load_model(path)
+    assert again[0].layout_.width == model[0].layout_.width
+    np.testing.assert_array_equal(again.predict_proba(FRAME), model.predict_proba(FRAME))
+    save_model(fitted(), path)  # where nobody chose a number, the default is written down
+    assert b'"city": {"kind": "category", "others": 16}' in unpack(path.read_bytes())["model.json"]
 
 
 def test_tables_without_names_and_other_steps_come_back_too(tmp_path: Path) -> None:

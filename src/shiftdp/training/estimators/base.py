@@ -181,8 +181,9 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         require_here(X=X, y=y)
         y = labels_of(y, numbers=bool(more.get("y_numeric")))
         if is_mapped(y):
+            X = validated(self, X, reset=more["reset"])
             require_one_a_record(X, y)
-            return validated(self, X, reset=more["reset"]), y
+            return X, y
         X, y = validated(self, X, y, **more)
         return X, y
 

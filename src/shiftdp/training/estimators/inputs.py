@@ -112,7 +112,7 @@ def require_one_a_record(X: Any, y: NDArray[Any]) -> None:
 
     Numbers that are not finite are refused where a loss is told them, block by block.
     """
-    n = np.shape(X)[0]
+    n = X.shape[0]
     if y.shape != (n,):
         raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp.last_iterate import Certificate
 
 
@@ -70,6 +71,8 @@ class CertifiedLinear(nn.Linear):
 class BoundedFeatures(nn.Module):
     """Flattens features and scales down rows that are longer than a bound, each by itself.
 
+    Of a `PrivateHead` without a bound it is 1.
+
     >>> BoundedFeatures(1.0)(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
@@ -77,7 +80,7 @@ class BoundedFeatures(nn.Module):
 
     def __init__(self, feature_bound: float) -> None:
         super().__init__()
-        self.feature_bound = float(feature_bound)
+        self.feature_bound = magnitude("feature_bound", feature_bound, DATA_LEAST, DATA_GREATEST)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         rows = features.flatten(1)

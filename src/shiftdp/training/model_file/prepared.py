@@ -2,6 +2,9 @@
 
 An encoder is held by its schema with all columns, declared or found by type; the codes that it
 learnt; and the sums that paid for them. A file that was given as its schema is not kept.
+
+How many columns categories without a name share is written down, as its default may change. A file
+that does not say it is older than that choice, and has one.
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -59,7 +63,11 @@ def _encoder(writer: Writer, encoder: Any, where: str) -> dict[str, Any]:
     if not hasattr(encoder, "codes_"):
         raise InvalidInput(where, "<PrivateTableEncoder>", "is not fitted", "call fit first")
     layout = encoder.layout_
-    schema = Schema(dict(zip(layout.names, layout.columns, strict=True)), missing=layout.missing)
+    columns = [
+        replace(column, others=column.spread) if _is_learnt(column) else column
+        for column in layout.columns
+    ]
+    schema = Schema(dict(zip(layout.names, columns, strict=True)), missing=layout.missing)
     names = getattr(encoder, "feature_names_in_", None)
     return {
         "parameters": _parameters(writer, encoder, _ENCODER_PARAMETERS, where),
@@ -70,6 +78,11 @@ def _encoder(writer: Writer, encoder: Any, where: str) -> dict[str, Any]:
         "features": encoder.n_features_in_,
         "names": None if names is None else list(map(str, names)),
     }
+
+
+def _is_learnt(column: Column) -> TypeGuard[Categorical]:
+    """Whether it has categories that were learnt."""
+    return isinstance(column, Categorical) and column.categories is None
 
 
 def _parameters(writer: Writer, value: Any, names: tuple[str, ...], where: str) -> dict[str, Any]:
@@ -100,9 +113,12 @@ def _read_encoder(reader: Reader, content: Any) -> PrivateTableEncoder:
         same = known.to_dict() == schema and json.loads(paid.to_json()) == certificate
     except ShiftdpError as error:
         raise Damaged("has an encoder that cannot be") from error
-    layout = Layout(
-        tuple(known.columns), tuple(_list(places)), tuple(known.columns.values()), known.missing
-    )
+    columns = {
+        name: replace(column, others=column.others or 1) if _is_learnt(column) else column
+        for name, column in known.columns.items()
+    }
+    known = replace(known, columns=columns)
+    layout = Layout(tuple(columns), tuple(_list(places)), tuple(columns.values()), known.missing)
     encoder = PrivateTableEncoder(known, **values)
     encoder.layout_ = layout
     pairs = zip(_list(codes, len(layout.columns)), layout.columns, strict=True)
