@@ -175,7 +175,7 @@ def try_planning(data: bytes) -> None:
         "l2": (0.0, 0.1), "clip": (0.5, 10.0), "noise": (0.1, 1.0), "bounds": ("composition",),
         "last_batch": ("drop", "own_size"), "sampling": ("poisson", "without_replacement"),
     }  # fmt: skip
-    given = {}
+    given: dict[str, Any] = {}
     for _ in range(choices.below(3)):
         name = choices.pick([*names])
         given[name] = choices.mostly(choices.pick(names[name]), 12)
@@ -335,7 +335,7 @@ def try_preparation(data: bytes) -> None:
     rng = np.random.default_rng(choices.below(2**16))
     kinds = [
         Numeric(low=choices.mostly(0.0, _ODD), high=choices.mostly(10.0, _ODD)),
-        Categorical(categories=choices.mostly(choices.pick((None, ["a", "b"])), _ODD)),
+        Categorical(categories=choices.mostly(choices.pick((None, ("a", "b"))), _ODD)),
         Boolean(),
     ]
     frame: Any = pandas.DataFrame(
@@ -441,7 +441,7 @@ def _charge(
 ) -> list[sdp.TradeoffFunction]:
     """One release or several, with odd names and numbers; what was charged."""
     times = choices.mostly(choices.pick((1, 1, 2, 5)), 6)
-    words = {
+    words: dict[str, Any] = {
         "label": choices.mostly(choices.pick(("", "fit", "a\nb", "\u202e", "x" * 300)), 6),
         "times": times,
         "key": choices.mostly(choices.pick((None, None, "k", "k2")), 8),

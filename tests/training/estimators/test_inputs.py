@@ -123,9 +123,12 @@ LABELS: dict[str, Any] = {
     "short": np.full(N - 1, NUMBER),
     "none": None,
 }
-BOUND = {"feature_bound": 1.0}  # without one a fit warns, and a refusal could not be told from it
+# without a bound a fit warns, and a refusal could not be told from it
+BOUND: dict[str, Any] = {"feature_bound": 1.0}
 MODELS: dict[str, Callable[[], Any]] = {
-    "classes": lambda: PrivateLogisticRegression(classes=[0, 1], epochs=2, **BOUND, oversized="refuse"),
+    "classes": lambda: PrivateLogisticRegression(
+        classes=[0, 1], epochs=2, oversized="refuse", **BOUND
+    ),
     "words": lambda: PrivateLogisticRegression(classes=["a", "b"], epochs=2, **BOUND),
     "learnt": lambda: PrivateLogisticRegression(epochs=2, **BOUND),
     "machine": lambda: PrivateLinearSVC(epochs=2, **BOUND),
