@@ -230,8 +230,7 @@ def test_a_long_training_is_merged_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(module, "further_idle", counted)
     module.merged_run.cache_clear()
-    step = {"n": 1_000, "batch_size": 25, "learning_rate": 0.1, "noise": 0.05}
-    training = NoisySGD(**step, steps=200)
+    training = NoisySGD(n=1_000, batch_size=25, steps=200, learning_rate=0.1, noise=0.05)
     losses = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
     assert certify(Unlearning(training=training, further_steps=3), losses).epsilon(1e-5) > 0.0
     assert len(made) == 1
