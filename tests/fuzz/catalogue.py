@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.fuzz import (
+    audits,
     certificates,
     command_line,
     functions,
+    ledger_writing,
     questions,
     runs,
     stores,
@@ -62,7 +64,9 @@ TARGETS: dict[str, Target] = {
     "planning": Target(training.try_planning, 120, 60.0, 1_024.0),
     "estimators": Target(training.try_estimator, 160, 60.0, 4_096.0, share=2.0),
     "preparation": Target(training.try_preparation, 160, 60.0, 4_096.0),
-    "ledger_writing": Target(training.try_ledger_writing, 200, 60.0, 1_024.0, share=2.0),
+    "ledger_writing": Target(ledger_writing.try_ledger_writing, 200, 60.0, 1_024.0, share=2.0),
+    "heads": Target(audits.try_head, 120, 60.0, 1_024.0),
+    "audits": Target(audits.try_audit, 120, 60.0, 1_024.0),
     # the program
     "commands": _searching(command_line.try_command, 240, share=3.0),
     # readers: the bytes decide how a valid file is damaged, or forged
