@@ -324,8 +324,8 @@ def _exact_gap(mu: float, delta: float) -> float:
 def point(mu: Array, epsilon: Array) -> Array:
     """x = eps/mu - mu/2 with a few roundings of x itself, for 0 < mu < inf and eps >= 0.
 
-    With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest exactly
-    by Veltkamp's splitting. Where the first difference cancels it is exact.
+    With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest
+    exactly, by Veltkamp's splitting. Where the first difference cancels it is exact.
 
     >>> round(float(point(np.float64(1e16), np.float64(5e31))), 6)  # the float is above 5e31
     0.268308
