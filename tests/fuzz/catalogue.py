@@ -60,7 +60,7 @@ TARGETS: dict[str, Target] = {
     "comparisons": _searching(questions.try_comparison, 500, share=2.0),
     "risks": _searching(questions.try_risk, 500),
     # training, with what it charges; where there are data frames, Arrow reserves a gigabyte
-    "descents": Target(training.try_descent, 200, 60.0, 1_024.0, share=2.0),
+    "descents": Target(training.try_descent, 200, 60.0, 4_096.0, share=2.0),
     "planning": Target(training.try_planning, 120, 60.0, 1_024.0),
     "estimators": Target(training.try_estimator, 160, 60.0, 4_096.0, share=2.0),
     "preparation": Target(training.try_preparation, 160, 60.0, 4_096.0),

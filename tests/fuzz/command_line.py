@@ -27,8 +27,8 @@ _SMALL: dict[str, tuple[str, ...]] = {
     "audit trainer": ("--only", "full batches", "--runs", "8"),
     "audit model": ("--canaries", "3", "--runs", "8"),
 }
-"""What keeps long commands short, unless an option that comes later says otherwise. `reproduce` ends
-where it reads its data; `explore` is stopped as soon as it serves (`_stopped_at_once`)."""
+"""What keeps long commands short, unless an option that comes later says otherwise. `reproduce`
+ends where it reads its data; `explore` is stopped as soon as it serves (`_stopped_at_once`)."""
 _SLOW = ("demo", "audit", "audit trainer", "audit exact")
 """Commands that take seconds even so: most of their inputs end where options are parsed."""
 _NUMBERS = (

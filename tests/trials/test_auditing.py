@@ -139,7 +139,7 @@ def test_a_mechanism_that_attains_its_certificate_is_flagged_by_chance_alone() -
 @pytest.mark.parametrize("method", ["runs", "shared_noise"])
 def test_a_plan_is_trained_on_a_table_and_its_labels(method: Any) -> None:
     """Found by fuzzing: anything else ended in an error of the loop's call."""
-    with pytest.raises(InvalidInput, match=r"data=<1 parts> is no \(X, y\)"):
+    with pytest.raises(InvalidInput, match=r"data='<1 parts>' is no \(X, y\)"):
         sdp.audit(plan_of(GD), method=method, data=np.zeros(3), neighbour=np.ones(3), runs=2)
 
 

@@ -146,8 +146,7 @@ def test_a_backbone_that_is_none_is_refused() -> None:
         reader_of(X, Y, lambda x: x)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("data", "y"), [(X, torch.tensor(1)), (torch.tensor(1.0), Y)])
-def test_one_number_is_no_table_and_no_targets(data: Any, y: Any) -> None:
+def test_one_number_is_no_table() -> None:
     """Found by fuzzing: a tensor without dimensions has no length."""
-    with pytest.raises(InvalidInput, match=r"does not have \d+ entries|is one number"):
-        reader_of(data, y, None)
+    with pytest.raises(InvalidInput, match="is one number"):
+        reader_of(torch.tensor(1.0), Y, None)

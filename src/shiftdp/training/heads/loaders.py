@@ -62,7 +62,7 @@ def reader_of(data: Any, y: Any = None, backbone: nn.Module | None = None) -> Re
         raise InvalidInput(
             "data", described(data), "is one number", "give a tensor, a row a record"
         )
-    if targets.ndim == 0 or len(X) != len(targets):
+    if len(X) != len(targets):
         raise InvalidInput("y", described(y), f"does not have {len(X)} entries", "give one a row")
     return Reader(TensorDataset(X, targets), backbone=backbone)
 
