@@ -45,7 +45,7 @@ class Target:
 
 def _searching(attempt: Try, size: int, share: float = 1.0) -> Target:
     """Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), dozens."""
-    return Target(attempt, size, seconds=600.0, megabytes=4_096.0, share=share)
+    return Target(attempt, size, seconds=60.0, megabytes=4_096.0, share=share)
 
 
 TARGETS: dict[str, Target] = {
