@@ -118,9 +118,10 @@ def try_head(data: bytes) -> None:
             y = choices.hostile()
         case _:
             pass
-    loss = choices.pick(
-        ({"classes": 2}, {"loss": Logistic()}, {"loss": Softmax(classes=3)}, {"loss": Huber()})
-    )
+    heads: tuple[dict[str, Any], ...] = (
+        {"classes": 2}, {"loss": Logistic()}, {"loss": Softmax(classes=3)}, {"loss": Huber()},
+    )  # fmt: skip
+    loss = choices.pick(heads)
     words: dict[str, Any] = {name: choices.mostly(value, _ODD) for name, value in loss.items()}
     extra = {
         "epochs": (1, 2), "batch_size": (5, 40), "noise": (1.0,), "l2": (0.1,), "clip": (0.5,),

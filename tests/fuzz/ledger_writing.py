@@ -57,7 +57,7 @@ def try_ledger_writing(data: bytes) -> None:
 def _charge(choices: Choices, ledger: sdp.Ledger) -> list[tuple[sdp.TradeoffFunction, int]]:
     """One release or several, with odd names and numbers; what was charged."""
     times = choices.mostly(choices.pick((1, 1, 2, 5)), 6)
-    words = {
+    words: dict[str, Any] = {
         "label": choices.mostly(choices.pick(("", "fit", "a\nb", "\u202e", "x" * 300)), 6),
         "times": times,
         "key": choices.mostly(choices.pick((None, None, "k", "k2")), 8),
