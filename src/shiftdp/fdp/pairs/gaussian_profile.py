@@ -137,7 +137,7 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     if mu == 0 or epsilon == math.inf:
         return -math.inf
     u = epsilon / mu
-    x = u - 0.5 * mu if mu <= FAR_MU else float(point(np.float64(mu), np.float64(epsilon)))
+    x = u - 0.5 * mu if mu <= FAR_MU else float(point(np.array(mu), np.array(epsilon)))
     if x < _LEFT:
         return math.log1p(-0.5 * math.erfc(-x / _SQRT2) - _density(x) * _mills(u + 0.5 * mu))
     if x > _FARTHEST:
@@ -329,10 +329,10 @@ def _exact_gap(mu: float, delta: float) -> float:
 def point(mu: Array, epsilon: Array) -> Array:
     """x = eps/mu - mu/2 with a few roundings of x itself, for 0 < mu < inf and eps >= 0.
 
-    With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest exactly
-    by Veltkamp's splitting. Where the first difference cancels it is exact.
+    With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest
+    exactly, by Veltkamp's splitting. Where the first difference cancels it is exact.
 
-    >>> round(float(point(np.float64(1e16), np.float64(5e31))), 6)  # the float is above 5e31
+    >>> round(float(point(np.array(1e16), np.array(5e31))), 6)  # the float is above 5e31
     0.268308
     """
     m, k = np.frexp(mu)
@@ -342,7 +342,8 @@ def point(mu: Array, epsilon: Array) -> Array:
     square = m * m
     rest = ((head * head - square) + 2.0 * head * tail) + tail * tail
     with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(((np.ldexp(epsilon, -2 * k) - 0.5 * square) - 0.5 * rest) / m, k)
+        above = (np.ldexp(epsilon, -2 * k) - 0.5 * square) - 0.5 * rest
+        return np.asarray(np.ldexp(above / m, k))
 
 
 def mills_array(v: Array) -> Array:
