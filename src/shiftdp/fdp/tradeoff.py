@@ -83,6 +83,10 @@ class TradeoffFunction(ABC):
         """max(delta(eps), floor). A subclass may save work where delta is clearly the smaller."""
         return np.maximum(self._delta(epsilon), floor)
 
+    def _delta_down_to(self, epsilon: Array, floor: float) -> Array:
+        """delta(eps) where it is above the floor, and elsewhere some bound on it; likewise."""
+        return self._delta(epsilon)
+
     def _epsilon_or(self, delta: Array, floor: Array) -> Array:
         """max(eps(delta), floor), likewise."""
         return np.maximum(self._epsilon(delta), floor)

@@ -104,10 +104,16 @@ class Composite(TradeoffFunction):
     # --- certified answers ---
 
     def _delta(self, epsilon: Array) -> Array:
-        return self._delta_or(epsilon, np.zeros(epsilon.shape))
+        return self._bounded_down_to(epsilon, np.zeros(epsilon.shape))
 
     def _delta_or(self, epsilon: Array, floor: Array) -> Array:
-        least = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), floor)
+        return np.maximum(self._bounded_down_to(epsilon, floor), floor)
+
+    def _delta_down_to(self, epsilon: Array, floor: float) -> Array:
+        return self._bounded_down_to(epsilon, np.full(epsilon.shape, floor))
+
+    def _bounded_down_to(self, epsilon: Array, floor: Array) -> Array:
+        """delta(eps); bounds below the floor are not improved by further compositions."""
         delta = np.where(epsilon == math.inf, revealed(self.factors), 1.0)
         todo = np.flatnonzero(np.isfinite(epsilon))
         for number in range(RANGES):
@@ -123,7 +129,7 @@ class Composite(TradeoffFunction):
             # the next composition is made for smaller deltas, and better there
             todo = todo[delta[todo] < least_of(number)]
             todo = todo[delta[todo] > floor[todo]]
-        return np.maximum(delta, least)
+        return np.maximum(delta, -np.expm1(np.minimum(epsilon, 0.0)))
 
     def _epsilon_or(self, delta: Array, floor: Array) -> Array:
         # one delta: a composition serves it alone, and a coarse one may show that floor is larger

@@ -32,7 +32,9 @@ _TYPICAL = 1e-3  # the delta on which the curve of the first range is centred
 _BELOW = 0.01  # masses are kept down to this part of the smallest delta asked for
 _KEPT = 16  # enclosures of single deltas, some megabytes each
 _COARSE = 30.0  # how much coarser a composition is that only has to show "clearly below"
-_FREE, _FINER = 45_000, 0.4  # points that cost next to nothing, and how much finer for their sake
+# points that cost next to nothing, and how much finer a mesh is for their sake; atoms that lie off
+# the grid, which cost in proportion to the mesh, are no work to evaluate
+_FREE, _FINER, _FINER_OFF_GRID = 45_000, 0.4, 0.05
 _WINDOW = 16.0  # about how many standard deviations of the total loss a grid spans
 # The mesh h at which (theta + 1) h^2 / 8 a factor uses up the accuracy has h^2 of 8 of these; some
 # is left to rounding, and more to lopsided factors.
@@ -199,6 +201,8 @@ def _enclose(factors: Factors, accuracy: float, deltas: Array, saddle: Saddle) -
             break  # a finer grid did not help, and the next would not either
         if best is None or width < least:
             best, least = found, width
+        if above.beyond >= float(deltas.min()):
+            break  # losses beyond all grids are more likely than that
         if width <= accuracy:
             return replace(found, narrow=True)
         if widened or between < _BETWEEN or attempt + 1 >= _ROUNDS:
@@ -216,14 +220,15 @@ def _first_mesh(factors: Factors, accuracy: float, saddle: Saddle) -> float:
     """A mesh h widens the interval by about (theta + 1) h^2 / 8 a factor, or by half as much
     again if the factors are lopsided.
 
-    It is made finer, down to _FINER of that, where it costs little: transforms of fewer than
-    _FREE points take less time than all else.
+    It is made finer, down to _FINER of that or less, where it costs little: transforms of fewer
+    than _FREE points take less time than all else.
     """
     count = sum(k for _, k in factors)
     eighths = _EIGHTHS if all(f.symmetric for f, _ in factors) else _LOPSIDED_EIGHTHS
     mesh = math.sqrt(eighths * accuracy / ((saddle.theta + 1.0) * count))
     free = _WINDOW * saddle.spread * len(factors) / _FREE
-    return max(min(mesh, free), _FINER * mesh)
+    finer = _FINER if any(f._smooth for f, _ in factors) else _FINER_OFF_GRID
+    return max(min(mesh, free), finer * mesh)
 
 
 def _compose(

@@ -44,7 +44,7 @@ Shared = Literal["first", "second", "neither", "told"]
 _GRID = np.append(
     0.0, np.geomspace(1e-5, INVERTIBLE_EXPONENT, 1400)
 )  # eps at which parts are asked
-_FLOOR = 1e-12  # what is less of a part's delta is bounded by that of a Gaussian
+_FLOOR = 1e-12  # what is less of a part's delta need not be known well
 
 
 @dataclass(frozen=True)
@@ -172,11 +172,11 @@ class HiddenMixture(TradeoffFunction):
 
 
 def _guarantees(f: TradeoffFunction) -> Array:
-    """delta at the points of the grid; what is tiny is that of a Gaussian, if that is less."""
+    """delta at the points of the grid; what is tiny may be that of a Gaussian, if that is less."""
     mu, failure = f._gaussian_below()
     gaussian = np.minimum(GaussianTradeoff(mu)._delta(_GRID) + failure, 1.0)
     asked = gaussian > _FLOOR
     delta = gaussian.copy()
-    own = f._delta_or(_GRID[asked], np.full(int(asked.sum()), _FLOOR))
+    own = f._delta_down_to(_GRID[asked], _FLOOR)
     delta[asked] = np.minimum(own, gaussian[asked])
     return np.clip(delta, 0.0, 1.0)

@@ -10,7 +10,8 @@ factors, and for every order a > 1 [BBG20, Thm 20]
 
     delta(eps) <= exp(K(a) - (a - 1) eps) (1 - 1/a)^(a-1) / a.
 
-Every order gives a bound; the best of a fixed table is taken.
+Every order gives a bound; the best of a fixed table is taken. Divided by a - 1 the logarithm of the
+bound first falls and then rises with a, so that for one delta a part of the table is enough.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from shiftdp._rounding import LEAST_FLOAT, NINE_ROUNDINGS
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 _ORDERS = 1.0 + np.geomspace(1e-6, 1e5, 67)  # Renyi orders that are tried
+_APART = 8  # orders of the table that are looked at first lie so far apart
 _U = 4e-15  # more than the roundings of a few operations
 _HYPOT = 1e-14  # 90 roundings, for the length of a vector of many factors
 
@@ -62,19 +64,15 @@ class LooseProduct:
 
     def epsilon(self, delta: Array) -> Array:
         found = self.gaussian._epsilon(delta)
-        a, moment = self._moments
-        if a.size == 0:
-            return found
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            parts = (
-                moment / (a - 1.0),
-                np.log1p(-1.0 / a),
-                -np.log(delta)[:, None] / (a - 1.0),
-                -np.log(a) / (a - 1.0),
-            )
-            total = sum(parts) + _U * sum(np.abs(part) for part in parts)
-        least = np.nan_to_num(total, nan=math.inf, posinf=math.inf).min(axis=1)
-        return np.asarray(np.minimum(found, np.maximum(least, 0.0)))
+        if delta.size != 1:
+            return np.asarray(np.minimum(found, _least_epsilon(delta, *self._moments)))
+        last = len(_ORDERS) - 1
+        some = sorted({*range(0, last, _APART), last})
+        each = [float(_least_epsilon(delta, *self._moments_of([i]))[0]) for i in some]
+        best = min(range(len(some)), key=each.__getitem__)
+        near = range(some[max(best - 1, 0)], some[min(best + 1, len(some) - 1)] + 1)
+        least = _least_epsilon(delta, *self._moments_of(near))
+        return np.asarray(np.minimum(found, least))
 
     @cached_property
     def gaussian(self) -> TradeoffFunction:
@@ -88,18 +86,45 @@ class LooseProduct:
         gaussian = GaussianTradeoff(mu)
         return WithFailure(gaussian, failure) if failure > 0.0 else gaussian
 
-    @cached_property
+    @property
     def _moments(self) -> tuple[Array, Array]:
         """Orders, and log E_P[(dQ/dP)^order] from above, where it is finite."""
-        orders, moments = [], []
-        for order in _ORDERS.tolist():
+        return self._moments_of(range(len(_ORDERS)))
+
+    def _moments_of(self, table: Sequence[int]) -> tuple[Array, Array]:
+        """The same for some orders of the table."""
+        known = [(i, self._moment(i)) for i in table]
+        finite = [(float(_ORDERS[i]), moment) for i, moment in known if math.isfinite(moment)]
+        return np.array([a for a, _ in finite]), np.array([moment for _, moment in finite])
+
+    def _moment(self, i: int) -> float:
+        """Infinite where there is none, or no formula for it."""
+        if i not in self._made:
             try:
-                total = math.fsum(k * f._log_moment(order) for f, k in self.factors)
-            except NoClosedForm:
-                break
-            except OverflowError:
-                continue
-            if math.isfinite(total):
-                orders.append(order)
-                moments.append(max(total, 0.0) * (1.0 + NINE_ROUNDINGS))
-        return np.array(orders), np.array(moments)
+                total = math.fsum(k * f._log_moment(float(_ORDERS[i])) for f, k in self.factors)
+            except (NoClosedForm, OverflowError):
+                total = math.inf
+            finite = math.isfinite(total)
+            self._made[i] = max(total, 0.0) * (1.0 + NINE_ROUNDINGS) if finite else math.inf
+        return self._made[i]
+
+    @cached_property
+    def _made(self) -> dict[int, float]:
+        """Moments by their place in the table: they may be costly."""
+        return {}
+
+
+def _least_epsilon(delta: Array, a: Array, moment: Array) -> Array:
+    """The least epsilon at each delta that these orders and moments prove."""
+    if a.size == 0:
+        return np.full(delta.shape, math.inf)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        parts = (
+            moment / (a - 1.0),
+            np.log1p(-1.0 / a),
+            -np.log(delta)[:, None] / (a - 1.0),
+            -np.log(a) / (a - 1.0),
+        )
+        total = sum(parts) + _U * sum(np.abs(part) for part in parts)
+    least = np.nan_to_num(total, nan=math.inf, posinf=math.inf).min(axis=1)
+    return np.asarray(np.maximum(least, 0.0))

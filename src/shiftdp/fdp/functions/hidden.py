@@ -164,9 +164,13 @@ class HiddenExchange(Hidden):
         return np.asarray(ahead * (1.0 + error) - 0.5 * done * (1.0 - error))
 
     def _own_log_moment(self, order: float) -> float:
+        return capped_log_moment(self._law, self._fixed_below, order)
+
+    @cached_property
+    def _fixed_below(self) -> float:
+        """x at the fixed point, rounded down."""
         above = np.array([self._fixed[0]])
-        x = most(lambda x: self._ahead(x, -1.0) >= 0.0, np.zeros(1), above)
-        return capped_log_moment(self._law, float(x[0]), order)
+        return float(most(lambda x: self._ahead(x, -1.0) >= 0.0, np.zeros(1), above)[0])
 
     def _profile(self, epsilon: Array) -> tuple[Array, Array]:
         x, knot = self._fixed

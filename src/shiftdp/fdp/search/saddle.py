@@ -33,6 +33,9 @@ _NEARBY = 5.0  # a smooth profile that ends before it needs no closer look at wh
 _COARSE_LOOK, _CLOSE_LOOK, _LOOK_NEAR = 80, 10, 14  # points of such a search
 _LEFT_OUT = 1e-8  # what negative losses that are left out may move epsilon by
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
+# the same at most where losses that are hardly ever met reach so many times farther than others, and
+# how many times what is met there is lost
+_LITTLE, _SHORTER, _MORE = 0.2, 2.0, 2.0
 _STRIDES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
 
@@ -138,12 +141,12 @@ def find_saddle(
     >>> 3.5 < saddle.theta < 4.5
     True
     """
-    lost = _TINY * smallest / sum(k for _, k in factors)
+    share = smallest / sum(k for _, k in factors)
     reaches: list[tuple[float, float]] = []
     for f, _ in factors:
         near = reaches[-1] if reaches else (math.nan, math.nan)
-        right = _reach(f, lost, near[0])
-        reaches.append((right, right if f.symmetric else _reach(f.inverse(), lost, near[1])))
+        right = _worthwhile(f, share, near[0])
+        reaches.append((right, right if f.symmetric else _worthwhile(f.inverse(), share, near[1])))
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
     s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
@@ -186,6 +189,21 @@ def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float)
     low, high = float(s[i - 1]), float(s[i])
     part = (float(log_delta[i - 1]) - goal) / float(log_delta[i - 1] - log_delta[i])
     return math.sqrt(low * low + part * (high * high - low * low))
+
+
+def _worthwhile(f: TradeoffFunction, share: float, near: float) -> float:
+    """How far to follow the losses of one of several factors, each of which has a share of delta.
+
+    A law that was rounded up has a little mass at its largest loss, perhaps a thousandth of delta
+    at hundreds of times what matters. To follow it that far takes many points, and leaves no tilt
+    for the losses that do matter, which costs far more than to count that mass as infinite.
+    """
+    reach = _reach(f, _TINY * share, near)
+    if reach < _NEARBY:
+        return reach
+    nearer = reach / _SHORTER
+    beyond = _MORE * float(_profile(f, np.array([nearer]))[0])
+    return min(nearer, _reach(f, beyond, math.nan)) if beyond <= _LITTLE * share else reach
 
 
 def _reach(f: TradeoffFunction, lost: float, near: float) -> float:

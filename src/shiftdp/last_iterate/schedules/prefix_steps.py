@@ -41,6 +41,9 @@ _FIRST = 1.2  # -log of what is left of a distance by the end: where a search fo
 _HALF = 2  # of the steps, where so much is never lost
 _RISE = 1.5  # a noise that is so many times that of the step before begins a cool-down
 _MOST_FELT = 1000.0  # participations that are still felt, in the mean: more make long sums
+# of them, what B7 then gives at least, and minus the log of what is left of a distance in all: from
+# here on no bound of Theorem B6 was seen to be below that of B7
+_CROWD, _MUCH, _FORGETS = 150.0, 5.0, 1.0
 _SHORTEST = 1.0 - 1e-6  # the largest contraction of equal steps: nearer to 1 nothing is forgotten
 _WIDEST_RANGE = 1e60  # of noises and displacements: their squares are floats
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
@@ -67,6 +70,14 @@ class PrefixSteps(ABC):
     @abstractmethod
     def usual(self) -> tuple[int, ...]:
         """Numbers of last steps with which a search begins."""
+
+    def crowded(self, rival: float) -> bool:
+        """Whether so many participations are felt that Theorem B7, whose epsilon is the rival, has
+        the better bound: what a bucket loses by being rounded up grows with each of them.
+
+        False if not known.
+        """
+        return False
 
     @abstractmethod
     def unit(self, last: int) -> float:
@@ -98,6 +109,12 @@ class EqualPrefix(PrefixSteps):
 
     def usual(self) -> tuple[int, ...]:
         return (min(self.t - 1, max(1, round(_FIRST / (1.0 - self.steps.c)))),)
+
+    def crowded(self, rival: float) -> bool:
+        loss = -self.t * math.log(self.steps.c)
+        if math.isfinite(self.steps.diameter) or rival < _MUCH or loss < _FORGETS:
+            return False
+        return self.p * -math.expm1(-loss) / (1.0 - self.steps.c) >= _CROWD
 
     def unit(self, last: int) -> float:
         return self.steps.p * self.steps.apart * self.steps.c**last

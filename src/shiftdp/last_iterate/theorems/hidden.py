@@ -230,7 +230,7 @@ def _by_prefix(
     except UnmetHypothesis:
         return math.inf
     pair = pair_of(run, geometry)
-    if rough_epsilon(pair, steps, delta) > ROUGH_PREFIX * rival:
+    if steps.crowded(rival) or rough_epsilon(pair, steps, delta) > ROUGH_PREFIX * rival:
         return math.inf
     return best_prefix(pair, steps, delta)[2]
 

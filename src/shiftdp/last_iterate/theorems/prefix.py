@@ -127,13 +127,16 @@ class _TheoremB6(OnSampled):
         return replace(found, guess=found.f.epsilon(delta))  # which f remembers
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """By an estimate for the usual prefix, and if that is close, by one for the best."""
+        """By how many participations are felt; else by an estimate for the usual prefix, and if
+        that is close, by one for the best."""
         run = cast(NoisySGD, run)
         self.require(run, geometry)
         if math.isinf(rival):
             return False
         cap, left = left_by_cap(run, geometry, delta)
         steps = prefix_steps(run, geometry, cap)
+        if steps.crowded(rival):
+            return True
         if rough_epsilon(_kind(run, geometry)[1], steps, left) > ROUGH_PREFIX * rival:
             return True
         return best_prefix(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 from shiftdp._errors import UnmetHypothesis
@@ -80,6 +81,38 @@ def is_hidden(theorem: Theorem) -> bool:
     return getattr(theorem, "proof", None) is HiddenProof
 
 
+@lru_cache(maxsize=4)
+def merged_run(run: Unlearning, geometry: Geometry, cap: int | None) -> NoisySGD:
+    """Training with the noise of the further steps, in batches of at most `cap` records."""
+    training = cast(NoisySGD, training_of(run))
+    given.require_smooth(geometry)
+    given.require_contractive(run.learning_rate, geometry)
+    require_one_prox(run, geometry)
+    if run.further_steps == 0 or training.steps > _MOST_STEPS:
+        raise UnmetHypothesis(
+            "further_steps",
+            run.further_steps,
+            f"are none, or training has no end, or more than {_MOST_STEPS} steps",
+            "use the certificate of training",
+        )
+    slope, _, noise = further_idle(run, within_cap(training, geometry, cap))
+    eta, sigma = _last(training.learning_rate), _last(training.noise)
+    ratio = noise / (slope * eta) if 0.0 < slope < math.inf else math.nan
+    if not ratio < math.inf:
+        raise UnmetHypothesis(
+            "further_steps",
+            run.further_steps,
+            "leave nothing of a distance, or let it grow without bound",
+            "rely on the distance after training",
+        )
+    more = min(math.hypot(sigma, ratio), _MOST_NOISE) * (1.0 - AMPLE)
+    noises = training.noise
+    if isinstance(noises, float):
+        noises = (noises,) * training.steps
+    changed = {**vars(training), "noise": (*noises[:-1], more)}
+    return NoisySGD(**changed if cap is None else {**changed, "batch_cap": cap})
+
+
 class Merged(Delegated):
     """A theorem on training, with further steps as noise of its last one."""
 
@@ -96,42 +129,12 @@ class Merged(Delegated):
         return (is_hidden(self.base) or not run.grid) and self.base.applies_to(training_of(run))
 
     def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
-        return self._merged(run, geometry, None), geometry
-
-    def _merged(self, run: Unlearning, geometry: Geometry, cap: int | None) -> NoisySGD:
-        """Training with the noise of the further steps, in batches of at most `cap` records."""
-        training = cast(NoisySGD, training_of(run))
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        require_one_prox(run, geometry)
-        if run.further_steps == 0 or training.steps > _MOST_STEPS:
-            raise UnmetHypothesis(
-                "further_steps",
-                run.further_steps,
-                f"are none, or training has no end, or more than {_MOST_STEPS} steps",
-                "use the certificate of training",
-            )
-        slope, _, noise = further_idle(run, within_cap(training, geometry, cap))
-        eta, sigma = _last(training.learning_rate), _last(training.noise)
-        ratio = noise / (slope * eta) if 0.0 < slope < math.inf else math.nan
-        if not ratio < math.inf:
-            raise UnmetHypothesis(
-                "further_steps",
-                run.further_steps,
-                "leave nothing of a distance, or let it grow without bound",
-                "rely on the distance after training",
-            )
-        more = min(math.hypot(sigma, ratio), _MOST_NOISE) * (1.0 - AMPLE)
-        noises = training.noise
-        if isinstance(noises, float):
-            noises = (noises,) * training.steps
-        changed = {**vars(training), "noise": (*noises[:-1], more)}
-        return NoisySGD(**changed if cap is None else {**changed, "batch_cap": cap})
+        return merged_run(run, geometry, None), geometry
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         run = cast(Unlearning, run)
         cap = shared_cap(run, geometry, delta)
-        asked = self._merged(run, geometry, cap)
+        asked = merged_run(run, geometry, cap)
         left = delta if cap is None else delta - passed(asked, cap, run.further_steps)
         found = self.base.bound(asked, geometry, left)
         f = self._final(run, geometry, asked, found.f, found.proofs)
@@ -143,7 +146,7 @@ class Merged(Delegated):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        asked = self._merged(cast(Unlearning, run), geometry, _cap_of(proofs))
+        asked = merged_run(cast(Unlearning, run), geometry, _cap_of(proofs))
         f = self.base.rebuild(asked, geometry, proofs, accuracy)
         return self._final(cast(Unlearning, run), geometry, asked, f, proofs)
 
@@ -171,7 +174,7 @@ class Merged(Delegated):
         training = cast(NoisySGD, training_of(run))
         require((cap is not None) == training.has_random_sizes, "it has no batch cap, or one")
         require(training.batch_cap in (None, cap), "the batch cap is not that of the run")
-        asked = self._merged(run, geometry, cap)
+        asked = merged_run(run, geometry, cap)
         stated, failure = claim.f.split_failure()
         plain = self.base.rebuild(asked, geometry, proofs, claim.f.accuracy)
         self.base.check(Claim(asked, geometry, plain, proofs, claim.endless))
@@ -186,25 +189,26 @@ class Merged(Delegated):
         )
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        asked = self._merged(cast(Unlearning, run), geometry, _cap_of(proofs))
+        asked = merged_run(cast(Unlearning, run), geometry, _cap_of(proofs))
         return self._assumed(run, self.base.hypotheses(asked, geometry, proofs))
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
         """Laws of mu(V) gain the most from a noisy last step; Theorem B6 is for few further steps,
         and Theorem B3 was never seen to be the best."""
         run = cast(Unlearning, run)
-        cap = shared_cap(run, geometry, delta)
-        merged, before = self._merged(run, geometry, cap), _last(cast(Any, run).training.noise)
-        if not is_hidden(self.base) and not math.isinf(rival):
-            long = _LONG[0] if _last(merged.noise) > _MUCH * before else _LONG[1]
-            if merged.steps > long or self.base in SAMPLED_SHIFTED:
-                return True
+        training, easy = cast(Any, run).training, is_hidden(self.base) or math.isinf(rival)
+        if not easy and (training.steps > _LONG[1] or self.base in SAMPLED_SHIFTED):
+            return True
+        merged = merged_run(run, geometry, shared_cap(run, geometry, delta))
+        noisy = _last(merged.noise) > _MUCH * _last(training.noise)
+        if not easy and noisy and training.steps > _LONG[0]:
+            return True
         return self.base.hopeless(merged, geometry, delta, rival)
 
     def is_met(self, run: Unlearning, geometry: Geometry, delta: float) -> bool:
         """Whether its hypotheses are."""
         try:
-            asked = self._merged(run, geometry, shared_cap(run, geometry, delta))
+            asked = merged_run(run, geometry, shared_cap(run, geometry, delta))
             cast(Any, self.base).require(asked, geometry)
         except UnmetHypothesis:
             return False
