@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, PoissonZeroOut, TradeoffFunction
+from shiftdp.fdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    Mixture,
+    PoissonZeroOut,
+    TradeoffFunction,
+)
 from shiftdp.fdp.search.saddle import find_saddle
 
 
@@ -53,3 +59,17 @@ def test_losses_with_atoms_are_neither_thinned_out_nor_cut_short() -> None:
     assert all(reach >= 1.0 for reach in saddle.reaches[0])
     assert 0.0 < saddle.theta < math.inf
     assert np.isfinite(saddle.spread)
+
+
+def test_a_loss_that_is_hardly_ever_met_is_left_out_unless_others_reach_as_far() -> None:
+    """Of two of them, one matters: to follow it alone cost a third of epsilon."""
+
+    def rarely(large: float, weight: float) -> TradeoffFunction:
+        parts = [ApproxDPTradeoff(0.02, 0.0), ApproxDPTradeoff(large, 0.0)]
+        return Mixture(parts, [1.0 - weight, weight])
+
+    hardly, sometimes = (rarely(97.0, 2e-13), 5), (rarely(88.0, 3e-10), 1)
+    alone = find_saddle([hardly], 5e-8, 5e-10)
+    assert max(alone.reaches[0]) < 0.1
+    both = find_saddle([hardly, sometimes], 5e-8, 5e-10)
+    assert min(map(min, both.reaches)) > 80.0

@@ -33,8 +33,8 @@ _NEARBY = 5.0  # a smooth profile that ends before it needs no closer look at wh
 _COARSE_LOOK, _CLOSE_LOOK, _LOOK_NEAR = 80, 10, 14  # points of such a search
 _LEFT_OUT = 1e-8  # what negative losses that are left out may move epsilon by
 _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors together
-# the same at most where losses that are hardly ever met reach so many times farther than others, and
-# how many times what is met there is lost
+# the same at most where losses that are hardly ever met reach so many times farther than others,
+# and how many times what is met there is lost
 _LITTLE, _SHORTER, _MORE = 0.2, 2.0, 2.0
 _STRIDES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
@@ -142,11 +142,7 @@ def find_saddle(
     True
     """
     share = smallest / sum(k for _, k in factors)
-    reaches: list[tuple[float, float]] = []
-    for f, _ in factors:
-        near = reaches[-1] if reaches else (math.nan, math.nan)
-        right = _worthwhile(f, share, near[0])
-        reaches.append((right, right if f.symmetric else _worthwhile(f.inverse(), share, near[1])))
+    reaches = _reaches(factors, share)
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
     s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
@@ -191,14 +187,34 @@ def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float)
     return math.sqrt(low * low + part * (high * high - low * low))
 
 
-def _worthwhile(f: TradeoffFunction, share: float, near: float) -> float:
-    """How far to follow the losses of one of several factors, each of which has a share of delta.
+def _reaches(
+    factors: Sequence[tuple[TradeoffFunction, int]], share: float
+) -> list[tuple[float, float]]:
+    """How far to follow the losses of each factor, right and left, each with a share of delta.
 
     A law that was rounded up has a little mass at its largest loss, perhaps a thousandth of delta
     at hundreds of times what matters. To follow it that far takes many points, and leaves no tilt
-    for the losses that do matter, which costs far more than to count that mass as infinite.
+    for the losses that do matter, which costs far more than to count that mass as infinite. Unless
+    some other factor has to be followed as far: then nothing is won.
     """
-    reach = _reach(f, _TINY * share, near)
+    whole: list[tuple[float, float]] = []
+    for f, _ in factors:
+        near = whole[-1] if whole else (math.nan, math.nan)
+        right = _reach(f, _TINY * share, near[0])
+        left = right if f.symmetric else _reach(f.inverse(), _TINY * share, near[1])
+        whole.append((right, left))
+    farthest = max(map(max, whole))
+    if farthest < _NEARBY:
+        return whole
+    nearer = []
+    for (f, _), (right, left) in zip(factors, whole, strict=True):
+        shorter = _worthwhile(f, share, right)
+        nearer.append((shorter, shorter if f.symmetric else _worthwhile(f.inverse(), share, left)))
+    return nearer if _SHORTER * max(map(max, nearer)) <= farthest else whole
+
+
+def _worthwhile(f: TradeoffFunction, share: float, reach: float) -> float:
+    """A shorter reach, if what is beyond it is little."""
     if reach < _NEARBY:
         return reach
     nearer = reach / _SHORTER
