@@ -11,6 +11,7 @@ from shiftdp.fdp import (
     ApproxDPTradeoff,
     GaussianTradeoff,
     HiddenReplaceOne,
+    Mixture,
     PoissonZeroOut,
     TradeoffFunction,
 )
@@ -72,3 +73,17 @@ def test_a_loss_that_is_hardly_ever_met_does_not_decide_how_far_losses_are_follo
     assert 1e-14 < cut.lost < 1e-13
     assert cut.theta == pytest.approx(find_saddle([(plain, 2)], 1e-10, 1e-12).theta, rel=0.3)
     assert cut.theta > 10.0 * followed.theta
+
+
+def test_a_loss_that_is_hardly_ever_met_is_left_out_unless_others_reach_as_far() -> None:
+    """Of two of them, one matters: to follow it alone cost a third of epsilon."""
+
+    def rarely(large: float, weight: float) -> TradeoffFunction:
+        parts = [ApproxDPTradeoff(0.02, 0.0), ApproxDPTradeoff(large, 0.0)]
+        return Mixture(parts, [1.0 - weight, weight])
+
+    hardly, sometimes = (rarely(97.0, 2e-13), 5), (rarely(88.0, 3e-8), 1)
+    alone = find_saddle([hardly], 5e-8, 5e-10, cut=True)
+    assert max(alone.reaches[0]) < 0.1
+    both = find_saddle([hardly, sometimes], 5e-8, 5e-10, cut=True)
+    assert min(map(min, both.reaches)) > 80.0
