@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from shiftdp.fdp import GaussianTradeoff
+from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
 from shiftdp.fdp.pairs.gaussian_profile import (
     gaussian_delta,
     gaussian_epsilon,

@@ -15,7 +15,6 @@ from shiftdp.fdp.pairs.gaussian_arrays import (
     gaussian_delta_array,
     gaussian_epsilon_array,
     gaussian_tangent_array,
-    point,
 )
 from shiftdp.fdp.pairs.gaussian_profile import (
     FAR_MU,
@@ -25,6 +24,7 @@ from shiftdp.fdp.pairs.gaussian_profile import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
+    point,
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
