@@ -23,7 +23,8 @@ from wall import Claim, Here, Limit, Peer, show, within
 from wall.environments import server
 
 from shiftdp import GaussianTradeoff
-from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon, gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon
 
 SPEEDUP, VECTORISED = 50.0, 0.5e-6
 MUS = [1e-6, 1e-4, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3]

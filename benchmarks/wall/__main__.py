@@ -44,6 +44,8 @@ def main() -> None:
     if not options.pages:
         wanted = options.only.split(",") if options.only else [*files(), "utility"]
         for name in [name for name in wanted if name in files()]:
+            if options.timing and not results.timed(name):
+                continue
             began = time.perf_counter()
             try:
                 claims = claims_of(name, options.full)

@@ -64,6 +64,11 @@ class Results:
         kept = [new.pop(row.name, row) for row in self.rows]
         return tuple(sorted([*kept, *new.values()], key=lambda row: row.name.partition("/")[0]))
 
+    def timed(self, file: str) -> bool:
+        """Whether a file may have claims about time: a row of it is one, or none is known."""
+        units = {row.unit for row in self.rows if row.name.partition("/")[0] == file}
+        return not units or "s" in units
+
     def scored(self, scores: Sequence[Score]) -> tuple[Score, ...]:
         """The accuracies with those of the same data replaced."""
         data = {score.data for score in scores}

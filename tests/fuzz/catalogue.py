@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.fuzz import (
+    audits,
     certificates,
     command_line,
     functions,
+    ledger_writing,
+    preparation,
     questions,
     runs,
     stores,
@@ -43,7 +46,7 @@ class Target:
 
 def _searching(attempt: Try, size: int, share: float = 1.0) -> Target:
     """Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), dozens."""
-    return Target(attempt, size, seconds=600.0, megabytes=4_096.0, share=share)
+    return Target(attempt, size, seconds=60.0, megabytes=4_096.0, share=share)
 
 
 TARGETS: dict[str, Target] = {
@@ -58,11 +61,13 @@ TARGETS: dict[str, Target] = {
     "comparisons": _searching(questions.try_comparison, 500, share=2.0),
     "risks": _searching(questions.try_risk, 500),
     # training, with what it charges; where there are data frames, Arrow reserves a gigabyte
-    "descents": Target(training.try_descent, 200, 60.0, 1_024.0, share=2.0),
+    "descents": Target(training.try_descent, 200, 60.0, 4_096.0, share=2.0),
     "planning": Target(training.try_planning, 120, 60.0, 1_024.0),
     "estimators": Target(training.try_estimator, 160, 60.0, 4_096.0, share=2.0),
-    "preparation": Target(training.try_preparation, 160, 60.0, 4_096.0),
-    "ledger_writing": Target(training.try_ledger_writing, 200, 60.0, 1_024.0, share=2.0),
+    "preparation": Target(preparation.try_preparation, 160, 60.0, 4_096.0),
+    "ledger_writing": Target(ledger_writing.try_ledger_writing, 200, 60.0, 1_024.0, share=2.0),
+    "heads": Target(audits.try_head, 120, 60.0, 1_024.0),
+    "audits": Target(audits.try_audit, 120, 60.0, 1_024.0),
     # the program
     "commands": _searching(command_line.try_command, 240, share=3.0),
     # readers: the bytes decide how a valid file is damaged, or forged

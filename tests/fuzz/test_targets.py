@@ -24,7 +24,11 @@ from tests.fuzz.limits import (
 from tests.fuzz.texts import in_file
 
 HUNDREDS = 200
-FEW = {"sampled": 5, "compositions": 8, "pages": 40, "functions": 60, "calibrations": 100}
+FEW = {
+    "sampled": 5, "compositions": 8, "pages": 40, "functions": 60, "calibrations": 100,
+    "descents": 40, "planning": 6, "estimators": 6, "preparation": 5, "heads": 6, "audits": 100,
+    "ledger_writing": 40,
+}  # fmt: skip
 """Of targets where one input takes long."""
 
 

@@ -72,6 +72,8 @@ def test_rows_that_are_measured_again_stay_where_they_were() -> None:
     again, new = replace(first, ratio=3.0), replace(first, name="file/new")
     assert results.updated([again]) == (again, second, other)
     assert results.updated([new]) == (first, second, new, other)
+    memory = Results("a machine", (replace(first, unit="MB"), replace(other, unit="s")))
+    assert [memory.timed(file) for file in ("file", "z", "new")] == [False, True, True]
 
 
 def test_claims_about_time_are_told_from_others() -> None:

@@ -134,3 +134,20 @@ def test_a_mechanism_that_attains_its_certificate_is_flagged_by_chance_alone() -
     honest, claimed = noisy_sum(1.0, 7), GaussianTradeoff(2.0)
     flagged = [sdp.audit(honest, claimed, runs=80, confidence=0.8).violated for _ in range(200)]
     assert sum(flagged) <= 58  # 40 are expected at most; more than 58 have chance 1e-3
+
+
+@pytest.mark.parametrize("method", ["runs", "shared_noise"])
+def test_a_plan_is_trained_on_a_table_and_its_labels(method: Any) -> None:
+    """Found by fuzzing: anything else ended in an error of the loop's call."""
+    with pytest.raises(InvalidInput, match=r"data='<1 parts>' is no \(X, y\)"):
+        sdp.audit(plan_of(GD), method=method, data=np.zeros(3), neighbour=np.ones(3), runs=2)
+
+
+def test_tables_and_runs_that_no_memory_holds_are_refused() -> None:
+    def train(X: Any, y: Any) -> Any:
+        return np.zeros(2)
+
+    with pytest.raises(InvalidInput, match=r"runs=9223372036854775808 is more than can be kept"):
+        sdp.audit(train, GaussianTradeoff(1.0), runs=2**63)
+    with pytest.raises(InvalidInput, match="makes a table of more than"):
+        sdp.audit(train, GaussianTradeoff(1.0), features=2**62, runs=2)

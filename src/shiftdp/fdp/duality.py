@@ -48,7 +48,7 @@ def tradeoff_from_profile(delta: Profile, inverse_delta: Profile, alpha: Array) 
     For eps = -e < 0 the objective is e^-e (1 - delta_{f^-1}(e) - alpha), which keeps its digits.
     Either part is concave in e^eps, so it has one hump, and golden-section search finds it.
 
-    >>> from shiftdp.fdp.pairs.gaussian_profile import gaussian_delta_array
+    >>> from shiftdp.fdp.pairs.gaussian_arrays import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
     >>> print(tradeoff_from_profile(profile, profile, np.array([0.1])).round(9))
     [0.61085631]
@@ -76,7 +76,7 @@ def tradeoff_from_smooth_profile(delta: Profile, inverse_delta: Profile, alpha: 
     differences of the profile, so the best eps for an alpha is interpolated. Near the maximum an
     error in eps costs f only its square.
 
-    >>> from shiftdp.fdp.pairs.gaussian_profile import gaussian_delta_array
+    >>> from shiftdp.fdp.pairs.gaussian_arrays import gaussian_delta_array
     >>> profile = lambda epsilon: gaussian_delta_array(np.array(1.0), epsilon)
     >>> print(tradeoff_from_smooth_profile(profile, profile, np.array([0.1])).round(9))
     [0.61085631]

@@ -18,7 +18,8 @@ from shiftdp._files import write_file
 from shiftdp._kinds import CONDITIONAL
 from shiftdp._printed import aligned, column
 from shiftdp.fdp.functions.mixture import is_gaussian_mixture, mixture_epsilons
-from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.renyi.conversions import zcdp_epsilons
 from shiftdp.last_iterate.certification import own_theorems
 from shiftdp.last_iterate.geometry import Geometry

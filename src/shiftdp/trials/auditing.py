@@ -29,6 +29,7 @@ _METHODS: dict[str, Method] = {
     "one_run": "one run",
     "shared_noise": "shared noise",
 }
+_MOST_RUNS = 10_000_000  # their outputs are all in memory
 _CANARIES = 1000  # in one run, unless told, or as many as half of the records
 
 
@@ -93,6 +94,8 @@ def audit(
     confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     runs = count("runs", runs, 1)
+    if runs > _MOST_RUNS:
+        raise InvalidInput("runs", runs, "is more than can be kept", f"give at most {_MOST_RUNS}")
     if targets is not None:
         choice("targets", targets, get_args(Targets))
     shape = {
@@ -123,6 +126,9 @@ def audit(
         total = 1
     else:
         attacked = _attacked(trainer, data, neighbour)
+        if not callable(train):
+            for name, each in (("data", attacked[0].one), ("neighbour", attacked[0].other)):
+                _require_pair(name, each)
         if method == "shared_noise" and data is None:
             attacked.append(hard_sums(trainer.records))
         total = 2 * len(attacked) * (runs if method == "runs" else len(SEEDS))
@@ -172,6 +178,12 @@ def _attacked(trainer: Trainer, data: Any, neighbour: Any) -> list[Neighbours]:
         raise InvalidInput("data", None, "is missing beside its neighbour", "give both, or neither")
     one, other = (each if isinstance(each, tuple) else (each,) for each in (data, neighbour))
     return [Neighbours("as given", one, other)]
+
+
+def _require_pair(name: str, data: tuple[Any, ...]) -> None:
+    """What a plan or an estimator is trained on."""
+    if len(data) != 2:
+        raise InvalidInput(name, f"<{len(data)} parts>", "is no (X, y)", "give a table and labels")
 
 
 def _many_runs(

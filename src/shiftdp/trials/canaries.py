@@ -26,6 +26,7 @@ FAR = 1e6
 """A target that no score comes near: the residual of a bounded slope is as long as it can be."""
 
 _OVERSIZED = 100.0  # times the bound
+_MOST_ENTRIES = 10**9  # of a table that is made
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,13 @@ class Records:
 
     def background(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Records of 0, with labels in turn."""
+        if self.n * self.features > _MOST_ENTRIES:
+            raise InvalidInput(
+                "features",
+                self.features,
+                f"makes a table of more than {_MOST_ENTRIES} entries with {self.n} records",
+                "give fewer",
+            )
         X = np.zeros((self.n, self.features))
         if self.targets == "numbers":
             return X, np.zeros(self.n)

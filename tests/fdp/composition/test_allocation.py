@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,9 @@ def test_it_is_written_and_read_and_refuses_what_it_cannot_be() -> None:
     f = AllocatedZeroOut(0.7, 11, ROUGH, swapped=True)
     assert tradeoff_from_dict(f.to_dict()) == f
     assert f.inverse().inverse() is f
+    given_otherwise = AllocatedZeroOut(np.asarray(0.5), 11, Fraction(1, 8))  # type: ignore[arg-type]
+    assert (type(given_otherwise.s), type(given_otherwise.fineness)) == (float, float)
+    assert hash(given_otherwise) == hash(AllocatedZeroOut(0.5, 11, ROUGH))
     assert hash(f) == hash(AllocatedZeroOut(0.7, 11, ROUGH, swapped=True))
     wrong: tuple[dict[str, Any], ...] = (
         {"s": -1.0}, {"batches": 0}, {"fineness": 1e-9}, {"swapped": 1},

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, LaplaceTradeoff, PoissonReplaceOne
+from shiftdp.fdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    HiddenReplaceOne,
+    LaplaceTradeoff,
+    PoissonReplaceOne,
+)
 from shiftdp.fdp.composition import enclosure as module
+from shiftdp.fdp.composition.composite import Composite
 from shiftdp.fdp.composition.enclosure import (
     RANGES,
     Enclosures,
@@ -100,3 +108,25 @@ def test_losses_that_no_grid_holds_are_bounded_by_closed_forms() -> None:
     f = PoissonReplaceOne(p=0.98, a=0.01, s=9e18).power(15)
     assert 1e38 < f.epsilon(1e-5) < 1e40
     assert f.delta(1.0) == 1.0
+
+
+def test_a_rare_large_loss_costs_neither_a_fine_grid_nor_the_digits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A law that was rounded up has a little mass far out, as those of Theorem B7 have."""
+    sizes: list[int] = []
+    compose = module._compose
+
+    def counted(*given: Any) -> Any:
+        laws = compose(*given)
+        sizes.append(laws[0].size)
+        return laws
+
+    monkeypatch.setattr(module, "_compose", counted)
+    plain = Composite(((HiddenReplaceOne((0.0, 1.0), (0.99, 0.01)), 2),))
+    law = HiddenReplaceOne((0.0, 1.0, 40.0), (0.99 - 1e-15, 0.01, 1e-15))
+    low, high = Composite(((law, 2),)).epsilon_interval(1e-11)
+    assert len(sizes) == 1
+    assert sizes[0] < 20_000
+    assert high - low <= 1e-3
+    assert plain.epsilon(1e-11) - 1e-3 <= high <= plain.epsilon(1e-11) * 1.002

@@ -46,3 +46,23 @@ def test_the_other_direction_is_that_of_the_inverses() -> None:
     factors = ((Mixture([LaplaceTradeoff(1.0), GaussianTradeoff(0.5)]), 4),)
     at = np.array([1e-5])
     assert LooseProduct(factors).inverse().epsilon(at) == LooseProduct(factors).epsilon(at)
+
+
+def test_one_delta_asks_for_some_of_the_moments_and_has_the_least_bound_of_all() -> None:
+    asked: list[float] = []
+
+    class Counted(GaussianTradeoff):
+        def _log_moment(self, order: float) -> float:
+            asked.append(order)
+            return super()._log_moment(order)
+
+        def _gaussian_below(self) -> tuple[float, float]:
+            return 1e3, 0.0  # so that moments are what counts
+
+    for delta in (1e-12, 1e-5, 0.3):
+        one, all_orders = (LooseProduct(((Counted(0.7), 5),)) for _ in range(2))
+        asked.clear()
+        found = one.epsilon(np.array([delta]))[0]
+        assert len(asked) < 30
+        assert found == all_orders.epsilon(np.array([delta, 0.5]))[0]
+        assert len(asked) > 60

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiftdp.fdp import GaussianTradeoff
+from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.fdp.composition.ratio_sums import RatioLaw, added, gaussian_ratio, sum_of_ratios
 
 LEVELS = (0.1, 0.4, 0.8, 1.0, 1.3, 2.0, 4.0)
@@ -77,6 +81,42 @@ def test_trimming_goes_up_in_the_convex_order(law: RatioLaw, low: float, high: f
     assert call(found, 0.0) == pytest.approx(call(law, 0.0), rel=1e-8)
     assert mean_and_mass(found)[1] == pytest.approx(1.0, rel=1e-11)
     assert found.mass.size <= law.mass.size
+
+
+@pytest.mark.parametrize("start", [-2771, 2731, -2903, 2877])
+@pytest.mark.parametrize("mesh", [0.1, 0.0937])
+def test_ends_are_trimmed_far_from_1_too(start: int, mesh: float) -> None:
+    """A float exponent of 270 errs by 120 ulps of 1, which masses are still rounded up by."""
+    law = RatioLaw(mesh, start, np.array([0.11, 0.09, 0.3, 0.27, 0.1, 0.13]), 0.0, 0.0)
+    found = law.trimmed(0.25, float(np.exp(law.exponents[-2:]) @ law.mass[-2:]) * (1.0 + 1e-12))
+    first = found.start - start
+    last = first + found.mass.size - 1
+    assert (first, last) == (2, 4)
+    with mpmath.workdps(40):
+        x = [mpmath.exp(mpmath.mpf(mesh) * (start + j)) for j in range(6)]
+        q = [mpmath.mpf(each) for each in law.mass.tolist()]
+        below = sum(q[j] * x[j] / x[first] for j in range(first))
+        assert found.mass[0] >= q[first] + below
+        assert found.zero >= sum(q[:first]) - below
+        assert found.mass[-1] >= q[4] + q[5]
+        assert found.infinite >= q[5] * (x[5] - x[4])
+        assert found.infinite <= q[5] * (x[5] - x[4]) * (1 + 1e-12)
+
+
+def test_the_ratio_1_has_what_the_errors_of_the_others_may_have_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def coarse(*given: Any) -> tuple[LossAtoms, LossAtoms]:
+        above, below = connect_the_dots(*given)
+        return replace(above, right_error=above.right * 1e-3, left_error=above.left * 1e-2), below
+
+    exact = gaussian_ratio(1.0, 0.1)
+    monkeypatch.setattr("shiftdp.fdp.composition.ratio_sums.connect_the_dots", coarse)
+    rough = gaussian_ratio(1.0, 0.1)
+    others = connect_the_dots(GaussianTradeoff(1.0), 0.1, 9.0)[0]
+    taken = 1e-3 * float(others.right.sum()) + 1e-2 * float(others.left.sum())
+    assert np.all(rough.mass >= exact.mass)
+    assert rough.mass[-rough.start] >= exact.mass[-exact.start] + 0.99 * taken
 
 
 def test_halving_changes_nothing() -> None:

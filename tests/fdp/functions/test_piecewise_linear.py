@@ -184,3 +184,11 @@ def test_guarantees_that_do_not_pair_up() -> None:
         PiecewiseLinear.from_guarantees([1.0, 2.0], [0.1])
     with pytest.raises(InvalidInput, match="epsilon"):
         PiecewiseLinear.from_guarantees([-1.0], [0.1])
+
+
+def test_knots_that_are_hardly_apart_have_a_slope() -> None:
+    """Found by fuzzing: the slope overflowed, with a warning of NumPy's."""
+    f = PiecewiseLinear([0.0, 5e-324, 1.0], [1.0, 0.25, 0.0])
+    assert f.delta(700.0) == pytest.approx(0.75)
+    assert f.inverse()(0.5) == 0.0
+    assert f.epsilon(0.5) == math.inf

@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from shiftdp.fdp import ApproxDPTradeoff, GaussianTradeoff, PoissonZeroOut, TradeoffFunction
+from shiftdp.fdp import (
+    ApproxDPTradeoff,
+    GaussianTradeoff,
+    HiddenReplaceOne,
+    Mixture,
+    PoissonZeroOut,
+    TradeoffFunction,
+)
 from shiftdp.fdp.search.saddle import find_saddle
 
 
@@ -53,3 +60,30 @@ def test_losses_with_atoms_are_neither_thinned_out_nor_cut_short() -> None:
     assert all(reach >= 1.0 for reach in saddle.reaches[0])
     assert 0.0 < saddle.theta < math.inf
     assert np.isfinite(saddle.spread)
+
+
+def test_a_loss_that_is_hardly_ever_met_does_not_decide_how_far_losses_are_followed() -> None:
+    """One value of W in 1e14 is 40 times the others: the tilt is that of the others."""
+    plain = HiddenReplaceOne((0.0, 1.0), (0.99, 0.01))
+    rounded_up = HiddenReplaceOne((0.0, 1.0, 40.0), (0.99 - 1e-14, 0.01, 1e-14))
+    followed, cut = (find_saddle([(rounded_up, 2)], 1e-10, 1e-12, cut=c) for c in (False, True))
+    assert followed.farthest > 300.0
+    assert followed.lost == 0.0
+    assert cut.farthest < 30.0
+    assert 1e-14 < cut.lost < 1e-13
+    assert cut.theta == pytest.approx(find_saddle([(plain, 2)], 1e-10, 1e-12).theta, rel=0.3)
+    assert cut.theta > 10.0 * followed.theta
+
+
+def test_a_loss_that_is_hardly_ever_met_is_left_out_unless_others_reach_as_far() -> None:
+    """Of two of them, one matters: to follow it alone cost a third of epsilon."""
+
+    def rarely(large: float, weight: float) -> TradeoffFunction:
+        parts = [ApproxDPTradeoff(0.02, 0.0), ApproxDPTradeoff(large, 0.0)]
+        return Mixture(parts, [1.0 - weight, weight])
+
+    hardly, sometimes = (rarely(97.0, 2e-13), 5), (rarely(88.0, 3e-8), 1)
+    alone = find_saddle([hardly], 5e-8, 5e-10, cut=True)
+    assert max(alone.reaches[0]) < 0.1
+    both = find_saddle([hardly, sometimes], 5e-8, 5e-10, cut=True)
+    assert min(map(min, both.reaches)) > 80.0

@@ -82,3 +82,22 @@ def test_what_forgets_too_little_is_refused() -> None:
     with pytest.raises(sdp.UnmetHypothesis, match="contraction"):
         prefix_steps(replace(poisson, noise=(1.0, 2.0, 3.0)), steep, 200)
     assert math.isfinite(prefix_steps(replace(poisson, noise=(1.0, 2.0, 3.0)), sums, 200).unit(1))
+
+
+@pytest.mark.parametrize(
+    ("p", "c", "t", "rival", "diameter", "crowded"),
+    [
+        (0.025, 0.9999, 20_000, 13.0, math.inf, True),  # 216 participations are felt
+        (0.025, 0.9999, 20_000, 1.0, math.inf, False),  # Theorem B6 may better that
+        (0.025, 0.9999, 20_000, 13.0, 1.0, False),  # distances are bounded
+        (0.025, 0.99995, 10_000, 13.0, math.inf, False),  # hardly anything is forgotten
+        (0.0025, 0.9999, 20_000, 13.0, math.inf, False),  # 22 participations
+    ],
+)
+def test_where_very_many_participations_are_felt_theorem_b7_is_the_better(
+    p: float, c: float, t: int, rival: float, diameter: float, crowded: bool
+) -> None:
+    run, geometry = setting(p, 1.0, c, t)
+    steps = prefix_steps(run, replace(geometry, diameter=diameter), None)
+    assert steps.crowded(rival) == crowded
+    assert not listed([1.0] * 20 + [4.0] * 5).crowded(rival)

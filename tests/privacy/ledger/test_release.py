@@ -127,3 +127,12 @@ def test_what_is_left_after_a_deletion_is_no_charge(ledger: Ledger) -> None:
     with pytest.raises(InvalidInput, match="charge the certificate of the training"):
         ledger.reserve(deletion, label="forgotten")
     assert not ledger.entries()
+
+
+@pytest.mark.parametrize("name", ["label", "key", "description"])
+def test_halves_of_characters_are_refused(ledger: Ledger, name: str) -> None:
+    """Found by fuzzing: a key that no file can hold ended in an error of SQLite's."""
+    words: dict[str, Any] = {"description": "mean", name: "a\ud800"}
+    with pytest.raises(InvalidInput, match=f"^{name}=.*halves of characters"):
+        ledger.declare(GaussianTradeoff(0.1), adjacency="replace_one", **words)
+    assert ledger.entries() == ()

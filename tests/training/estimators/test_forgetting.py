@@ -18,6 +18,7 @@ from shiftdp.sklearn import (
     load_model,
     save_model,
 )
+from shiftdp.training.estimators import forgetting
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3)) / 2
@@ -213,3 +214,15 @@ def test_a_statement_after_forget_is_about_all_that_those_who_stay_paid() -> Non
     assert model.statement().endswith(before)
     with pytest.raises(InvalidInput, match="has forgotten records"):
         model.statement_html()
+
+
+def test_a_deletion_of_millions_of_steps_is_refused_before_any_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Found by fuzzing: 7 million steps were taken for a model of 35 records without a ridge."""
+    model = fitted()
+    released = model.coef_.copy()
+    monkeypatch.setattr(forgetting, "MOST_STEPS", 3)
+    with pytest.raises(InvalidInput, match=r"epsilon=0\.3 needs \d+ further steps, more than 3; "):
+        model.forget(X[:-1], Y[:-1], epsilon=0.3, delta=1e-5)
+    assert np.array_equal(model.coef_, released)

@@ -144,3 +144,9 @@ def test_what_cannot_be_read_is_one_error(data: Any, y: Any) -> None:
 def test_a_backbone_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is no network"):
         reader_of(X, Y, lambda x: x)  # type: ignore[arg-type]
+
+
+def test_one_number_is_no_table() -> None:
+    """Found by fuzzing: a tensor without dimensions has no length."""
+    with pytest.raises(InvalidInput, match="is one number"):
+        reader_of(torch.tensor(1.0), Y, None)

@@ -71,3 +71,65 @@ def raw_frame(n: int, seed: int) -> tuple[Any, Any]:
 
     columns, bought = raw_columns(n, seed)
     return pd.DataFrame(columns), bought
+
+
+PARTS = tuple(f"p{i:02d}" for i in range(40))
+GRADES = ("A", "B", "C", "D", "E")
+_OF_PARTS = np.random.default_rng(77).normal(size=len(PARTS)) * 0.6
+
+SKEWED = Schema(
+    {
+        "price": Numeric(low=0, high=5_000, scale="moments"),
+        "weight": Numeric(low=0, high=300, scale="moments"),
+        "year": Numeric(low=1950, high=2030, scale="moments"),
+        "delay": Numeric(low=0, high=1_000, scale="moments"),
+        "mark": Numeric(low=-10, high=10, scale="moments"),
+        "part": Categorical(categories=PARTS),
+        "grade": Categorical(categories=GRADES),
+        "new": Boolean(),
+        "tested": Boolean(),
+    }
+)
+"""Ranges that hold nearly all entries, most of which are in a small part of them."""
+
+
+def skewed_frame(n: int, seed: int, level: float = -2.9) -> tuple[Any, Any]:
+    """A table of long tails and of a column with 40 categories, most of them rare.
+
+    Args:
+        level: what scores start from; at -2.9, 11% are "yes", at -4.2 4%.
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(10**6 + seed)
+    price, weight = np.exp(rng.normal(5.5, 1.1, n)), rng.gamma(4, 20, n)
+    year, delay = np.round(2024 - rng.exponential(9, n)), rng.pareto(1.7, n) * 10
+    mark = rng.standard_t(4, n)
+    often = 1.0 / np.arange(1, len(PARTS) + 1)
+    part = rng.choice(len(PARTS), n, p=often / often.sum())
+    grade = rng.choice(len(GRADES), n, p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    new, tested, silent = rng.random(n) < 0.3, rng.random(n) < 0.8, rng.random(n) < 0.25
+    score = (
+        level
+        + 0.6 * (np.log(price) - 5.5)
+        + 0.012 * (weight - 80)
+        - 0.06 * (year - 2015)
+        + 0.3 * np.log1p(delay)
+        - 0.5
+        - 0.35 * mark
+        + _OF_PARTS[part]
+        + np.array([0.0, 0.2, 0.5, 0.9, 1.3])[grade]
+        + 0.7 * new
+        - 0.9 * tested
+        + 0.8 * silent
+    )
+    bought = np.where(rng.random(n) < 1 / (1 + np.exp(-score)), "yes", "no")
+    grades = np.array(GRADES, dtype=object)[grade]
+    price = np.where(rng.random(n) < 0.08, np.nan, price)
+    grades[rng.random(n) < 0.1] = None
+    columns = {
+        "price": price, "weight": weight, "year": year, "delay": delay,
+        "mark": np.where(silent, np.nan, mark), "part": np.array(PARTS, dtype=object)[part],
+        "grade": grades, "new": new, "tested": tested,
+    }  # fmt: skip
+    return pd.DataFrame(columns), bought

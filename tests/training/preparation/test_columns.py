@@ -44,6 +44,8 @@ def test_what_is_declared_is_free_and_the_rest_is_learnt(column: Any, sums: tupl
         (lambda: Categorical(categories=("a", " a")), "categories"),
         (lambda: Categorical(most=0), "most"),
         (lambda: Categorical(most=10**6), "most"),
+        (lambda: Categorical(others=0), "others"),
+        (lambda: Categorical(others=10**6), "others"),
         (lambda: Boolean(true=("1",), false=("1",)), "true"),
         (lambda: Boolean(true=()), "true"),
     ],

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shiftdp import BudgetExceeded, InvalidInput, Ledger
 from shiftdp.sklearn import Boolean, Categorical, Numeric, PrivateTableEncoder
+from shiftdp.training.preparation.codes import CategoryCode
 from tests.training.preparation.raw_tables import DECLARED, raw_columns, raw_frame
 
 
@@ -96,6 +97,18 @@ def test_unknown_and_missing_categories_have_places_of_their_own() -> None:
     encoder = PrivateTableEncoder({"c": Categorical(categories=("a", "b"))}).fit(X)
     assert encoder.get_feature_names_out().tolist() == ["c=a", "c=b", "c=(other)", "c=(missing)"]
     np.testing.assert_array_equal(encoder.transform(X), np.eye(4))
+
+
+def test_categories_of_few_records_are_told_apart_and_none_is_named() -> None:
+    X = pd.DataFrame({"c": ["red", "green", None] * 5}, dtype=object)
+    schema = {"c": Categorical(most=2)}
+    encoder = PrivateTableEncoder(schema, epsilon=0.01, random_state=0).fit(X)
+    names = encoder.get_feature_names_out().tolist()
+    assert encoder.codes_ == (CategoryCode(()),)
+    assert not any("red" in name or "green" in name for name in names)
+    found = encoder.transform(X[:3]).argmax(axis=1)
+    assert [names[place] for place in found] == ["c=(other 4)", "c=(other 9)", "c=(missing)"]
+    assert encoder.certificate_.epsilon(1e-5) <= 0.01
 
 
 def test_names_stay_different() -> None:

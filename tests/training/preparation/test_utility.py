@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from shiftdp.sklearn import PrivateLogisticRegression, PrivatePipeline, PrivateTableEncoder
-from tests.training.preparation.raw_tables import DECLARED, raw_frame
+from tests.training.preparation.raw_tables import DECLARED, SKEWED, raw_frame, skewed_frame
 
 FREE: dict[str, Any] = {"epsilon": 1e5, "delta": 0.1}
 """A budget with which the statistics that are learnt are exact for all purposes."""
 
 
-def area(n: int, seed: int, schema: Any) -> tuple[float, float]:
+Frame = Callable[[int, int], Any]
+
+
+def area(n: int, seed: int, schema: Any, frame: Frame = raw_frame) -> tuple[float, float]:
     """The AUC with privacy at epsilon = 1, and without any."""
-    X, y = raw_frame(n, seed)
-    others, labels = raw_frame(20_000, 10_000 + seed)
+    X, y = frame(n, seed)
+    others, labels = frame(20_000, 10_000 + seed)
     model = PrivateLogisticRegression(classes=["no", "yes"])
     private = PrivatePipeline([PrivateTableEncoder(schema), model], 1.0, 1e-5).fit(X, y)
     encoder = PrivateTableEncoder(schema, **FREE).fit(X)
@@ -31,13 +35,21 @@ def area(n: int, seed: int, schema: Any) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schema", [None, DECLARED], ids=["learnt", "declared"])
+@pytest.mark.parametrize(
+    ("frame", "schema"),
+    [
+        pytest.param(raw_frame, None, id="learnt"),
+        pytest.param(raw_frame, DECLARED, id="declared"),
+        pytest.param(skewed_frame, None, id="skewed, learnt"),
+        pytest.param(skewed_frame, SKEWED, id="skewed, declared ranges"),
+    ],
+)
 @pytest.mark.parametrize(("n", "runs", "loss"), [(5_000, 10, 0.05), (50_000, 4, 0.02)])
 def test_a_raw_table_gives_a_model_that_is_worth_having(
-    schema: Any, n: int, runs: int, loss: float
+    frame: Frame, schema: Any, n: int, runs: int, loss: float
 ) -> None:
     # the defaults were chosen on the first seeds: these played no part in it
-    found = np.array([area(n, seed, schema) for seed in range(500, 500 + runs)])
+    found = np.array([area(n, seed, schema, frame) for seed in range(500, 500 + runs)])
     private, plain = found.mean(axis=0)
     assert plain > 0.78
     assert private > plain - loss

@@ -55,9 +55,11 @@ class AllocatedZeroOut(TradeoffFunction):
     swapped: bool = False
 
     def __post_init__(self) -> None:
-        number_in("s", self.s, 0.0, _FARTHEST)
+        object.__setattr__(self, "s", number_in("s", self.s, 0.0, _FARTHEST))
         object.__setattr__(self, "batches", count("batches", self.batches, 1))
-        number_in("fineness", self.fineness, LEAST_FINENESS, 1.0)
+        object.__setattr__(
+            self, "fineness", number_in("fineness", self.fineness, LEAST_FINENESS, 1.0)
+        )
         if not isinstance(self.swapped, bool):
             raise InvalidInput(
                 "swapped", self.swapped, "is not a truth value", "give True or False"

@@ -206,6 +206,8 @@ def _enclose(factors: Factors, accuracy: float, deltas: Array, saddle: Saddle) -
         width = found.width(deltas)
         if best is not None and math.isinf(width):
             break  # a finer grid did not help, and the next would not either
+        if best is not None and smooth and width >= least:
+            break  # nor here: what is left is not the mesh's doing
         if best is None or width < least:
             best, least = found, width
         if above.beyond >= float(deltas.min()):

@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
-from shiftdp._rounding import AMPLE, EIGHTEEN_ROUNDINGS, GENEROUS, ULP
+from shiftdp._rounding import AMPLE, EIGHTEEN_ROUNDINGS, ULP
 from shiftdp.fdp.composition.connect_the_dots import connect_the_dots
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff
 
@@ -72,13 +72,14 @@ class RatioLaw:
         beyond = np.cumsum((q * np.exp(x))[::-1])[::-1]
         last = min(int(np.count_nonzero(beyond > high)), q.size - 1)
         first = min(int(np.searchsorted(np.cumsum(q), low)), last)
-        up = 1.0 + 2.0 * (q.size + 8) * ULP
-        part = np.exp(x[:first] - x[first])
+        # distances of whole numbers of places: an exponent errs by ulps of itself, up to the reach
+        up = 1.0 + 2.0 * (q.size + float(np.abs(x).max()) + 8) * ULP
+        part = np.exp(-self.mesh * np.arange(first, 0, -1))
+        gap = np.expm1(self.mesh * np.arange(1, q.size - last)) * math.exp(x[last])
         lower, upper = q[:first], q[last + 1 :]
         kept = q[first : last + 1].copy()
         kept[0] += float(lower @ part) * up
         kept[-1] += float(upper.sum()) * up
-        gap = np.exp(x[last + 1 :]) - math.exp(x[last]) * (1.0 - GENEROUS)
         return RatioLaw(
             self.mesh,
             self.start + first,
@@ -96,7 +97,8 @@ def gaussian_ratio(s: float, mesh: float) -> RatioLaw:
     right, left = int(law.right_place[-1]), int(law.left_place[-1])
     mass = np.zeros(left + right + 1)
     rest = 1.0 - math.fsum([*law.right.tolist(), *law.left.tolist(), law.infinite])
-    mass[left] = max(rest, 0.0) + ULP
+    # if the others are above the exact ones, the loss 0 is what is missing
+    mass[left] = max(rest, 0.0) + float(law.right_error.sum() + law.left_error.sum()) + ULP
     mass[left + law.right_place] = (law.right + law.right_error) * np.exp(-mesh * law.right_place)
     mass[left - law.left_place] = (law.left + law.left_error) * np.exp(mesh * law.left_place)
     up = 1.0 + (reach + 8.0) * ULP  # an exponent errs by ulps of itself, and so of the reach

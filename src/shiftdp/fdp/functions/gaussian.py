@@ -11,17 +11,19 @@ import scipy
 
 from shiftdp._checks import Array, number_in
 from shiftdp._rounding import FAR_TAIL, HUGE, LEAST_FLOAT, NINE_ROUNDINGS, ULP
+from shiftdp.fdp.pairs.gaussian_arrays import (
+    gaussian_delta_array,
+    gaussian_epsilon_array,
+    gaussian_tangent_array,
+)
 from shiftdp.fdp.pairs.gaussian_profile import (
     FAR_MU,
     MILLS_CONDITION,
     RELATIVE_ERROR,
     SERIES_CONDITION,
     gaussian_delta,
-    gaussian_delta_array,
     gaussian_epsilon,
-    gaussian_epsilon_array,
     gaussian_mu,
-    gaussian_tangent_array,
     point,
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction

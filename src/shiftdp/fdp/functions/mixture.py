@@ -25,7 +25,7 @@ from shiftdp._rounding import (
     scaled_up,
 )
 from shiftdp.fdp.functions.gaussian import GaussianTradeoff, gaussian_profiles
-from shiftdp.fdp.pairs.gaussian_profile import gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
 from shiftdp.fdp.tradeoff import TradeoffFunction, several
 
 _AT_ONCE = 256  # Gaussians in one array: more of them would leave the cache

@@ -21,6 +21,7 @@ from shiftdp._rounding import (
 )
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
+_STEEPEST = float(np.finfo(np.float64).max)  # of a line between knots: no e^eps is above it
 _SLACK = 1e-12  # how far from convex the rounding of knots may leave them
 _MOST = 1_000_000  # entries of a table of deltas and knots that is held in memory at once
 _COMPLEMENT = 2.5e-16  # two roundings of 1 - beta, which may be close to 1
@@ -58,7 +59,8 @@ class PiecewiseLinear(TradeoffFunction):
         a, b = _convex(a, b)
         a.flags.writeable = b.flags.writeable = False
         self.alpha, self.beta = a, b
-        self._slopes = np.diff(b) / np.diff(a)
+        with np.errstate(over="ignore"):  # knots that are less than 1e-308 apart
+            self._slopes = np.maximum(np.diff(b) / np.diff(a), -_STEEPEST)
 
     def __setattr__(self, name: str, value: object) -> None:
         if hasattr(self, "_slopes"):

@@ -23,8 +23,6 @@ import math
 from typing import TypeVar
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import SPLITTER
@@ -39,33 +37,28 @@ y = x + mu magnifies the relative errors of the two terms by at most (1.3 + y) /
 SERIES_CONDITION = 10.0
 """Where that is a large number, the Taylor series magnifies the error of R by (1.3 + v)(10 + v)."""
 
-_SQRT2 = math.sqrt(2.0)
+SQRT2 = math.sqrt(2.0)
 _SQRT8 = math.sqrt(8.0)
-_SQRT_HALF_PI = math.sqrt(math.pi / 2)
+SQRT_HALF_PI = math.sqrt(math.pi / 2)
 _SQRT_2PI = math.sqrt(2 * math.pi)
-_LOG_SQRT_2PI = math.log(_SQRT_2PI)
-_SMALL_MU = 0.1  # below: Taylor series instead of a difference of Mills ratios
+LOG_SQRT_2PI = math.log(_SQRT_2PI)
+SMALL_MU = 0.1  # below: Taylor series instead of a difference of Mills ratios
 _MILLS_SERIES = 25.0  # above: asymptotic series of R, of which the rest is below 1e-16
-_LEFT = -5.0  # left of it the Mills ratio grows beyond use, and delta is close to 1
-_LEFTMOST = -9.0  # no iterate of a search goes further left: Phi(9) is 1 to the last digit
+LEFT = -5.0  # left of it the Mills ratio grows beyond use, and delta is close to 1
+LEFTMOST = -9.0  # no iterate of a search goes further left: Phi(9) is 1 to the last digit
 _FAR_RIGHT = 1e4  # above: asymptotic series of R(x) - R(y), of which the rest is below 1e-15
-_NO_DENSITY = 60.0  # phi(60) = 0: further right nothing need be found
-_SMALL_U = 0.05  # below: solve for the gap to delta(0)
-_STEP = 1e-6  # a step of Halley's method this small leaves an error of its cube
+SMALL_U = 0.05  # below: solve for the gap to delta(0)
+STEP = 1e-6  # a step of Halley's method this small leaves an error of its cube
 _NEWTON_STEP = 1e-9  # a step of Newton's method this small leaves an error of its square
 _MOST_STEPS = 40  # of either; they end after 3 to 6
 _SMALL_DELTA = 1e-3  # below: erf(mu / sqrt 8) = delta is solved by mu = sqrt(2 pi) delta
 _EXACT_MU = 17.0  # above: 1 - delta is too coarse to come close to erfc(mu / sqrt 8)
 # the guess: R(v) is about 1/(v + 0.8), and no delta is taken to be above 0.9999
-_GUESS_SHIFT, _GUESS_MOST = 0.8, 0.9999
+GUESS_SHIFT, GUESS_MOST = 0.8, 0.9999
 # [Abramowitz and Stegun 26.2.23]
-_QUANTILE = (2.515517, 0.802853, 0.010328, 1.432788, 0.189269, 0.001308)
+QUANTILE = (2.515517, 0.802853, 0.010328, 1.432788, 0.189269, 0.001308)
 FAR_MU = 1e6  # above: x = eps/mu - mu/2 without the roundings of its two terms
-_FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
-_MANY = 64  # values from which on arrays are solved at once
-_BLOCK = 8192  # of so many at a time: the arrays of a block stay in the cache
-_PLAIN_MU, _PLAIN_DELTA = (1e-9, 1e6), 1e-307  # beyond them scalars take care of ends of floats
-_PLAIN_PART = 0.3  # of min(mu, 1): the largest delta that is nowhere near delta(0)
+FARTHEST = 1e150  # in u: delta underflows long before, and u^2 would overflow
 # Gauss-Legendre quadrature on [0, 1], exact for polynomials up to degree 9
 _NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
 _WEIGHTS = (  # of the nodes
@@ -77,20 +70,17 @@ _WEIGHTS = (  # of the nodes
 )
 
 
-# --- scalars -----------------------------------------------------------------------------------
-
-
 def _mills(v: float) -> float:
     """R(v) = sqrt(pi/2) e^{z^2} erfc(z), z = v/sqrt 2, for v > -37."""
     if v < _MILLS_SERIES:
-        z = v / _SQRT2
+        z = v / SQRT2
         # z^2 in two parts, by Veltkamp's splitting: exp would multiply the rounding of it by z^2
         head = z * SPLITTER
         head -= head - z
         tail = z - head
         square = z * z
         rest = ((head * head - square) + 2.0 * head * tail) + tail * tail
-        return _SQRT_HALF_PI * math.exp(square) * (1.0 + rest) * math.erfc(z)
+        return SQRT_HALF_PI * math.exp(square) * (1.0 + rest) * math.erfc(z)
     i = 1.0 / (v * v)
     return (1 - i * (1 - i * (3 - i * (15 - i * (105 - i * (945 - i * 10395)))))) / v
 
@@ -98,16 +88,16 @@ def _mills(v: float) -> float:
 def _mills_difference(u: float, mu: float) -> tuple[float, float]:
     """R(u - mu/2) - R(u + mu/2), and R(u + mu/2)."""
     h = 0.5 * mu
-    if mu >= _SMALL_MU:
+    if mu >= SMALL_MU:
         upper = _mills(u + h)
         return _mills(u - h) - upper, upper
-    return _mills_series(_mills(u), u, h)
+    return mills_series(_mills(u), u, h)
 
 
 Real = TypeVar("Real", float, Array)
 
 
-def _mills_series(r0: Real, u: Real, h: Real) -> tuple[Real, Real]:
+def mills_series(r0: Real, u: Real, h: Real) -> tuple[Real, Real]:
     """R(u - h) - R(u + h) and R(u + h) for small h, from R(u) and its derivatives there."""
     r1 = u * r0 - 1.0
     r2 = u * r1 + r0
@@ -138,9 +128,9 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
         return -math.inf
     u = epsilon / mu
     x = u - 0.5 * mu if mu <= FAR_MU else float(point(np.array(mu), np.array(epsilon)))
-    if x < _LEFT:
-        return math.log1p(-0.5 * math.erfc(-x / _SQRT2) - _density(x) * _mills(u + 0.5 * mu))
-    if x > _FARTHEST:
+    if x < LEFT:
+        return math.log1p(-0.5 * math.erfc(-x / SQRT2) - _density(x) * _mills(u + 0.5 * mu))
+    if x > FARTHEST:
         return -math.inf
     if x > _FAR_RIGHT:
         log_difference = (
@@ -153,7 +143,7 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
         if difference <= 0.0:  # mu is denormal, and delta less than the least float
             return -math.inf
         log_difference = math.log(difference)
-    return -0.5 * x * x - _LOG_SQRT_2PI + log_difference
+    return -0.5 * x * x - LOG_SQRT_2PI + log_difference
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -181,23 +171,23 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         return math.inf
     gap = math.erf(mu / _SQRT8) - delta if delta < 0.5 else (1.0 - delta) - math.erfc(mu / _SQRT8)
     slope = 0.5 * mu * math.erfc(mu / _SQRT8)  # of the gap in u, at 0
-    if gap < _SMALL_U * slope:
+    if gap < SMALL_U * slope:
         # further below 0 than rounding reaches, no exact sum is needed
-        return mu * _small_u(mu, delta, gap) if gap > -_SMALL_U * slope else 0.0
+        return mu * _small_u(mu, delta, gap) if gap > -SMALL_U * slope else 0.0
     if delta > 0.5:
         return mu * _above_half(mu, delta)
     log_delta = math.log(delta)
     u = _guess(mu, delta)
     for _ in range(_MOST_STEPS):
-        x = max(u - 0.5 * mu, _LEFTMOST)
+        x = max(u - 0.5 * mu, LEFTMOST)
         u = x + 0.5 * mu
         difference, upper = _mills_difference(u, mu)
-        value = -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference) - log_delta
+        value = -0.5 * x * x - LOG_SQRT_2PI + math.log(difference) - log_delta
         first = -mu * upper / difference
         second = mu * (1.0 - mu * upper) / difference - first * first
         step = value / (first - 0.5 * value * second / first)
         u = max(u - step, 0.5 * u)
-        if abs(step) <= _STEP * u:
+        if abs(step) <= STEP * u:
             break
     return mu * u
 
@@ -218,27 +208,27 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     x = _upper_quantile(delta)
     mu = max(_conjugate(x, epsilon), least)
     for _ in range(2):
-        x = _upper_quantile(min(delta * (1.0 + max(x + _GUESS_SHIFT, 0.0) / mu), _GUESS_MOST))
+        x = _upper_quantile(min(delta * (1.0 + max(x + GUESS_SHIFT, 0.0) / mu), GUESS_MOST))
         mu = max(_conjugate(x, epsilon), least)
     for _ in range(_MOST_STEPS):
         u = epsilon / mu
         x, y = u - 0.5 * mu, u + 0.5 * mu
-        if x < _LEFTMOST:  # delta would be 1 to the last digit
-            mu = _conjugate(_LEFTMOST, epsilon)
+        if x < LEFTMOST:  # delta would be 1 to the last digit
+            mu = _conjugate(LEFTMOST, epsilon)
             continue
         difference, _ = _mills_difference(u, mu)
-        value = -0.5 * x * x - _LOG_SQRT_2PI + math.log(difference) - log_delta
+        value = -0.5 * x * x - LOG_SQRT_2PI + math.log(difference) - log_delta
         # the derivatives of log delta, times mu and mu^2, are r and r (x y - r)
         r = mu / difference
         step = value / (r - 0.5 * value * (x * y - r))
         mu *= min(max(1.0 - step, 0.5), 2.0)
-        if abs(step) <= _STEP:
+        if abs(step) <= STEP:
             break
     return mu
 
 
 def _density(v: float) -> float:
-    return math.exp(-0.5 * v * v - _LOG_SQRT_2PI)
+    return math.exp(-0.5 * v * v - LOG_SQRT_2PI)
 
 
 def _conjugate(x: float, epsilon: float) -> float:
@@ -252,7 +242,7 @@ def _upper_quantile(p: float) -> float:
     if p > 0.5:
         return -_upper_quantile(1.0 - p)
     r = math.sqrt(-2.0 * math.log(p))
-    a, b, c, d, e, f = _QUANTILE
+    a, b, c, d, e, f = QUANTILE
     return r - (a + r * (b + r * c)) / (1.0 + r * (d + r * (e + r * f)))
 
 
@@ -260,8 +250,8 @@ def _guess(mu: float, delta: float) -> float:
     """u to about a percent, from `delta = Phi(-x) (1 - R(y)/R(x))` and `R(v) ~ 1/(v + 0.8)`."""
     x = _upper_quantile(delta)
     for _ in range(2):
-        x = _upper_quantile(min(delta * (1.0 + max(x + _GUESS_SHIFT, 0.0) / mu), _GUESS_MOST))
-    return max(x + 0.5 * mu, _SMALL_U)
+        x = _upper_quantile(min(delta * (1.0 + max(x + GUESS_SHIFT, 0.0) / mu), GUESS_MOST))
+    return max(x + 0.5 * mu, SMALL_U)
 
 
 def _small_u(mu: float, delta: float, gap: float) -> float:
@@ -289,12 +279,12 @@ def _above_half(mu: float, delta: float) -> float:
     """u from `1 - delta = Phi(x) + phi(x) R(y)`, where nothing cancels and 1 - delta is exact."""
     h = 0.5 * mu
     log_rest = math.log(1.0 - delta)
-    u = max(h - _upper_quantile(1.0 - delta), _SMALL_U)
+    u = max(h - _upper_quantile(1.0 - delta), SMALL_U)
     for _ in range(_MOST_STEPS):
-        x = max(u - h, _LEFTMOST)
+        x = max(u - h, LEFTMOST)
         u = x + h
         part = _density(x) * _mills(u + h)
-        rest = 0.5 * math.erfc(-x / _SQRT2) + part
+        rest = 0.5 * math.erfc(-x / SQRT2) + part
         step = (math.log(rest) - log_rest) * rest / (mu * part)
         u = max(u - step, 0.5 * u)
         if abs(step) <= _NEWTON_STEP * u:
@@ -323,14 +313,11 @@ def _exact_gap(mu: float, delta: float) -> float:
     return mu * (((total * _INVERSE_SQRT_2PI >> _BITS) - p * bottom * one // (q * top)) / one)
 
 
-# --- arrays ------------------------------------------------------------------------------------
-
-
 def point(mu: Array, epsilon: Array) -> Array:
     """x = eps/mu - mu/2 with a few roundings of x itself, for 0 < mu < inf and eps >= 0.
 
     With mu = m 2^k, 1/2 <= m < 1, it is 2^k (eps 2^-2k - m^2/2) / m, and m^2 = square + rest
-    exactly by Veltkamp's splitting. Where the first difference cancels it is exact.
+    exactly, by Veltkamp's splitting. Where the first difference cancels it is exact.
 
     >>> round(float(point(np.array(1e16), np.array(5e31))), 6)  # the float is above 5e31
     0.268308
@@ -342,147 +329,5 @@ def point(mu: Array, epsilon: Array) -> Array:
     square = m * m
     rest = ((head * head - square) + 2.0 * head * tail) + tail * tail
     with np.errstate(over="ignore", under="ignore"):
-        x: Array = np.ldexp(((np.ldexp(epsilon, -2 * k) - 0.5 * square) - 0.5 * rest) / m, k)
-    return x
-
-
-def mills_array(v: Array) -> Array:
-    """`_mills` for arrays."""
-    mills: Array = _SQRT_HALF_PI * scipy.special.erfcx(v / _SQRT2)
-    return mills
-
-
-def _mills_difference_array(u: Array, mu: Array) -> tuple[Array, Array]:
-    """R(u - mu/2) - R(u + mu/2), and R(u + mu/2); one evaluation of R each where mu is small."""
-    h = 0.5 * mu
-    small = mu < _SMALL_MU
-    if not small.any():
-        upper = mills_array(u + h)
-        return mills_array(u - h) - upper, upper
-    if not small.all():
-        difference, upper = np.empty_like(u), np.empty_like(u)
-        for part in (small, ~small):
-            difference[part], upper[part] = _mills_difference_array(u[part], mu[part])
-        return difference, upper
-    return _mills_series(mills_array(u), u, h)
-
-
-def gaussian_delta_array(mu: Array, epsilon: Array) -> Array:
-    """`gaussian_delta` for arrays, which are broadcast."""
-    mu, epsilon = np.broadcast_arrays(mu, epsilon)
-    shape = mu.shape
-    mu, epsilon = mu.ravel(), epsilon.ravel()
-    positive = np.abs(epsilon)
-    delta = np.zeros(mu.shape)
-    delta[mu == math.inf] = 1.0
-    body = np.flatnonzero((mu > 0) & (mu < math.inf) & (positive < math.inf))
-    if body.size:
-        m = mu[body]
-        with np.errstate(over="ignore"):
-            u = np.minimum(positive[body] / m, _FARTHEST)
-        x = u - 0.5 * m
-        far = m > FAR_MU
-        if far.any():
-            x[far] = point(m[far], positive[body][far])
-        left = x < _LEFT
-        # nor need it be found where the density is 0
-        difference, upper = _mills_difference_array(
-            np.where(left, 0.5 * m, np.minimum(u, _NO_DENSITY + 0.5 * m)), m
-        )
-        if far.any():
-            here = far & ~left
-            reach = np.minimum(x[here], _NO_DENSITY)
-            difference[here] = mills_array(reach) - mills_array(reach + m[here])
-        with np.errstate(over="ignore", under="ignore"):
-            density = np.exp(-0.5 * x * x - _LOG_SQRT_2PI)
-            value = density * np.maximum(difference, 0.0)
-            if left.any():
-                upper = mills_array(u[left] + 0.5 * m[left])
-                value[left] = scipy.special.ndtr(-x[left]) - density[left] * upper
-        delta[body] = value
-    negative = epsilon < 0
-    if negative.any():
-        e = epsilon[negative]
-        delta[negative] = -np.expm1(e) + np.exp(e) * delta[negative]
-    return delta.reshape(shape)
-
-
-def gaussian_tangent_array(mu: float, u: Array) -> tuple[Array, Array]:
-    """delta and P(loss > eps) of G(mu) at eps = mu u >= 0, for mu <= 10."""
-    x, y = u - 0.5 * mu, u + 0.5 * mu
-    if mu < _SMALL_MU:
-        difference, upper = _mills_series(mills_array(u), u, np.asarray(0.5 * mu))
-    else:
-        upper = mills_array(y)
-        difference = mills_array(x) - upper
-    delta = np.exp(-0.5 * x * x - _LOG_SQRT_2PI) * np.maximum(difference, 0.0)
-    return delta, np.exp(-0.5 * y * y - _LOG_SQRT_2PI) * upper
-
-
-def gaussian_epsilon_array(mu: Array, delta: Array) -> Array:
-    """`gaussian_epsilon` for arrays, which are broadcast. Few are taken one by one.
-
-    Of many, those that are nowhere near an end of the formula are solved at once, by the two steps
-    of Halley's method that nearly all scalars take.
-    """
-    if mu.size == delta.size == 1:
-        shape = np.broadcast_shapes(mu.shape, delta.shape)
-        return np.array(gaussian_epsilon(mu.item(), delta.item())).reshape(shape)
-    mu, delta = np.broadcast_arrays(mu, delta)
-    flat_mu, flat_delta = mu.ravel(), delta.ravel()
-    epsilon = np.empty(flat_mu.shape)
-    many = flat_mu.size >= _MANY
-    for start in range(0, flat_mu.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        m, d, found = flat_mu[part], flat_delta[part], epsilon[part]
-        rest = _plain_epsilons(m, d, found) if many else np.arange(m.size)
-        pairs = zip(m[rest].tolist(), d[rest].tolist(), strict=True)
-        found[rest] = [gaussian_epsilon(each, at) for each, at in pairs]
-    return epsilon.reshape(mu.shape)
-
-
-def _plain_epsilons(mu: Array, delta: Array, out: Array) -> NDArray[np.intp]:
-    """Write what two steps of Halley's method find, and return where they do not end the search.
-
-    Where `delta <= 0.3 min(mu, 1)`, the gap to delta(0) is above that for which eps cancels: with
-    `delta(0) >= 0.38 min(mu, 1)` it is at least 0.08 min(mu, 1), the bound at most a third of that.
-    """
-    least, most = _PLAIN_MU
-    plain = (delta >= _PLAIN_DELTA) & (delta <= _PLAIN_PART * np.minimum(mu, 1.0))
-    plain &= (mu >= least) & (mu <= most)
-    small = mu < _SMALL_MU
-    for here in (np.flatnonzero(plain & small), np.flatnonzero(plain & ~small)):
-        m, d = mu[here], delta[here]
-        log_delta, h, u = np.log(d), 0.5 * m, _guesses(m, d)
-        for _ in range(2):
-            x = np.maximum(u - h, _LEFTMOST)
-            u = x + h
-            difference, upper = _mills_difference_array(u, m)
-            value = np.log(difference)
-            value -= 0.5 * x * x + (_LOG_SQRT_2PI + log_delta)
-            first = m / difference
-            second = first * (1.0 - m * upper)
-            first *= -upper
-            second -= first * first
-            step = value / (first - 0.5 * value * second / first)
-            u = np.maximum(u - step, 0.5 * u)
-        out[here] = m * u
-        plain[here[np.abs(step) > _STEP * u]] = False
-    return np.flatnonzero(~plain)
-
-
-def _guesses(mu: Array, delta: Array) -> Array:
-    """`_guess` for arrays."""
-    x = _upper_quantiles(delta)
-    for _ in range(2):
-        inflated = delta * (1.0 + np.maximum(x + _GUESS_SHIFT, 0.0) / mu)
-        x = _upper_quantiles(np.minimum(inflated, _GUESS_MOST))
-    return np.maximum(x + 0.5 * mu, _SMALL_U)
-
-
-def _upper_quantiles(p: Array) -> Array:
-    """`_upper_quantile` for arrays."""
-    r = np.sqrt(-2.0 * np.log(np.minimum(p, 1.0 - p)))
-    a, b, c, d, e, f = _QUANTILE
-    x: Array = r - (a + r * (b + r * c)) / (1.0 + r * (d + r * (e + r * f)))
-    return np.where(p > 0.5, -x, x)
+        above = (np.ldexp(epsilon, -2 * k) - 0.5 * square) - 0.5 * rest
+        return np.asarray(np.ldexp(above / m, k))

@@ -17,7 +17,7 @@ import scipy
 
 from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, NOT_ZERO
-from shiftdp.fdp.pairs.gaussian_profile import mills_array
+from shiftdp.fdp.pairs.gaussian_arrays import mills_array
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_profiles import excesses
 from shiftdp.fdp.pairs.mean_thresholds import log_sum

@@ -60,7 +60,8 @@ import scipy
 
 from shiftdp._checks import Array
 from shiftdp._rounding import FAR_TAIL, GENEROUS, LARGEST_EXPONENT, LEAST_FLOAT, NOT_ZERO, UNIT
-from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION, mills_array
+from shiftdp.fdp.pairs.gaussian_arrays import mills_array
+from shiftdp.fdp.pairs.gaussian_profile import MILLS_CONDITION, SERIES_CONDITION
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.fdp.pairs.mean_thresholds import (
     Miss,

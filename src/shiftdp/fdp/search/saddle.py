@@ -37,6 +37,9 @@ _TINY = 1e-9  # part of delta that may be lost to infinite losses, all factors t
 # many times farther than others; from 8 times on no tilt would be left for those
 _LITTLE = ((2.0, 0.2), (8.0, 8.0))
 _MORE = 2.0  # times what lies beyond is lost, so that a tail that falls slowly is all left out
+_SHORTER = (
+    2.0  # times, at least, the farthest reach has to become shorter for anything to be left out
+)
 _STRIDES = ((8, 5e-4), (64, 8e-6))  # wider cells, and the tilted mass beyond which they add 3%
 
 
@@ -156,10 +159,8 @@ def find_saddle(
         left = right if f.symmetric else _reach(f.inverse(), _TINY * share, near[1])
         reaches.append((right, left))
     lost = 0.0
-    for i, (f, k) in enumerate(factors if cut else ()):
-        right, beyond = _cut_short(f, share, reaches[i][0])
-        left = right if f.symmetric else _cut_short(f.inverse(), share, reaches[i][1])[0]
-        reaches[i], lost = (right, left), lost + k * beyond
+    if cut:
+        reaches, lost = _shortened(factors, share, reaches)
     curves = [_curve(f, pair) for (f, _), pair in zip(factors, reaches, strict=True)]
     farthest = max(max(pair) for pair in reaches)
     s = _spaced(_LEAST_TILT / (1.0 + farthest), _LARGEST / farthest, _TILTS)
@@ -203,6 +204,25 @@ def _tilt(s: Array, log_delta: Array, goal: float, smooth: bool, central: float)
     low, high = float(s[i - 1]), float(s[i])
     part = (float(log_delta[i - 1]) - goal) / float(log_delta[i - 1] - log_delta[i])
     return math.sqrt(low * low + part * (high * high - low * low))
+
+
+def _shortened(
+    factors: Sequence[tuple[TradeoffFunction, int]],
+    share: float,
+    reaches: list[tuple[float, float]],
+) -> tuple[list[tuple[float, float]], float]:
+    """Reaches without losses that are hardly ever met, and what is lost by leaving them out.
+
+    Unless some other factor has to be followed as far: then nothing would be won.
+    """
+    shorter, lost = [], 0.0
+    for (f, k), (right, left) in zip(factors, reaches, strict=True):
+        nearer, beyond = _cut_short(f, share, right)
+        shorter.append((nearer, nearer if f.symmetric else _cut_short(f.inverse(), share, left)[0]))
+        lost += k * beyond
+    if _SHORTER * max(map(max, shorter)) > max(map(max, reaches)):
+        return reaches, 0.0
+    return shorter, lost
 
 
 def _cut_short(f: TradeoffFunction, share: float, reach: float) -> tuple[float, float]:

@@ -58,6 +58,10 @@ def reader_of(data: Any, y: Any = None, backbone: nn.Module | None = None) -> Re
         )
     X = _tensor(data)
     targets = torch.from_numpy(numbers_of(y))
+    if X.ndim == 0:
+        raise InvalidInput(
+            "data", described(data), "is one number", "give a tensor, a row a record"
+        )
     if len(X) != len(targets):
         raise InvalidInput("y", described(y), f"does not have {len(X)} entries", "give one a row")
     return Reader(TensorDataset(X, targets), backbone=backbone)

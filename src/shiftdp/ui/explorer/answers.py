@@ -11,7 +11,8 @@ from shiftdp._checks import Array
 from shiftdp._errors import ShiftdpError
 from shiftdp._kinds import Uncertified
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
-from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR, gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
+from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.last_iterate import Certificate, NoisyCGD, NoisySGD, NoisyStream
 from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.last_batch import last_batch_cost

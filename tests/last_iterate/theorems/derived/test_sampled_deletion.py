@@ -24,6 +24,7 @@ from shiftdp import (
 )
 from shiftdp.last_iterate import THEOREMS
 from shiftdp.last_iterate.certification import bound_by, certificate_of, evaluate
+from shiftdp.last_iterate.theorems.derived import sampled_deletion as module
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
@@ -216,3 +217,12 @@ def test_a_cap_covers_further_steps_too() -> None:
     often = Unlearning(training=training, further_steps=10**12)
     with pytest.raises(UnmetHypothesis, match="batch_cap"):
         theorem.bound(often, geometry, 1e-15)
+
+
+def test_a_long_training_is_merged_once() -> None:
+    """All noises of training are listed for it: that is not to be done for each theorem."""
+    module.merged_run.cache_clear()
+    training = NoisySGD(n=1_000, batch_size=25, steps=200, learning_rate=0.1, noise=0.05)
+    losses = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    assert certify(Unlearning(training=training, further_steps=3), losses).epsilon(1e-5) > 0.0
+    assert module.merged_run.cache_info().misses == 1

@@ -70,7 +70,12 @@ class _TheoremV1Segments(Theorem):
                 for part, each in zip(segments, found, strict=True)
             )
         )
-        f = self.rebuild(run, geometry, proofs, _accuracy(rough, segments, proofs))
+        accuracy = _accuracy(rough, segments, proofs)
+        functions = [
+            each.f if each.f == f else f  # which remembers what it was asked
+            for each, f in zip(found, _functions(run, geometry, proofs, accuracy), strict=True)
+        ]
+        f = _product(segments, functions, accuracy)
         return Bound(self, f, proofs, f.epsilon(delta))  # which f remembers
 
     def rebuild(

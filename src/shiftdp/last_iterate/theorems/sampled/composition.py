@@ -44,6 +44,9 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
 
 _ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
 _HARDLY_LESS = 0.8  # of such a deviation: epsilon was not seen to be that of a smaller one
+_RARE = 4.0
+"""Participations that are expected: with fewer the loss is far from normal, and estimates have been
+seen up to 50 times too large; what is composed of so few is composed fast."""
 HOPELESS = 1.5
 """Times the rival: what a rough estimate may be too large by, and more."""
 
@@ -58,7 +61,11 @@ class _Composed(OnSampled):
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         f = self.rebuild(run, geometry, (), ROUGH)
-        return None, composed_guess(f, run, geometry, charged_steps(run, geometry), delta)
+        guess = composed_guess(f, run, geometry, charged_steps(run, geometry), delta)
+        if _is_rare(run):
+            close = self.rebuild(run, geometry, (), accuracy_for(guess))
+            guess = min(guess, close.epsilon(delta))
+        return None, guess
 
     def costly(self, run: Run) -> bool:
         """Where noise differs: there may be no quick estimate that is close."""
@@ -68,6 +75,8 @@ class _Composed(OnSampled):
         """By cumulants, if noise differs."""
         run = cast(NoisySGD, run)
         if not self.costly(run) or math.isinf(rival) or not geometry.sensitivity:
+            return False
+        if _is_rare(run):
             return False
         self.require(run, geometry)
         charged = charged_steps(run, geometry)
@@ -183,6 +192,11 @@ class _AllocatedPlaces(_Composed):
             for s, n in allocated_moves(run, geometry)
         ]
         return product(parts, accuracy).worse_direction()
+
+
+def _is_rare(run: NoisySGD) -> bool:
+    """Whether a record takes part so seldom that estimates cannot be relied on."""
+    return participation_up(run) * run.steps < _RARE
 
 
 def composition_below(
