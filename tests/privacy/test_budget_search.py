@@ -156,3 +156,21 @@ def test_a_small_delta_has_a_certificate_of_its_own() -> None:
     assert certify_at(run, losses, "best", 1e-5).f == usual.f
     small = certify_at(run, losses, "best", 1e-9)
     assert small.f == certify(run, losses, delta=1e-9).f != usual.f
+
+
+@pytest.mark.parametrize("calibrate", [calibrate_noise, calibrate_epochs])
+def test_a_run_that_no_theorem_speaks_of_is_refused_with_the_reason(
+    calibrate: Callable[..., Any],
+) -> None:
+    """It was `min() arg is an empty sequence`."""
+    run = NoisySGD(
+        n=200,
+        batch_size=20,
+        epochs=2,
+        learning_rate=0.5,
+        noise=0.1,
+        sampling="random_allocation",
+    )
+    losses = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    with pytest.raises(UnmetHypothesis, match="zero_out"):
+        calibrate(run, losses, epsilon=1.0, delta=1e-5)

@@ -112,10 +112,14 @@ class BudgetSearch:
             known = isinstance(run, NoisySGD) and self._delta is not None
             if not (known and self.bounds in _ESTIMATED):
                 return self.excess(x)
-            self._estimates[x] = self.budget.over(self._estimated_epsilon(run, geometry))
+            epsilon = self._estimated_epsilon(run, geometry)
+            if epsilon is None:
+                return self.excess(x)  # which keeps the reason
+            self._estimates[x] = self.budget.over(epsilon)
         return self._estimates[x]
 
-    def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float:
+    def _estimated_epsilon(self, run: Run, geometry: Geometry) -> float | None:
+        """The least estimate of all theorems; None if no theorem speaks of the run."""
         delta = self._delta or 0.0
         found: list[float] = []
         known = [
@@ -135,7 +139,7 @@ class BudgetSearch:
                 found.append(bound.f.epsilon(delta))
             else:
                 found.append(guess + _TYPICAL_ERROR * (self.accuracy or accuracy_for(guess)))
-        return min(found)
+        return min(found, default=None)
 
     def _composed_excess(self, x: float) -> float:
         """`excess` of composition, whose Renyi divergence is quick: a sum over the steps."""

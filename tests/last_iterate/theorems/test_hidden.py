@@ -286,3 +286,22 @@ def test_an_endless_run_costs_hardly_more_than_a_long_one() -> None:
         for t in (60, math.inf)
     )
     assert long <= endless <= 1.01 * long
+
+
+@pytest.mark.filterwarnings("error")
+def test_epochs_so_old_that_their_clocks_stand_are_certified_and_verified() -> None:
+    """Hulls divided 0 by 0: a warning in the search, and an error in the check."""
+    run = sdp.NoisySGD(
+        n=400,
+        batch_size=20,
+        epochs=20,
+        learning_rate=0.5,
+        noise=1 / 20,
+        sampling="random_allocation",
+    )
+    geometry = sdp.Geometry(
+        strong_convexity=0.5, smoothness=1.0, sensitivity=1.0, adjacency="zero_out"
+    )
+    certificate = sdp.certify(run, geometry)
+    assert certificate.bound == "Theorem B7"
+    certificate.verify()

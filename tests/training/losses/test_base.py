@@ -8,7 +8,7 @@ import pytest
 
 from shiftdp import InvalidInput
 from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, SmoothedHinge, Softmax
-from shiftdp.training.losses.base import scale_to_limits
+from shiftdp.training.losses.base import scale_to_limits, signs
 from tests.training.losses.examples import LOSSES, check_pairs, labels, residuals, value
 
 
@@ -117,3 +117,10 @@ def test_stacked_models_are_the_models_one_by_one(loss: Loss, limited: bool) -> 
             loss.residuals(one, y, None)
             scale_to_limits(one, limits)
             assert np.abs(one - together).max() <= 1e-14
+
+
+@pytest.mark.parametrize("y", [[-1, 0], [-1, 0, 1], [0, 2], [0.5]])
+def test_labels_that_are_not_two_classes_are_refused(y: list[float]) -> None:
+    """0 and -1 in one vector would be one class."""
+    with pytest.raises(InvalidInput, match="give 0 and 1, or -1 and 1"):
+        signs(y)

@@ -211,7 +211,8 @@ def _upper_hull(run: Allocation, epochs: range) -> list[tuple[int, float]]:
         height += float(largest[e])
         while len(hull) > 1:
             (before, low), (last, high) = hull[-2:]
-            share = float((clock[last] - clock[before]) / (clock[e] - clock[before]))
+            span = float(clock[e] - clock[before])  # 0 between epochs so old that clocks stand
+            share = float(clock[last] - clock[before]) / span if span > 0.0 else 1.0
             if high > (low + (height - low) * share) * (1.0 + _ON_THE_CHORD):
                 break
             hull.pop()

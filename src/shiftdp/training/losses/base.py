@@ -167,14 +167,14 @@ def real_numbers(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def signs(y: Any) -> NDArray[Any]:
-    """+1 where a label is 1, -1 where it is 0 or -1.
+    """+1 where a label is 1, -1 where it is 0, or where it is -1; not both in one vector.
 
     >>> signs([0, 1, 1])
     array([-1.,  1.,  1.])
     """
     labels = real_vector("y", y)
-    positive = labels == 1
-    if not (positive | (labels == 0) | (labels == -1)).all():
+    positive, zero, negative = labels == 1, labels == 0, labels == -1
+    if not (positive | zero | negative).all() or (zero.any() and negative.any()):
         raise InvalidInput(
             "y", described(labels), "has labels other than two", "give 0 and 1, or -1 and 1"
         )

@@ -137,7 +137,8 @@ def _hull(points: list[tuple[float, float, int]]) -> dict[int, float]:
         height += rise
         while len(kept) >= 2:
             (x0, y0, _), (x1, y1, _) = kept[-2:]
-            chord = y0 + (height - y0) * ((x1 - x0) / (x - x0))
+            # where all three clocks are the same, the last and highest point stands for them
+            chord = y0 + (height - y0) * ((x1 - x0) / (x - x0)) if x > x0 else height
             if y1 > chord * (1.0 + _CHORD):
                 break
             kept.pop()
