@@ -73,7 +73,7 @@ class _Together(Delegated):
         together = getattr(run, "arrangement", "anywhere") == "anywhere"
         return together and self.base.applies_to(one_record(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         single = one_record(run)
         if self.contracts and geometry.bounded and not isinstance(single, NoisySGD):
             self._require_one_worst(single, geometry)
@@ -243,7 +243,7 @@ class _GroupPrivacy(Delegated):
     def speaks_of(self, run: Any) -> bool:
         return self.base.applies_to(one_record(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return one_record(run), geometry
 
     def _read(self, f: TradeoffFunction, run: Any) -> TradeoffFunction:
