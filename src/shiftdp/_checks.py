@@ -115,7 +115,7 @@ def magnitude(
 
 
 def magnitudes(name: str, values: ArrayLike, *, zero: bool = False) -> Array:
-    """The same for an array of positive numbers, where allowed with zeros.
+    """`magnitude` for an array: positive numbers in its range, where allowed with zeros.
 
     >>> magnitudes("noise", [0.0, 0.5], zero=True)
     array([0. , 0.5])

@@ -100,7 +100,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[s
 
 
 def trimmed(text: str) -> str:
-    """The same number without zeros at the end of its decimals.
+    """A printed number without the zeros at the end of its decimals.
 
     >>> trimmed("1.00000"), trimmed("4.3392"), trimmed("1.50e-7")
     ('1', '4.3392', '1.50e-7')

@@ -37,7 +37,7 @@ SEVEN_ROUNDINGS = 8e-16
 """A library function and a few operations; absolutely, two differences of numbers below 1."""
 
 EIGHT_ROUNDINGS = 2.0**-50
-"""The same, where `1.0 + EIGHT_ROUNDINGS` is to be an exact float."""
+"""As `SEVEN_ROUNDINGS`, where `1.0 + EIGHT_ROUNDINGS` is to be an exact float."""
 
 NINE_ROUNDINGS = 1e-15
 """The usual margin of a formula: two or three library functions with a few operations."""
@@ -77,10 +77,10 @@ LARGEST_EXPONENT = 700.0
 """Exponents are cut off here: exp(700) = 1e304 is a float, exp(710) is not."""
 
 INVERTIBLE_EXPONENT = 690.0
-"""The same where the product with a few more factors has to be a float: exp(690) = 1e299."""
+"""Cuts exponents off where the product with a few factors has to be a float: exp(690) = 1e299."""
 
 ROOMY_EXPONENT = 600.0
-"""The same where large factors, or a few exponentials, are multiplied: exp(600) = 4e260."""
+"""Cuts exponents off where large factors, or some exponentials, are multiplied: e^600 = 4e260."""
 
 LARGEST_WHOLE = 2**53
 """Up to here every whole number is a float; beyond, several share one."""

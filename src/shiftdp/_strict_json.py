@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-_DEPTH = 64
+_DEPTH = 64  # levels: far more than any file here has, far fewer than Python can recurse
 _LONGEST_INTEGER = 20  # characters; every count here is at most 2^53
 
 Schema = Mapping[str, Any]

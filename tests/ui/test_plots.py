@@ -23,7 +23,7 @@ from shiftdp.ui.plots import (
     tradeoff_figure,
     write,
 )
-from shiftdp.ui.plots.curves import beside, profile_points, tradeoff_points
+from shiftdp.ui.plots.curves import bounds_compared, profile_points, tradeoff_points
 from shiftdp.ui.plots.style import LINES, OTHER_LINES
 from tests.last_iterate.theorems.fixed import Fixed
 from tests.ui.shell import MNIST, prose, said
@@ -49,7 +49,7 @@ def sampled(sampling: Sampling) -> sdp.Certificate:
 
 
 def test_others_stand_beside_the_certificate() -> None:
-    found = beside(sdp.certify(mnist("shuffled_once"), GEOMETRY), 1e-5)
+    found = bounds_compared(sdp.certify(mnist("shuffled_once"), GEOMETRY), 1e-5)
     assert [one.style for one in found] == ["composition", "paper", "best"]
     assert [one.label for one in found] == [
         "composition: Thm mgd",
@@ -61,15 +61,17 @@ def test_others_stand_beside_the_certificate() -> None:
 
 
 def test_what_is_equal_is_drawn_once() -> None:
-    labels = [one.label for one in beside(sdp.certify(mnist(), GEOMETRY), 1e-5)]
+    labels = [one.label for one in bounds_compared(sdp.certify(mnist(), GEOMETRY), 1e-5)]
     assert labels == ["composition: Thm mgd", "paper = best: Thm mgd-sc, Theorem B1"]
     # the paper has nothing but composition for this one
-    labels = [one.label for one in beside(sampled("poisson"), 1e-5)]
+    labels = [one.label for one in bounds_compared(sampled("poisson"), 1e-5)]
     assert labels == ["composition: Poisson", "best: Theorem B6"]
 
 
 def test_a_run_without_end_has_no_composition() -> None:
-    styles = [one.style for one in beside(sdp.certify(mnist(epochs=math.inf), GEOMETRY), 1e-5)]
+    styles = [
+        one.style for one in bounds_compared(sdp.certify(mnist(epochs=math.inf), GEOMETRY), 1e-5)
+    ]
     assert "composition" not in styles
 
 

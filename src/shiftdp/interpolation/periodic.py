@@ -86,7 +86,12 @@ def _contracting(schedule: PeriodicSchedule, from_diameter: bool) -> Shifts:
     final = Piece(K, t, t, s * c**tail, geometric_sum(2.0 * log_c, tail + 1))
 
     def plan(tau: int, start: float, jump: float, visits: int) -> Plan:
-        """Steps tau+1..K-1 with `jump` and `visits`, in units of w at K-1, then K..t."""
+        """Shifts that start at step tau from the distance `start`: one piece for steps tau+1..K-1,
+        one for K..t, merged into one where `minorant` merges them.
+
+        `jump` is what is left of `start` at step K-1, and `visits` how many visits there are up to
+        then.
+        """
         steps, pieces = K - 1 - tau, [final]
         if steps or jump:
             O1 = jump + s * c ** (ell - 1) * geometric_sum(ell * log_c, visits)

@@ -153,7 +153,7 @@ class PeriodicSchedule:
         return np.full(size, float(self.contraction)), s, np.full(size, float(self.noise))
 
     def expand(self) -> Schedule:
-        """The same schedule, step by step."""
+        """This schedule as a `Schedule`, with every step listed."""
         return Schedule(*self.window(0, self.steps), self.diameter)
 
 
@@ -211,7 +211,7 @@ class ReshuffledSchedule:
         return np.full(size, self.contraction), s, np.full(size, self.noise)
 
     def expand(self) -> Schedule:
-        """The same schedule, step by step."""
+        """This schedule as a `Schedule`, with every step listed."""
         return Schedule(*self.window(0, self.steps), self.diameter)
 
 

@@ -13,13 +13,15 @@ from typing import Any
 
 from shiftdp._checks import LEAST_ACCURACY, LEAST_FINENESS
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
+from shiftdp._rounding import LARGEST_WHOLE
 
 FORMAT = "shiftdp-certificate/2"
 
 Schema = dict[str, Any]
 
-_COUNT: Schema = {"type": "integer", "minimum": 1, "maximum": 2**53}
-_INDEX: Schema = {"type": "integer", "minimum": 0, "maximum": 2**53}
+# counts are at most 2^53, up to which every whole number is a float
+_COUNT: Schema = {"type": "integer", "minimum": 1, "maximum": LARGEST_WHOLE}
+_INDEX: Schema = {"type": "integer", "minimum": 0, "maximum": LARGEST_WHOLE}
 _NUMBER: Schema = {"type": "number"}
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 _NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0}
@@ -27,8 +29,9 @@ _SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _ACCURACY: Schema = {"type": "number", "minimum": LEAST_ACCURACY, "maximum": 1}
 _INFINITE: Schema = {"const": "inf"}
 _NULL: Schema = {"type": "null"}
+# far longer than what is written here, so that a file cannot be filled with text
 _WORD: Schema = {"type": "string", "maxLength": 200}
-_TEXT: Schema = {"type": "string", "maxLength": 2000}
+_TEXT: Schema = {"type": "string", "maxLength": 2000}  # a few sentences
 _TRADEOFF: Schema = {"$ref": "#/$defs/tradeoff"}
 _PROOF: Schema = {"$ref": "#/$defs/proof"}
 

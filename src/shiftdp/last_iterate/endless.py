@@ -30,6 +30,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Unlearning
 from shiftdp.last_iterate.theorems.sampled.shifts import capped_steps
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
     from shiftdp.last_iterate.schedules.visits import BatchRun
 
-_LONGEST = 2**53
+_LONGEST = LARGEST_WHOLE  # steps of the finite run that stands in for one without end
 # c^N z / sd against mu_N, as a logarithm: the stand-in is made for the first, which leaves room for
 # rounding; half of it (2e-22) is what is asked for, far below the last digit of mu.
 _FORGOTTEN = 100.0

@@ -48,7 +48,7 @@ THREADS = 64
 ENVELOPE_ACCURACY = 1e-10
 """An envelope that is solved for is within this part of its limit of the exact one."""
 
-_UNIT = Fraction(1, 2**53)
+_UNIT = Fraction(1, 2**53)  # one rounding of a float, exactly
 
 _WORDS = (
     f"float64, summed in chunks of at most {CHUNK} records; the sensitivity includes",

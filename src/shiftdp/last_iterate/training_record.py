@@ -66,7 +66,7 @@ class TrainingRecord:
     date: str
 
     def unsigned(self) -> TrainingRecord:
-        """The same without estimator, version and date, which say nothing about the guarantee."""
+        """This record without estimator, version and date, which do not affect the guarantee."""
         return replace(self, estimator=None, version="", date="")
 
     def lines(self) -> list[tuple[str, str]]:

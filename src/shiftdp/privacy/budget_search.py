@@ -24,9 +24,9 @@ from shiftdp.privacy.budget import Budget, ImpossibleBudget
 _RELATIVE = 1e-7
 """How close the answer is to a value that fails, as a part of it."""
 _SLOW_RELATIVE = 5e-7
-"""The same where each certificate takes long."""
+"""How close the answer is to one that fails where each certificate takes long."""
 _ESTIMATED_RELATIVE = 2e-3
-"""The same for the search on estimates, which are no better than this."""
+"""How close the search on estimates gets, which are no better than this."""
 _TUNED_DELTA = 1e-7
 """Below it a certificate is made for the delta of the budget. One that is made for the usual delta
 may allow a larger batch to occur (Poisson sampling) with a probability above the one asked for.

@@ -71,7 +71,7 @@ _LEAST_RIDGE = 1e-12
 _EVERY_SIZE = 256
 """Up to this many records each batch size is tried; beyond, about as many in all."""
 _EVERY_RANDOM_SIZE = 32
-"""The same for NoisySGD, of which a certificate takes longer."""
+"""Up to this many records each batch size of NoisySGD is tried, whose certificates take longer."""
 
 
 class CalibrationKeywords(BudgetKeywords, total=False):

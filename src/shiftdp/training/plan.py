@@ -326,7 +326,7 @@ class Plan:
         return self.grid_at(0)
 
     def grid_at(self, step: int) -> float:
-        """The same for what is released after another step, counted from 1; 0 is the last one."""
+        """`grid` for parameters released after any step, counted from 1; 0 means the last step."""
         eta, sigma = (
             value if isinstance(value, float) else value[step - 1]
             for value in (self.run.learning_rate, self.run.noise)

@@ -72,7 +72,10 @@ class Rates:
 def rate_bounds(
     hits: Counts, tried: int, alarms: Counts, tried_without: int, confidence: float
 ) -> tuple[Array, Array]:
-    """The same for many events, of which one may be looked at."""
+    """`Rates.bounds` for each of many events, given by arrays of their hits and alarms.
+
+    The confidence is that of one event chosen beforehand, not of all of them together.
+    """
     risk = (1.0 - confidence) / 2.0
     high = 1.0 - binomial_low(tried_without - alarms, tried_without, risk)
     return binomial_low(hits, tried, risk), np.minimum(1.0, high * (1.0 + AMPLE))

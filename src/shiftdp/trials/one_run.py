@@ -77,7 +77,7 @@ def _chances(
 
 
 def chance_under(f: TradeoffFunction, m: int, guesses: int, hits: int) -> float:
-    """The same for a mechanism that is f-DP: the least over all (eps, delta(eps)).
+    """`chance_of_guesses` for a mechanism that is f-DP: the least over all (eps, delta(eps)).
 
     >>> round(chance_under(GaussianTradeoff(0.2), 1000, 100, 80), 4)
     0.0042

@@ -69,6 +69,7 @@ def _estimator(name: str, **choices: Any) -> Any:
     return getattr(linear, name)(**_PARAMETERS, **choices)
 
 
+# each way to draw batches, in a run of a few steps
 _LOOP: dict[str, Callable[[], Any]] = {
     "full batches": lambda: _plan(_FULL),
     "batches in turn": lambda: _plan(NoisyCGD(**_TURNS)),

@@ -90,7 +90,7 @@ def read_table(
 
 
 def read_in_memory(paths: Paths, schema: Schema, rules: Any, memory: float) -> tuple[Any, Any]:
-    """The same as one array, of which records can be taken; refused if it is above `memory`."""
+    """The columns of a table, all in memory, and its target; refused if that is above `memory`."""
     from shiftdp.training.preparation.stored import bytes_of
 
     target = _target(shown(paths), schema, rules.target)

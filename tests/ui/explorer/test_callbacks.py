@@ -14,9 +14,9 @@ from dash import no_update
 
 from shiftdp.ui.explorer import callbacks
 from shiftdp.ui.explorer.answers import certified
+from shiftdp.ui.explorer.background import BackgroundAnswers
 from shiftdp.ui.explorer.callbacks import Callbacks, Changes
 from shiftdp.ui.explorer.code import as_command, as_python
-from shiftdp.ui.explorer.desk import Desk
 from shiftdp.ui.explorer.fields import FIELDS
 from shiftdp.ui.explorer.parts import summary
 from shiftdp.ui.explorer.settings import Settings
@@ -30,9 +30,9 @@ LONG = 60.0
 def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callbacks]:
     """Callbacks that wait until everything is there."""
     monkeypatch.setattr(callbacks, "PATIENCE", LONG)
-    desk = Desk()
-    yield Callbacks(desk)
-    desk.close()
+    background = BackgroundAnswers()
+    yield Callbacks(background)
+    background.close()
 
 
 def changed(found: Changes) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def test_figures_and_tables_are_there_for_every_run(own: Callbacks, name: str) -
 
 
 def test_until_it_is_certified_an_estimate_is_shown_that_says_so() -> None:
-    """The desk is kept busy, so that the page has to ask again."""
-    go, desk = Event(), Desk()
-    query, own = settings(**SAMPLED).query, Callbacks(desk)
-    desk.ask(query, "busy", lambda: go.wait(LONG), 0.0)
+    """The background is kept busy, so that the page has to ask again."""
+    go, background = Event(), BackgroundAnswers()
+    query, own = settings(**SAMPLED).query, Callbacks(background)
+    background.ask(query, "busy", lambda: go.wait(LONG), 0.0)
     first = own.answer(query, False)
     assert first is not None
     assert "estimate, no bound" in written(first["headline"])
@@ -158,7 +158,7 @@ def test_until_it_is_certified_an_estimate_is_shown_that_says_so() -> None:
     assert own.answer(query, True) is None
     assert own.drawn(query, True) is None
     go.set()
-    desk.ask(query, "last", lambda: True, LONG)
+    background.ask(query, "last", lambda: True, LONG)
     last = own.answer(query, True)
     assert last is not None
     assert last["summary"] == summary(certified(settings(**SAMPLED).asked()))
@@ -167,4 +167,4 @@ def test_until_it_is_certified_an_estimate_is_shown_that_says_so() -> None:
     assert whole is not None
     assert whole["asleep"] is True
     assert set(FIELDS) == set(last["errors"])
-    desk.close()
+    background.close()

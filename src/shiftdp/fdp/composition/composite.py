@@ -64,7 +64,7 @@ class Composite(TradeoffFunction):
         object.__setattr__(self, "factors", tuple(factors))
 
     def within(self, accuracy: float) -> Composite:
-        """The same product with intervals of another width."""
+        """This product of factors, composed to another accuracy."""
         return Composite(self.factors, accuracy)
 
     @property

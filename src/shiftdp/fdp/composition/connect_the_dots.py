@@ -214,7 +214,11 @@ def _slope_across(at_one: float, at_next: float, mesh: float) -> float:
 
 
 def _at_one(right: Array, left: Array, mesh: float) -> float:
-    """A value at gamma = 1 below both sides' and below the chord between its neighbours."""
+    """The value at gamma = 1 of the lowered profile, where its two halves meet.
+
+    At most the value that each half has there, and at most the chord between the neighbouring grid
+    points, so that the whole is convex at 1.
+    """
     gap = -math.expm1(-mesh)
     value_before = gap + math.exp(-mesh) * left[1]
     share = gap / (gap + math.expm1(mesh))

@@ -92,13 +92,13 @@ class LooseProduct:
         return self._moments_of(range(len(_ORDERS)))
 
     def _moments_of(self, table: Sequence[int]) -> tuple[Array, Array]:
-        """The same for some orders of the table."""
+        """`_moments` at some orders only, given by their places in the table of orders."""
         known = [(i, self._moment(i)) for i in table]
         finite = [(float(_ORDERS[i]), moment) for i, moment in known if math.isfinite(moment)]
         return np.array([a for a, _ in finite]), np.array([moment for _, moment in finite])
 
     def _moment(self, i: int) -> float:
-        """Infinite where there is none, or no formula for it."""
+        """At the i-th order of the table; infinite also where there is no formula for it."""
         if i not in self._made:
             try:
                 total = math.fsum(k * f._log_moment(float(_ORDERS[i])) for f, k in self.factors)

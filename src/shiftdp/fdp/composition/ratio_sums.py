@@ -56,7 +56,7 @@ class RatioLaw:
         return np.asarray(self.mesh * (self.start + np.arange(self.mass.size)))
 
     def halved(self, times: int) -> RatioLaw:
-        """The same law on a mesh that is halved so many times."""
+        """This law, unchanged, on a mesh that is halved so many times."""
         k = 1 << times
         mass = np.zeros((self.mass.size - 1) * k + 1)
         mass[::k] = self.mass

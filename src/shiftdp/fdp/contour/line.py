@@ -79,7 +79,7 @@ class Line:
 
     @cached_property
     def _lost(self) -> float:
-        """What was cut off, or rounded in the sum."""
+        """A bound on the error of the sum: the terms that were cut off, and rounding."""
         return self.tail + THREE_ROUNDINGS * float(np.abs(self.terms).sum())
 
     @cached_property

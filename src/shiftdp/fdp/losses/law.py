@@ -31,7 +31,7 @@ from shiftdp.fdp.tradeoff import shaped
 Side = Literal["P", "Q"]
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_HALF = -math.log(2.0)
-_NONE = np.zeros(0)
+_NONE = np.zeros(0)  # the places, and the masses, of no atoms
 _LARGEST_ORDER = 1e9  # beyond, log M(s) is s times the largest loss to all digits of a float
 
 

@@ -18,10 +18,10 @@ from shiftdp.fdp.tradeoff import TradeoffFunction
 
 Profile = Callable[[Array], Array]
 
-_NONE = np.zeros(0)
+_NONE = np.zeros(0)  # the places, and the masses, of no atoms
 _FARTHEST = 1e4  # losses beyond are not followed
 _SMALLEST_PANEL = 36  # halvings of the support towards 0, where profiles bend most
-_MOST_HALVINGS = 60
+_MOST_HALVINGS = 60  # rounds in which panels whose error is too large are halved
 _STEP = 1e-5  # of differences on either side of a kink, relative to its place
 _KINK = 1e-4  # jump of the slope, relative to delta over eps, from which on there is an atom
 _BEFORE = 0.7  # the part of eps at which that delta is read, well before the kink

@@ -27,6 +27,8 @@ from shiftdp.fdp._series import exp_excess
 TURN = 46.0
 """The largest |s| times width of a panel: the 32 nodes on it then leave an error of 1e-16."""
 MOST_PANELS = 2000
+"""Of one quadrature. A law that needs more is not summed as finely as it should be, which its error
+estimate says."""
 
 # where M could come back, in units of the period at which the bulk of the losses is in phase again
 _AHEAD = np.append([0.07, 0.14], np.linspace(0.25, 2.75, 12))

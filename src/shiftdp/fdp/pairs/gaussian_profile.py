@@ -292,7 +292,7 @@ def _above_half(mu: float, delta: float) -> float:
     return u
 
 
-_BITS = 240
+_BITS = 240  # behind the point of the fixed-point numbers of `_exact_gap`: some 70 digits
 _INVERSE_SQRT_2PI = 0x662114CF50D942343F2CF1402EAE38BFD3829F30512706D8C0471B480263  # times 2^240
 
 

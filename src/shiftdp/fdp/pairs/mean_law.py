@@ -58,7 +58,7 @@ class MeanLaw:
         return int(self.mean.size)
 
     def pairs(self) -> tuple[tuple[float, float], ...]:
-        """(weight, mean) of each."""
+        """(weight, mean) of each component."""
         return tuple(zip(self.weight.ravel().tolist(), self.mean.ravel().tolist(), strict=True))
 
     @property
@@ -72,7 +72,7 @@ class MeanLaw:
 
     @property
     def positive(self) -> MeanLaw:
-        """Without a mean of 0, and with weights that add up to less than 1."""
+        """The law restricted to means above 0; its weights may add up to less than 1."""
         if self.mean[0, 0] > 0.0:
             return self
         return MeanLaw(self.mean[1:], self.weight[1:], 1.0)

@@ -25,7 +25,7 @@ Numbers = float | Array
 Formula = Callable[[Numbers, Numbers, float], Array]
 
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)  # scanned; the best is between two neighbours
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # the golden section, 0.618
 _SECTIONS = 36  # golden sections leave 3e-8 of an interval, and epsilon feels the square of that
 _WINDOW = 3.0  # log of 20: how far from its approximation the best order is looked for
 

@@ -37,15 +37,16 @@ from shiftdp.fdp.renyi.line import log_one_more, participating
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 34.0  # minus the log of the part of M - 1 that all panels together may miss
-_RHO = 5.0
+_RHO = 5.0  # the sum of the semi-axes of the Bernstein ellipse, over half the width of a panel
+# its semi-axes, along the real line and across it
 _WIDE, _TALL = 0.5 * (_RHO + 1.0 / _RHO), 0.5 * (_RHO - 1.0 / _RHO)
-_FIRST_WIDTH = 2.0
-_HALVINGS = 30
+_FIRST_WIDTH = 2.0  # of panels, before any is halved: two deviations of the normal density
+_HALVINGS = 30  # of a panel at most; if its error is still too large, a simpler bound is used
 _WEIGHTS = 1024.0  # roundings by which the weights may be off
-_MOST_PANELS = 8_000
+_MOST_PANELS = 8_000  # beyond, a simpler bound is used (`participating`)
 _LARGEST = 1e100  # means whose squares, times orders, are numbers
 _PANEL_SUM_ERROR = 1e-14  # of the logarithm of a sum of positive terms, with all its roundings
-_SUM_ERROR = 1e-13  # the same for the logarithm of the total, which may be some hundred
+_LOG_TOTAL_ERROR = 1e-13  # of the logarithm of the total, which may be some hundred
 _ROOM = 0.9  # of the height at which A has its first zero
 _AT_LEAST = 0.1  # M - 1 is at least this part of order (order - 1) mean^2, if that is small
 _NOT_ZERO_SQUARED = 1e-150  # its square is still a float
@@ -81,7 +82,7 @@ def halves_log_moment(p: float, a: float, d: float, order: float) -> float:
         logs += found
         logs.append(part.log_beyond(end))
     top = max(logs)
-    log_total = top + math.log(math.fsum(math.exp(x - top) for x in logs)) + _SUM_ERROR
+    log_total = top + math.log(math.fsum(math.exp(x - top) for x in logs)) + _LOG_TOTAL_ERROR
     return min(log_one_more(log_total), known)
 
 
@@ -95,7 +96,7 @@ class _Near:
     whole: float
 
     def log_values(self, v: Array, slip: Array) -> Array:
-        """At v, of which the part `slip` may be rounding; rounded up."""
+        """The log of the integrand at v, rounded up; `slip` is the relative error of v."""
         m, order = self.m, self.order
         rate = 2.0 + ((order + 2.0) * m + v + m) * v
         log_h, margin = _log_h(m * v, order), 8 * UNIT * (4.0 + (v + m) ** 2) + slip * rate
@@ -105,7 +106,10 @@ class _Near:
         )  # fmt: skip
 
     def log_sup(self, low: Array, high: Array, tall: Array) -> Array:
-        """On the rectangle low <= Re v <= high, |Im v| <= tall: each exponential by itself."""
+        """The log of a bound on the modulus, for low <= Re v <= high and |Im v| <= tall.
+
+        H is a sum of four exponentials, each of which is bounded by its own maximum.
+        """
         m, s = self.m, self.order - 1.0
         terms = []
         for t in (self.order, 1.0, 0.0, -s):
@@ -176,7 +180,7 @@ class _Far:
         )  # fmt: skip
 
     def log_sup(self, low: Array, high: Array, tall: Array) -> Array:
-        """On the rectangle low <= Re y <= high, |Im y| <= tall.
+        """The log of a bound on the modulus, for low <= Re y <= high and |Im y| <= tall.
 
         A^order + A + 1 <= 2 (A^order + 1). log phi A^order changes at rates between those with the
         least and with the greatest slope of log A, which is convex.

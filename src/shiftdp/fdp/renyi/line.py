@@ -63,9 +63,9 @@ from shiftdp.fdp.pairs.mean_law import total
 _UP = 1.0 + ULP  # one sum
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _MARGIN = 40.0  # minus the log of the part of M - 1 that the rule may miss
-_STRIPS = np.linspace(1.0 / 64, 1.0, 64)
+_STRIPS = np.linspace(1.0 / 64, 1.0, 64)  # c, as parts of the largest: the best is sought
 _TALL = 16.0  # no strip need be wider
-_MOST_NODES = 200_000
+_MOST_NODES = 200_000  # beyond, a simpler bound is used (`revealed`)
 _MOST_NUMBERS = 6_000_000  # nodes times components
 _BLOCK = 1 << 17  # of these at once: arrays that stay in the cache
 _NEAR = 1.0  # |log r| below which r - 1 is summed as such
@@ -78,7 +78,7 @@ _END_ERROR = 1e-14  # of the logarithm of one term, and relative, of a rate of d
 _SERIES_UP_TO, _SERIES_ORDER = 0.1, 0.5  # |w|, and order |w|, up to which the series is summed
 _LEAST = 1e-290  # M - 1 below which its terms would underflow
 _LARGEST = 1e150  # means whose squares, times orders, are numbers
-_SERIES = 18
+_SERIES = 18  # its terms: what follows them is below 1e-17 of the sum
 
 
 def line_log_moment(

@@ -21,10 +21,10 @@ from shiftdp.fdp.composition.connect_the_dots import Coarsening
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
 # Gauss-Legendre quadrature on panels of [0, 1] that halve towards 0, six nodes on each
-_PANELS = 18
-_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))
+_PANELS = 18  # the first ends at 2^-17
+_EDGES = np.append(0.0, 0.5 ** np.arange(_PANELS - 1, -1, -1.0))  # 0, 2^-17, ..., 1/2, 1
 _HALF, _MIDDLE = 0.5 * np.diff(_EDGES)[:, None], 0.5 * (_EDGES[1:] + _EDGES[:-1])[:, None]
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # on [-1, 1]
 _UNIT_NODES, _UNIT_WEIGHTS = (_MIDDLE + _HALF * _NODES).ravel(), (_HALF * _WEIGHTS).ravel()
 _LARGEST = 300.0  # of theta times the reach: powers of e must not overflow
 _TILTS, _LEAST_TILT = 24, 1e-3  # at which log delta is tabulated; the least is this over 1 + reach

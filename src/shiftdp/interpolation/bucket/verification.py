@@ -34,10 +34,11 @@ from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.bucket.equal_steps import Bucket
 from shiftdp.interpolation.bucket.scheduled_steps import ScheduledBucket
 
-_DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
+_DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)  # powers of up to 2^53 steps
+# more than the roundings of a few operations with 60 digits
 _UP, _DOWN = Decimal(1) + Decimal("1e-50"), Decimal(1) - Decimal("1e-50")
 _EACH = 16.0 * UNIT  # for each term, and each expected participation, of a block: see above
-_MOST_BLOCKS, _MOST_CELLS = 5_000, 100_000
+_MOST_BLOCKS, _MOST_CELLS = 5_000, 100_000  # of a grid that is checked in reasonable time
 _MOST_WORK = 2e9  # cells times terms, of all blocks
 _RARE = 1e-20  # participations that are rarer together are bounded by their probability
 _MOST_EXPONENT = 600.0  # -n log(1 - p) of a block: (1 - p)^n is a normal float
@@ -69,7 +70,7 @@ def verify_scheduled_bucket(
     values: tuple[float, ...],
     weights: tuple[float, ...],
 ) -> None:
-    """The same for a bucket of steps that differ; nothing that it was given as reached is used."""
+    """`verify_bucket` for steps that differ; how far the bucket reaches is computed anew."""
     c, s, sd = bucket.c, bucket.s, bucket.sd
     _require(c.size >= 1 and c.shape == s.shape == sd.shape, "there is no such bucket")
     _require(bool(np.all((c >= 0.0) & (c <= 1.0))), "a step expands distances")

@@ -127,7 +127,7 @@ def lmc_stationary_convex(
 def lmc_stationary_convex_best(
     lipschitz: float, diameter: float, smoothness: float, learning_rate: float
 ) -> float:
-    """The same law, with the window of cni-proj optimised over the whole numbers: never larger.
+    """`lmc_stationary_convex` with the best whole number as window of cni-proj: never larger.
 
     >>> round(lmc_stationary_convex_best(1.0, 1.0, 4.0, 0.5) ** 2, 6)
     4.0

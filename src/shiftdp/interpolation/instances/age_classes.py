@@ -21,7 +21,7 @@ _SINGLE = 48  # ages that are a class each
 _GROWTH = 0.02  # of later classes, as a part of their age ...
 _FADING = 0.008  # ... and the most by which the logarithm of a weight may fall inside one
 _FAINT = 16.0  # what has been contracted by more than exp(-16) is left out: it leaks nothing
-_MOST_CLASSES = 20_000
+_MOST_CLASSES = 20_000  # ages beyond the last one are left out
 _GREATEST_LOG = 300.0  # of a weight, in size: ages beyond are left out
 _PER_STEP = 700.0 * ULP  # the rounding of a sum of logarithms of up to 300, and of one of squares
 

@@ -35,7 +35,7 @@ _HEIGHT = 12.0  # 2 b / sd, see above
 _NODES = (
     60.0  # N asinh(12 sd / D): with 2 log rho N >= 120 the error is below 7 e^36 e^-120 < 1e-34
 )
-_MORE_NODES = 12
+_MORE_NODES = 12  # than the error bound asks for
 _MOST_STEPS = 1500  # that are followed one by one
 _SEARCHED = 150  # the same while the best pull is sought
 _ERROR = 1e-7  # relative, for 1,500 steps with an error below 1e-12 each; what is lost is no matter

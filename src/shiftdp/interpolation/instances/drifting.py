@@ -23,7 +23,7 @@ _SEARCH = Accuracy(
     levels=32, lattice=1 << 11, atoms=160, cells=220, labels=1000
 )  # to find the blocks by
 _STEADY = 1.002  # times epsilon: what another block has to bring
-_MOST_BLOCKS = 8
+_MOST_BLOCKS = 8  # each is found by trying all ends once more
 _OCTAVE = 2.0  # between ages that are tried as ends of blocks
 
 

@@ -24,7 +24,7 @@ from shiftdp.interpolation.participation.jumps import JumpLaw
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_of_path
 from shiftdp.interpolation.participation.path import LARGEST_CAP, JumpPath, Resolution, in_ticks
 
-_MOST_CLASSES = 90
+_MOST_CLASSES = 90  # of all epochs together: the time grows with the square of their number
 _MOST_YOUNG = 20  # epochs that are told apart at most: older ones are short against their clocks
 _HEAVY = 0.5  # the oldest epoch is told apart if its jumps are still so large a part of the largest
 _COARSER = 1.1  # steps in which the excess of the ratio over 1 grows
@@ -92,7 +92,7 @@ def allocation_law(
 def allocation_on_grid(
     run: Allocation, *, delta: float, resolution: Resolution | None = None
 ) -> tuple[ParticipationLaw, Grid | None]:
-    """The same law with the grid that it was computed on; none if mu is 0."""
+    """`allocation_law` with the grid that it was computed on, which is None if mu is 0."""
     ceiling = run.ceiling
     if ceiling <= 0.0:
         return ParticipationLaw((0.0,), (1.0,)), None

@@ -205,7 +205,12 @@ def _tail(
 
 
 def law_of_tail(tail: Tail, ceiling: float) -> ParticipationLaw:
-    """The law with this tail; what exceeds 1 leaves at the bottom, what is lost is at the top."""
+    """The law whose probabilities of each value or more are those of the tail.
+
+    The probability that was dropped on the way (`lost`) is added to all of them, which puts it at
+    the largest value, the ceiling. Sums above 1 are cut to 1, which lowers the weight of the
+    smallest values.
+    """
     above = np.minimum(tail.above + tail.lost, 1.0)
     above[0] = 1.0
     weight = above - np.append(above[1:], 0.0)

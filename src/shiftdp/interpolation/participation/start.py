@@ -17,7 +17,7 @@ from shiftdp._rounding import FOUR_ROUNDINGS, GENEROUS
 from shiftdp.interpolation.participation.ages import Ages, StartLaw, equal_ages
 
 _POINTS = 3000  # of the lattice on which distances are rounded up, at least
-_MOST_POINTS = 20000
+_MOST_POINTS = 20000  # of that lattice, at most
 _FORGETTING = 150.0  # points for a contraction by e: roundings up gather half of a part of 150
 MOST_FOLLOWED = 4000  # that are followed; the distance before them is the diameter
 _LONG_AGO = 14.0  # contraction by e^-14 = 1e-6 leaves nothing of where it began

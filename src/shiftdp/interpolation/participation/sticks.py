@@ -69,7 +69,7 @@ _OUTER = np.linspace(4.0, 80.0, 20)  # logarithms of (R / r)^M that are tried
 _SPARE = 4.0  # times the error: room for that of a verifier
 _MODERATE = 1e100  # a moment of a piece: larger ones are of no use
 _FASTEST = 50.0  # at which moments of pieces may grow with their length
-_HALVINGS = 50
+_HALVINGS = 50  # of a bracket of the logarithm of a radius, to 1e-15 of its length
 _CHUNK = 1 << 20  # complex numbers at a time
 
 

@@ -276,7 +276,7 @@ def _by_records(
             continue
         rows = int(np.searchsorted(starts, s))
         at = np.where(u <= (room - own)[:rows, s, None], several[:rows, s], 0.0)
-        at += _by_u(single[:rows, s], own[:rows, s], 0)
+        at += _by_additive_rise(single[:rows, s], own[:rows, s], 0)
         chance = at.sum(axis=1) * weight[:rows]
         likely = np.flatnonzero(chance > faint)
         if not likely.size:
@@ -284,7 +284,7 @@ def _by_records(
             continue
         first, last = int(likely[0]), int(likely[-1]) + 1
         dropped += float(np.sum(chance[:first]) + np.sum(chance[last:]))
-        onward = _by_u(passages[s, s + 1 : end], borrow[s, s + 1 : end], width - 1)
+        onward = _by_additive_rise(passages[s, s + 1 : end], borrow[s, s + 1 : end], width - 1)
         heights = np.flatnonzero(at[first:last].any(axis=0))
         for a in range(int(heights[0]), int(heights[-1]) + 1, _HEIGHTS):
             b = min(a + _HEIGHTS, int(heights[-1]) + 1)
@@ -298,8 +298,11 @@ def _by_records(
     return several, dropped
 
 
-def _by_u(chances: Array, borrow: NDArray[np.bool_], before: int) -> Array:
-    """Probabilities by u = 0, 1, ... from those by x = 1, 2, ..., after so many zeros."""
+def _by_additive_rise(chances: Array, borrow: NDArray[np.bool_], before: int) -> Array:
+    """Probabilities of u = x - borrow = 0, 1, ... from those of overshoots x = 1, 2, ...
+
+    Only u adds up over stretches (see `_borrowed`). `before` zeros are put in front of each row.
+    """
     found = np.zeros((chances.shape[0], before + chances.shape[1] + 1))
     found[~borrow, before + 1 :] = chances[~borrow]
     found[borrow, before:-1] = chances[borrow]

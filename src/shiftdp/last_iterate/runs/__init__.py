@@ -60,7 +60,7 @@ _UNSAID: dict[str, Any] = {**_OF_PEOPLE, "releases": None}
 
 
 def one_record(run: AnyRun) -> AnyRun:
-    """The same run where each person has one record."""
+    """This run as it would be if each person had one record."""
     if people(run) == 1:
         return run
     fields = {name: value for name, value in vars(run).items() if name not in _OF_PEOPLE}

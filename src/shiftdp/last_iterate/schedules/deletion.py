@@ -54,8 +54,8 @@ from shiftdp.last_iterate.schedules.visits import (
     step_constants,
 )
 
-_DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
-_UP = 1.0 + EIGHT_ROUNDINGS
+_DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)  # powers of up to 2^53 steps
+_UP = 1.0 + EIGHT_ROUNDINGS  # of products of a few factors
 _LOSS = Decimal("1e-50")  # more than the roundings of a power or of a root with 60 digits
 _MOST_CASES = 30_000_000  # steps times positions that are solved
 

@@ -90,7 +90,10 @@ def _is_a_walk(run: NoisySGD, steps: StepArrays, contracting: bool) -> bool:
 
 @lru_cache(maxsize=32)
 def _cut(p: float, c: float, steps: int, width: float) -> int:
-    """The same for every amount of noise."""
+    """How many last steps to follow in a bounded set, whatever the noise.
+
+    `width` is its diameter over the displacement of a step.
+    """
     ages = bounded_ages(p, c, 1.0, 1.0, steps, width)
     return min(steps, round(float(np.sum(ages.count))))
 
@@ -104,7 +107,10 @@ def participation_law(
     followed: int,
     delta: float,
 ) -> tuple[ParticipationLaw, Grid | Sticks | None]:
-    """A law that dominates mu(V), in few values, and the grid that proves it.
+    """A law of at most 1,000 values that dominates mu(V), and the grid that proves it.
+
+    Of the laws with 500 and with 1,000 values it is the first one whose epsilon is close to that of
+    the law as it was found (`fine_participation_law`).
 
     Args:
         run: the run.
@@ -135,7 +141,10 @@ def fine_participation_law(
     followed: int,
     delta: float,
 ) -> tuple[ParticipationLaw, Grid | Sticks | None]:
-    """The same in as many values as it was found in."""
+    """A law that dominates mu(V), in all the values it was found in, and the grid that proves it.
+
+    Arguments as for `participation_law`.
+    """
     if not np.any(steps.s):
         return ParticipationLaw((0.0,), (1.0,)), None
     law, grid = _unit_law(*_shape(run, geometry, steps, contracting, followed), delta)
@@ -206,7 +215,10 @@ def verify_participation(
 def _verify_walk(
     p: float, steps: int, followed: int, law: ParticipationLaw, grid: Grid | Sticks, delta: float
 ) -> None:
-    """The same for equal steps with c = 1 and displacements and noise of 1."""
+    """Raise `VerificationFailed` unless the law dominates mu(V) for a walk.
+
+    That is: equal steps with c = 1, and displacements and noise of 1.
+    """
     if not isinstance(grid, Sticks):
         grid = _on_vertices(grid)
     if followed < steps:
@@ -238,7 +250,7 @@ _Shape = tuple[float, float | bytes, tuple[int, int] | tuple[bytes, bytes], int 
 def _shape(
     run: NoisySGD, geometry: Geometry, steps: StepArrays, contracting: bool, followed: int
 ) -> _Shape:
-    """A run up to a factor of its noise, as what laws are remembered by."""
+    """The run without the size of its noise: the key under which its law is cached."""
     batches = run.batches if run.sampling == "random_allocation" else None
     if steps.equal:
         c = float(steps.c) if contracting else max(1.0, float(steps.c))
@@ -283,9 +295,10 @@ def _unit_law(
     width: float,
     delta: float,
 ) -> tuple[ParticipationLaw, Grid | Sticks | None]:
-    """The law for displacements and noise of 1, with room for other roundings.
+    """The law for displacements and noise of 1, raised a little.
 
-    Another machine rounds sums differently, and what verifies a law may find it a little larger.
+    Another machine rounds sums differently, and the verifier, which computes the law anew, may find
+    slightly larger probabilities there.
     """
     law, grid = _found(p, c, sizes, batches, width, delta)
     above = np.cumsum(law.weight[::-1])[::-1] * (1.0 + _ROOM) + _ROOM_BELOW * delta
@@ -299,7 +312,7 @@ def _unit_law(
 
 @lru_cache(maxsize=32)
 def _rough_unit_law(p: float, c: float, steps: int, delta: float) -> tuple[ParticipationLaw, float]:
-    """The same for every amount of noise."""
+    """`rough_law` for displacements and noise of 1: the law, and how far a finer one has to go."""
     return rough_law(equal_ages(p, c, 1.0, 1.0, steps), delta=delta)
 
 

@@ -46,7 +46,7 @@ _MOST_FELT = 1000.0  # participations that are still felt, in the mean: more mak
 _CROWD, _MUCH, _FORGETS = 150.0, 5.0, 1.0
 _SHORTEST = 1.0 - 1e-6  # the largest contraction of equal steps: nearer to 1 nothing is forgotten
 _WIDEST_RANGE = 1e60  # of noises and displacements: their squares are floats
-_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
+_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of a few products and sums
 
 
 class PrefixSteps(ABC):

@@ -21,7 +21,7 @@ from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.schedules.prefix_steps import ScheduledPrefix
 from shiftdp.last_iterate.theorems.proofs import PrefixProof
 
-_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS
+_UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of a few products and sums
 _TWO = Fraction(1, 2**50)  # a learning rate of 2/M in floats means just that
 _MOST_GROUPS = 64  # of shifts: each is a law that is composed
 

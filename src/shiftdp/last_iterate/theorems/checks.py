@@ -31,7 +31,7 @@ SHIFTS_SLACK = 1e-6
 """By which part a stated number may exceed what shifts prove. A certificate of a noisier run is no
 lie about privacy, but it is not the certificate of this run."""
 FORMULA_SLACK = 1e-9
-"""The same for formulas, which are evaluated again."""
+"""By which part a stated number may exceed what a formula gives when it is evaluated again."""
 _MORE_IS_WORSE = ("mu", "epsilon")  # of the numbers of a tradeoff function
 _NOTHING = 1e-100  # by which a number may exceed 0
 

@@ -20,7 +20,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run, people
 from shiftdp.last_iterate.schedules.visits import BatchRun
 
-_DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)
+_DIGITS = Context(prec=60, Emin=-(10**6), Emax=10**6)  # sums over up to 2^53 steps
 _MOST_DIFFERENT = 20_000  # noises that are followed with 60 digits
 _DIGIT_LOSS = Decimal("1e-40")  # far more than 2^53 additions with 60 digits
 
@@ -79,7 +79,7 @@ def _worst_precision(run: BatchRun) -> Decimal:
 
 
 def _precision_in_floats(run: BatchRun, full: Decimal, last: Decimal) -> Decimal:
-    """The same where very many noises differ, a few parts of 1e-16 above it.
+    """`_worst_precision` in floats, for very many different noises; a few parts of 1e-16 above it.
 
     A term has three roundings, and `fsum` one of the whole sum.
     """

@@ -185,7 +185,7 @@ class _TheoremB6(OnSampled):
 def _part(
     step: Step, p: float, laws: Laws, accuracy: float, z: float, paid: float
 ) -> TradeoffFunction:
-    """f_z."""
+    """f_z of Theorem B6 (see above): what was paid, composed with the steps after the prefix."""
     steps: list[tuple[TradeoffFunction, int]] = [(step(p, z * a * UP, s), n) for a, s, n in laws]
     return product([(GaussianTradeoff(paid), 1), *steps], accuracy)
 
@@ -208,7 +208,11 @@ def _verify_steps(
 
 
 def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
-    """The law of a step, its name in estimates, and what is hidden."""
+    """The tradeoff function of a step, the name of its pair in estimates, and `shared`.
+
+    `shared` says how the f_z are mixed, as in the table above: which of the two measures does not
+    depend on z, or "told" if z is revealed.
+    """
     if run.sampling == "without_replacement":
         return shifted_subsampled, "symmetric", "neither"
     if geometry.adjacency == "replace_one":

@@ -31,7 +31,7 @@ from shiftdp.privacy.ledger.errors import LedgerUnavailable
 from shiftdp.privacy.ledger.release import digest_of
 
 _APPLICATION = 0x73686470  # "shdp"
-_VERSION = 1
+_VERSION = 1  # of the format of the file: others are refused
 _OF_DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 _SCHEMA = (

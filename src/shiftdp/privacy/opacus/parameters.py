@@ -40,7 +40,10 @@ class WatchedParameters:
             self._handle = inner.register_step_post_hook(self._keep)
 
     def _keep(self, *_: Any) -> None:
-        """After a step; one that nobody looked at moves the parameters like anything else."""
+        """Called after each step of the optimizer: keep a copy of the parameters it leaves.
+
+        Not after a step that `refuse_moved` was not called for: the next call refuses what it did.
+        """
         if self._stepping:
             self._left = [p.detach().clone() for p in self._optimizer.params]
         self._stepping = False
@@ -51,7 +54,10 @@ class WatchedParameters:
             self._handle.remove()
 
     def refuse_moved(self) -> None:
-        """Refuse a step from anywhere but where the last one ended; else it is about to be made."""
+        """Called before a step: refuse it if the parameters have changed since the last one.
+
+        If not, the parameters are kept again when the step has been made.
+        """
         now, left = self._optimizer.params, self._left
         if left is not None and not (len(now) == len(left) and all(map(_same, now, left))):
             raise UnmetHypothesis(
@@ -66,5 +72,5 @@ class WatchedParameters:
 
 
 def _same(now: torch.Tensor, left: torch.Tensor) -> bool:
-    """Equal, wherever the model was moved to."""
+    """Whether all entries are equal; the tensors may be on different devices."""
     return now.shape == left.shape and torch.equal(now.detach().to(left), left)

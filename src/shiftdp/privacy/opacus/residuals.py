@@ -31,8 +31,8 @@ from shiftdp.privacy.opacus.run import Declaration
 
 _AGREES = GRADIENT_IN_SINGLE  # of the limit: gradients that are closer are the same
 _ROUNDINGS = 8  # units in the precision of the scores; of an envelope for each unit of their spread
-_HALVINGS = 60
-_DOUBLINGS = 200
+_HALVINGS = 60  # of the bracket of the multiplier nu: more than a float has binary digits
+_DOUBLINGS = 200  # of its upper end at most, from 1/k, until the residual is short enough
 
 Call = tuple[torch.Tensor, torch.Tensor]
 """Rows that a linear map was given, and the scores that it returned."""

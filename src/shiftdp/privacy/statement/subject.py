@@ -174,7 +174,7 @@ class Statement:
         return model_card(self.fresh())
 
     def fresh(self) -> Statement:
-        """The same with the certificate as it is read from its JSON.
+        """This statement with the certificate as it is read from its JSON.
 
         A bound that is composed numerically is an interval, and what is read off it may differ in
         the fifth digit between the object that found it and the one that is read: whoever has the

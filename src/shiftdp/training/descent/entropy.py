@@ -174,7 +174,7 @@ class _AesStream(Stream):
 
 
 class _SeededStream(Stream):
-    """The same numbers in the same order, however many are asked for at a time."""
+    """Random bytes from a seed: equal seeds give equal bytes, however many are drawn at a time."""
 
     def __init__(self, seed: int, role: int) -> None:
         self._bits = np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(role,)))

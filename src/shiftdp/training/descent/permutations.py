@@ -33,7 +33,7 @@ def permutation(n: int, stream: Stream) -> Places:
 
 
 def permutation_on_disk(n: int, stream: Stream) -> Places:
-    """The same permutation in a file, in memory that does not grow with n.
+    """The permutation that `permutation` draws, in a file and in memory that does not grow with n.
 
     Keys are drawn in order and written down; then each goes, with its place, to the range of keys
     that it is in; and ranges, each small enough for memory, are sorted one by one. While this

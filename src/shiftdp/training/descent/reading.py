@@ -113,7 +113,7 @@ class ReadsAhead(Protocol):
 
 
 def announced(gradient: object, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, of which the gradient hears before it is asked for their sums."""
+    """The given batches, unchanged; a gradient that reads ahead is told of them in advance."""
     if not isinstance(gradient, ReadsAhead):
         yield from batches
         return

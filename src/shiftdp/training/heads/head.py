@@ -263,7 +263,10 @@ class PrivateHead:
         return _Found(None, *gathered(reader, self.cache))
 
     def _sizes(self, ranks: Ranks, found: _Found) -> list[int]:
-        """How many records each rank has, if they are alike and not the same."""
+        """How many records each rank has.
+
+        Refuses ranks whose features differ in number or type, and ranks with the same records.
+        """
         kinds = ranks.shared((found.features, str(found.kind)))
         if len(set(kinds)) > 1:
             raise InvalidInput(

@@ -90,7 +90,7 @@ class DeviceSource:
 
     @classmethod
     def of(cls, plan: Plan, records: Records, device: torch.device) -> DeviceSource:
-        """The same records on another device."""
+        """These records, copied to the device."""
         require_formula(plan.loss)
         rows = records.rows
         if rows.sparse:

@@ -85,7 +85,7 @@ class Loss(ABC):
         """
 
     def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
-        """The same under plain clipping: each residual is scaled down to its limit."""
+        """`residuals` under plain clipping: each residual is scaled down to its limit."""
         self.residuals(z, targets, None)
         scale_to_limits(z, limits)
 

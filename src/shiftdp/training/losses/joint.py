@@ -28,7 +28,7 @@ from shiftdp.last_iterate.loss_constants import named_parts
 from shiftdp.training.losses.base import Floats, Loss, Numbers, described
 
 _UP = 1.0 + EIGHT_ROUNDINGS  # for the squares, their sum and its root
-_DOWN = 1.0 - EIGHT_ROUNDINGS
+_DOWN = 1.0 - EIGHT_ROUNDINGS  # for a quotient: squares of shares add up to 1 at most
 
 
 @dataclass(frozen=True)

@@ -90,14 +90,14 @@ def digest_of(members: Mapping[str, bytes]) -> str:
 
 
 _MAGIC = b"\x93NUMPY\x01\x00"
-_ALIGNED = 64
+_ALIGNED = 64  # bytes: as NumPy writes it, the header is a multiple of so many long
 _DTYPE = r"\|b1|[|]i1|<i[248]|[|]u1|<u[248]|<f[248]|<U[1-9][0-9]{0,8}"
 _HEADER = re.compile(
     rf"\{{'descr': '({_DTYPE})', 'fortran_order': (True|False), "
     r"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), \} *\n"
 )
-_MOST_AXES = 8
-_LAST_CHARACTER = 0x10FFFF
+_MOST_AXES = 8  # of an array, more than any model has
+_LAST_CHARACTER = 0x10FFFF  # of Unicode
 
 
 def is_plain(dtype: np.dtype[Any]) -> bool:

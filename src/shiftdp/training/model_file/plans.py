@@ -38,7 +38,7 @@ _CLASSES: dict[str, Any] = {
         System, Aes, Seeded,
     )
 }  # fmt: skip
-_DEEPEST = 10
+_DEEPEST = 10  # levels of a plan within a plan: more than there are, and few enough to recurse
 _MOST_STEPS, _MOST_BATCHES = 10**10, 10**7  # beyond, no such run ends, and its proof is too long
 
 

@@ -236,7 +236,7 @@ def warn_if_hopeless(
     asked: float | None = None,
     stacklevel: int = 4,
 ) -> None:
-    """The same as a `WeakSignalWarning`."""
+    """Warn (`WeakSignalWarning`) of a plan that `require_worthwhile` would refuse."""
     found = outlook_of(planned, overrides, asked=asked)
     if not found.worthwhile:
         warnings.warn(

@@ -44,7 +44,8 @@ _OF_ONE_SCORE = {0.25: 0.07, 0.35: 0.04, 0.5: 0.03, 1.0: 0.005, math.inf: 0.0}
 is learnt. Set so that the smallest is taken where little is learnt, none where nearly all is."""
 
 _OF_CLASSES = {0.25: 0.055, 0.5: 0.015, 1.0: 0.01, math.inf: 0.0}
-"""The same for several classes: the largest score counts, by however little it is larger."""
+"""Clips and their costs for several classes: there the largest score counts, however little larger
+it is."""
 
 
 class Listed(NamedTuple):

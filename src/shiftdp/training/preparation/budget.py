@@ -56,18 +56,18 @@ def aims(
         )  # fmt: skip
     left = (delta - failure) / (1.0 - failure)
 
-    def beside(spent: float) -> float:
+    def gaussian_left(spent: float) -> float:
         """mu of a Gaussian that makes this epsilon, together with the preparation."""
         whole = GaussianTradeoff.from_budget(spent, left).mu
         return math.sqrt(max(whole * whole - used * used, 0.0)) * (1.0 - AMPLE)
 
-    wanted = mu = beside(epsilon)
+    wanted = mu = gaussian_left(epsilon)
     first = epsilon if used == 0.0 and failure == 0.0 else _epsilon(mu, delta)
     aim = first
 
     def next_aim(spent: float) -> float:
         nonlocal aim, mu
-        mu *= _ROOM * wanted / beside(spent)
+        mu *= _ROOM * wanted / gaussian_left(spent)
         aim = min(_epsilon(mu, delta), aim * _ROOM)
         return aim
 

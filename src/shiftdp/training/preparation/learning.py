@@ -53,20 +53,23 @@ def bin_edges(within: tuple[float, float] | None) -> Floats:
 
 
 class Summed(ABC):
-    """A column whose entries are elsewhere: it is asked for the exact sums, which are of whole
-    numbers and therefore the same however its entries are divided."""
+    """A column whose entries are elsewhere, as on the workers of a cluster.
+
+    It answers with sums over all entries. They are sums of whole numbers, hence exact, and the same
+    however the entries are divided.
+    """
 
     @abstractmethod
     def histogram(self, edges: Floats) -> NDArray[np.int64]:
-        """As `histogram`."""
+        """How many entries each bin has; see the function `histogram` of this module."""
 
     @abstractmethod
     def whole_sums(self, scaled: Scaling | None) -> tuple[int, int, int]:
-        """As `whole_sums`."""
+        """Sums of t, t^2 and 1 over the entries; see the function `whole_sums` of this module."""
 
     @abstractmethod
     def word_counts(self) -> Counter[str]:
-        """As `word_counts`."""
+        """How often each word occurs; see the function `word_counts` of this module."""
 
 
 def histogram(values: Floats, edges: Floats) -> NDArray[np.int64]:

@@ -60,7 +60,7 @@ def csv_shape(path: str, rules: Rules) -> Head:
 
 
 def csv_quick(path: str, rules: Rules) -> Head:
-    """The same, by ends of lines: what is wrong with a line is found when it is read."""
+    """`csv_shape` by counting lines, without parsing them: errors in a line are found later."""
     return _csv_head(_csv_names(path, csv_lines(path), rules.target), rules, count_lines(path) - 1)
 
 

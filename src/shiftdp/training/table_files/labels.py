@@ -162,7 +162,7 @@ class Labels:
 
 
 def _named(found: list[Any]) -> NDArray[Any]:
-    """The same labels in one array: of whole numbers, of numbers, or of words."""
+    """A list of labels as an array: of whole numbers, of numbers, or of words."""
     if all(isinstance(one, int) and -(2**63) <= one < 2**63 for one in found):
         return np.array(found, dtype=np.int64)
     if all(

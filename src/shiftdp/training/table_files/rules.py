@@ -91,7 +91,7 @@ WORKING = 48_000_000
 LEAST_MEMORY = 64 * 10**6
 """The least that reading and training can be asked to stay below."""
 
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}  # of bytes, as in "500M"
 
 PER_RECORD = 100
 """Bytes that a record takes in memory beside its features: lengths, labels, a random order."""

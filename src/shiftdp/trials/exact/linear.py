@@ -90,7 +90,7 @@ def _candidates(line: Timeline, geometry: Geometry) -> Iterator[Array]:
 
 
 def _forgetting(line: Timeline, slopes: Array, floor: Array) -> Iterator[Array]:
-    """The same slopes but for one step, at the beginning of an epoch or at ages an octave apart."""
+    """These slopes with one changed, at the beginning of an epoch or at ages an octave apart."""
     ages = {line.steps - 2**i for i in range(line.steps.bit_length())}
     if line.law == "each_epoch":
         ages = {begin - begin % line.epoch for begin in ages}

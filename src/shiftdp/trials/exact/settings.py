@@ -29,7 +29,7 @@ _FULL = NoisyGD(n=30, steps=20, learning_rate=0.4, noise=0.4)  # the same rate a
 _CYCLIC = NoisyCGD(**_TURNS, epochs=6)
 # Long enough for what is left of the beginning to be bounded by the diameter.
 _LONG = NoisyGD(n=30, steps=200, learning_rate=0.4, noise=0.4)
-_LONG_CYCLIC = NoisyCGD(**_TURNS, epochs=40)
+_LONG_CYCLIC = NoisyCGD(**_TURNS, epochs=40)  # as long, in turns
 # Batches of a twentieth of the records, in as many steps as 15 epochs have.
 _RANDOM: dict[str, Any] = {
     "n": 200, "batch_size": 10, "steps": 300, "learning_rate": 0.1, "noise": 3.0,
@@ -91,7 +91,7 @@ def settings() -> Iterator[tuple[Run, Geometry]]:
 
 
 def _of_people(run: Any) -> Iterator[Run]:
-    """The same run where a person has two records, anywhere or in different batches."""
+    """A run in which a person has two records, anywhere or in different batches."""
     if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) or has_releases(run):
         return
     fields = {**vars(run), "records_per_person": 2}

@@ -85,7 +85,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 def _account_pipeline(
     ctx: click.Context, certificate: WholeCertificate, options: dict[str, Any]
 ) -> None:
-    """The same for a file of a whole pipeline, which has no one theorem to explain or to draw."""
+    """Print what a whole pipeline costs; it has no one theorem to explain or to draw."""
     from shiftdp.privacy.selection.release_certificate import ReleaseCertificate
 
     for name in ("explain", "plot"):

@@ -41,7 +41,6 @@ TARGETS: dict[str, Mapping[str, Any]] = {
 
 _TYPED = ("noise", "epochs", "steps", *list(TARGETS)[2:])  # a run has either epochs or steps
 
-_UP = 1.0 + 2.0**-50  # three roundings of a product
 _FEW_LEVELS = 4  # of a schedule that is printed as it is
 
 _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
@@ -129,7 +128,10 @@ def _multiplier(run: Run, geometry: Geometry) -> float | None:
     size = getattr(run, "batch_size", None) or getattr(run, "n", None)
     if not isinstance(noise, float) or not clip or not isinstance(size, int):
         return None
-    return noise * size / clip * _UP
+    from shiftdp._rounding import EIGHT_ROUNDINGS
+
+    # for the product, the quotient, and the product with this
+    return noise * size / clip * (1.0 + EIGHT_ROUNDINGS)
 
 
 def _check_placed(ctx: click.Context, parameter: str, options: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from shiftdp.ui.output import print_json, print_text
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.types import NUMBER
 
-_GREATEST_PORT = 65_535
+_GREATEST_PORT = 65_535  # of TCP
 
 
 @click.command(

@@ -20,7 +20,7 @@ from shiftdp.last_iterate.runs import people
 from shiftdp.last_iterate.theorems.sampled.composition import SAMPLED_COMPOSITION
 from shiftdp.ui.explorer.paths import Path, path_of
 from shiftdp.ui.explorer.sentence import FALSE_ALARMS, sentence
-from shiftdp.ui.explorer.settings import Asked
+from shiftdp.ui.explorer.settings import CertifyArguments
 from shiftdp.ui.explorer.sweep import is_sampled
 
 ALARMS = (0.001, FALSE_ALARMS, 0.1)
@@ -66,7 +66,7 @@ class Curves:
     why_no_positions: str
 
 
-def certified(asked: Asked) -> Certified:
+def certified(asked: CertifyArguments) -> Certified:
     """`certify`, and its numbers."""
     run, geometry, delta, bounds = asked
     certificate = certify(run, geometry, bounds=bounds, delta=delta)
@@ -88,7 +88,7 @@ def numbers_of(certificate: Certificate, delta: float) -> Certified:
     )
 
 
-def estimate(asked: Asked) -> Uncertified[float] | None:
+def estimate(asked: CertifyArguments) -> Uncertified[float] | None:
     """What is shown while random batches are certified: all steps composed, by an estimate.
 
     None where there is no quick one.
@@ -106,13 +106,13 @@ def estimate(asked: Asked) -> Uncertified[float] | None:
     return Uncertified(guess, "estimate", "all steps composed")
 
 
-def curves(asked: Asked, certificate: Certificate) -> Curves:
+def curves(asked: CertifyArguments, certificate: Certificate) -> Curves:
     """The tradeoff functions, the path of the proof, and the profile by position."""
     positions, why = _positions(certificate, asked.delta)
     return Curves(_tradeoffs(asked, certificate), path_of(certificate), positions, why)
 
 
-def _tradeoffs(asked: Asked, certificate: Certificate) -> tuple[Curve, ...]:
+def _tradeoffs(asked: CertifyArguments, certificate: Certificate) -> tuple[Curve, ...]:
     found = [curve_of("best", f"this run ({certificate.bound})", certificate.f)]
     if not is_sampled(asked.run):
         try:

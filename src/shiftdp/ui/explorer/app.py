@@ -12,8 +12,8 @@ from dash.exceptions import PreventUpdate
 from flask import Response, request
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
+from shiftdp.ui.explorer.background import BackgroundAnswers
 from shiftdp.ui.explorer.callbacks import LINKS, Callbacks, Changes
-from shiftdp.ui.explorer.desk import Desk
 from shiftdp.ui.explorer.downloads import FILES, download
 from shiftdp.ui.explorer.fields import FIELDS, SECTIONS
 from shiftdp.ui.explorer.file_tab import show_file
@@ -32,7 +32,7 @@ and Plotly compiles some, hence the two words after its own scripts."""
 
 
 def make_app() -> Dash:
-    """The application, with a desk of its own."""
+    """The application, with a background worker of its own."""
     app = Dash(
         "shiftdp",
         assets_folder=str(Path(__file__).parent / "assets"),
@@ -47,7 +47,7 @@ def make_app() -> Dash:
         ],
     )
     app.layout = page()
-    connect(app, Desk())
+    connect(app, BackgroundAnswers())
     server: Any = app.server
     for name in FILES:
         server.add_url_rule(f"/{name}", name, _file_of(name))
@@ -65,9 +65,9 @@ def _asked_again() -> bool:
     return any(name.startswith("again-") for name in _changed())
 
 
-def connect(app: Dash, desk: Desk) -> Callbacks:
+def connect(app: Dash, background: BackgroundAnswers) -> Callbacks:
     """Tie the callbacks to the page."""
-    own = Callbacks(desk)
+    own = Callbacks(background)
 
     def field(prop: str, kind: Any) -> dict[str, Any]:
         return {name: kind(f"field-{name}", prop) for name in FIELDS}

@@ -13,8 +13,8 @@ from dash import no_update
 from shiftdp._errors import ShiftdpError
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curves, estimate
+from shiftdp.ui.explorer.background import BackgroundAnswers
 from shiftdp.ui.explorer.code import as_command, as_python
-from shiftdp.ui.explorer.desk import Desk
 from shiftdp.ui.explorer.downloads import FILES
 from shiftdp.ui.explorer.fields import FIELDS, ORDERS, SECTIONS, moved_to
 from shiftdp.ui.explorer.figures import (
@@ -26,7 +26,7 @@ from shiftdp.ui.explorer.figures import (
     tradeoff_figure,
 )
 from shiftdp.ui.explorer.layout import FILE, RUN
-from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
+from shiftdp.ui.explorer.settings import CertifyArguments, Settings, Unclear
 from shiftdp.ui.explorer.sweep import (
     Sweep,
     accountants,
@@ -50,10 +50,10 @@ Changes = dict[str, Any]
 
 
 class Callbacks:
-    """The callbacks of one page, with the desk that does their work."""
+    """The callbacks of one page, with what works for them in the background."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, background: BackgroundAnswers) -> None:
+        self.background = background
 
     # --- controls and address ---
 
@@ -151,26 +151,26 @@ class Callbacks:
             "asleep": True,
         }
 
-    def _meanwhile(self, asked: Asked) -> Changes:
+    def _meanwhile(self, asked: CertifyArguments) -> Changes:
         quick = estimate(asked)
         shown = parts.working() if quick is None else parts.estimated(quick.value, quick.source)
         empty = {"notice": [], "sentence": _WORKING, "hypotheses": [], "caught": []}
         return {**empty, "summary": _WORKING, "headline": shown, "asleep": False}
 
-    def _certified(self, query: str, asked: Asked, patience: float) -> Certified | None:
-        found: Certified | None = self.desk.ask(
+    def _certified(self, query: str, asked: CertifyArguments, patience: float) -> Certified | None:
+        found: Certified | None = self.background.ask(
             query, "certificate", lambda: certified(asked), patience
         )
         return found
 
-    def _ready(self, query: str) -> tuple[Asked, Callable[[], Certified]] | None:
+    def _ready(self, query: str) -> tuple[CertifyArguments, Callable[[], Certified]] | None:
         """The run, and how its certificate is had; None where there is none."""
         try:
             asked = Settings.from_query(query).asked()
             self._certified(query, asked, 0.0)
         except (Unclear, ShiftdpError):
             return None
-        return asked, lambda: self.desk.recall(query, "certificate", lambda: certified(asked))
+        return asked, lambda: self.background.recall(query, "certificate", lambda: certified(asked))
 
     # --- figures ---
 
@@ -193,7 +193,9 @@ class Callbacks:
             }
 
         try:
-            found: Changes | None = self.desk.ask(query, "curves", work, 0.0 if again else PATIENCE)
+            found: Changes | None = self.background.ask(
+                query, "curves", work, 0.0 if again else PATIENCE
+            )
         except ShiftdpError:  # the answer says what it is
             return dict.fromkeys(names, no_update) | {"asleep": True}
         if found is not None:
@@ -212,7 +214,7 @@ class Callbacks:
         patience = 0.0 if again else PATIENCE
         until = monotonic() + patience
         try:
-            rows = self.desk.ask(
+            rows = self.background.ask(
                 query, "rows", lambda: accountants(asked, known().certificate), patience
             )
             figure, whole = self._along(query, asked, until)
@@ -223,7 +225,7 @@ class Callbacks:
             shown = parts.accountant_table(rows, asked.delta)
         return {"accounts": shown, "epochs": figure, "asleep": rows is not None and whole}
 
-    def _along(self, query: str, asked: Asked, until: float) -> tuple[Figure, bool]:
+    def _along(self, query: str, asked: CertifyArguments, until: float) -> tuple[Figure, bool]:
         """The figure with the lengths that are ready, and whether these are all."""
         why = why_no_sweep(asked.run)
         if why is not None:
@@ -236,7 +238,7 @@ class Callbacks:
         ready: list[Sweep] = []
         for chunk in chunks:
             left = max(0.0, until - monotonic())
-            one = self.desk.ask(query, chunk, partial(sweep, asked, chunk), left)
+            one = self.background.ask(query, chunk, partial(sweep, asked, chunk), left)
             if one is not None:
                 ready.append(one)
         if not ready:

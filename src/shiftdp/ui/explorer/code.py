@@ -11,7 +11,7 @@ from shiftdp.ui.explorer.settings import Settings
 from shiftdp.ui.options import GEOMETRY, KINDS
 from shiftdp.ui.refusals import folded
 
-_WIDTH = 64
+_WIDTH = 64  # characters of a line of code, as wide as its box on the page
 
 
 def as_python(settings: Settings) -> str:

@@ -14,16 +14,16 @@ from typing import Any
 from shiftdp._errors import ShiftdpError
 from shiftdp.ui.explorer.answers import certified, curves
 from shiftdp.ui.explorer.paths import LawOfMu, NoPath
-from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
+from shiftdp.ui.explorer.settings import CertifyArguments, Settings, Unclear
 from shiftdp.ui.explorer.sweep import lengths_of, sweep, why_no_sweep
 
 
-def certificate_json(asked: Asked) -> str:
+def certificate_json(asked: CertifyArguments) -> str:
     """What `shiftdp account --save` writes."""
     return certified(asked).certificate.to_json() + "\n"
 
 
-def tradeoff_csv(asked: Asked) -> str:
+def tradeoff_csv(asked: CertifyArguments) -> str:
     """The tradeoff functions of the figure: a column each, where all of them are known."""
     found = curves(asked, certified(asked).certificate).tradeoffs
     columns = [dict(zip(one.alpha.tolist(), one.beta.tolist(), strict=True)) for one in found]
@@ -33,7 +33,7 @@ def tradeoff_csv(asked: Asked) -> str:
     return _csv(head, rows)
 
 
-def epochs_csv(asked: Asked) -> str:
+def epochs_csv(asked: CertifyArguments) -> str:
     """Epsilon along the length of the run: a column for each accountant."""
     why = why_no_sweep(asked.run)
     if why is not None:
@@ -48,7 +48,7 @@ def epochs_csv(asked: Asked) -> str:
     return _csv(head, rows)
 
 
-def shifts_csv(asked: Asked) -> str:
+def shifts_csv(asked: CertifyArguments) -> str:
     """Shifts and distances over time, or the law of mu."""
     path = curves(asked, certified(asked).certificate).path
     if isinstance(path, NoPath):
@@ -60,7 +60,7 @@ def shifts_csv(asked: Asked) -> str:
     return _csv([path.unit, "shift", "distance left"], rows)
 
 
-def positions_csv(asked: Asked) -> str:
+def positions_csv(asked: CertifyArguments) -> str:
     """Epsilon for a record in each batch of the epoch."""
     found = curves(asked, certified(asked).certificate)
     if not found.positions:
@@ -68,7 +68,7 @@ def positions_csv(asked: Asked) -> str:
     return _csv(["batch", "epsilon"], found.positions.items())
 
 
-FILES: Mapping[str, tuple[str, Callable[[Asked], str]]] = {
+FILES: Mapping[str, tuple[str, Callable[[CertifyArguments], str]]] = {
     "certificate.json": ("application/json", certificate_json),
     "tradeoff.csv": ("text/csv", tradeoff_csv),
     "epochs.csv": ("text/csv", epochs_csv),

@@ -21,7 +21,7 @@ from shiftdp.privacy.selection.kinds import WHOLE, AnyCertificate, certificate_i
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
 from shiftdp.ui.explorer.figures import tradeoff_figure
-from shiftdp.ui.explorer.settings import Asked, Settings, Unclear
+from shiftdp.ui.explorer.settings import CertifyArguments, Settings, Unclear
 from shiftdp.ui.explorer.sweep import accountants
 
 _DELTA = 1e-5  # where the first tab has none that could be used
@@ -80,7 +80,7 @@ def read(name: str, contents: str, delta: float) -> Read:
     epsilon = whole.epsilon(delta)
     if not isinstance(whole, Certificate):  # of several parts: the cost of one would mislead
         return Read(name, whole, None, epsilon, delta, ())
-    asked = Asked(whole.run, whole.geometry, delta, "best")
+    asked = CertifyArguments(whole.run, whole.geometry, delta, "best")
     rows = [row for row in accountants(asked, whole) if row.name != "best"]
     own = Row("this file", whole.bound, epsilon, whole.mu, whole.kind)
     return Read(

@@ -34,7 +34,7 @@ class Unclear(Exception):
         self.problems = dict(problems)
 
 
-class Asked(NamedTuple):
+class CertifyArguments(NamedTuple):
     """A run, its losses, and what is asked of them."""
 
     run: Run
@@ -127,7 +127,7 @@ class Settings:
             raise Unclear(problems)
         return found
 
-    def asked(self) -> Asked:
+    def asked(self) -> CertifyArguments:
         """The run that is described; `Unclear` where the library refuses it."""
         values = self.values()
         import shiftdp.last_iterate as rooms
@@ -141,7 +141,7 @@ class Settings:
             if "further_steps" in values:
                 deleted = {name: values[name] for name in ("further_steps", "records")}
                 run = rooms.Unlearning(training=run, **deleted)
-            return Asked(run, rooms.Geometry(**losses), delta, bounds)
+            return CertifyArguments(run, rooms.Geometry(**losses), delta, bounds)
         except InvalidInput as error:
             raise Unclear(self.problems_of(error)) from error
 

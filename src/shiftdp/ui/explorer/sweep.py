@@ -15,7 +15,7 @@ from shiftdp.last_iterate.certification import certify
 from shiftdp.privacy.comparison import ATTAINED_DOWN, CURVES, Compared, Row, kind_of
 from shiftdp.privacy.parameter_sweep import frontier
 from shiftdp.privacy.parameters import parameters_of, refuse_schedules
-from shiftdp.ui.explorer.settings import Asked
+from shiftdp.ui.explorer.settings import CertifyArguments
 
 _POINTS = 9  # along a length, where each costs milliseconds
 _FEW = (0.25, 0.5, 2.0)  # parts of the length, where each costs tenths of a second
@@ -102,7 +102,7 @@ def lengths_of(run: Any) -> tuple[float, ...]:
     return tuple(sorted({own, *(max(1.0, float(round(x))) for x in spread)}))
 
 
-def sweep(asked: Asked, values: Sequence[float]) -> Sweep:
+def sweep(asked: CertifyArguments, values: Sequence[float]) -> Sweep:
     """Every accountant at these lengths."""
     run, geometry, delta, _ = asked
     name = parameter_of(run)
@@ -118,7 +118,7 @@ def sweep(asked: Asked, values: Sequence[float]) -> Sweep:
     return Sweep(name, tuple(float(x) for x in values), curves)
 
 
-def _deletions(asked: Asked, values: Sequence[float]) -> Sweep:
+def _deletions(asked: CertifyArguments, values: Sequence[float]) -> Sweep:
     """What is left of what is deleted; composition and the paper know no deletion."""
     run: Any = asked.run
     epsilons, lower = [], []
@@ -136,7 +136,7 @@ def _deletions(asked: Asked, values: Sequence[float]) -> Sweep:
     return Sweep("further_steps", tuple(map(float, values)), curves)
 
 
-def accountants(asked: Asked, certificate: Certificate) -> list[Row]:
+def accountants(asked: CertifyArguments, certificate: Certificate) -> list[Row]:
     """What every accountant says of the run; the certificate, if all theorems may be used, is the
     best one, so that its number is the one of the page."""
     compared = Compared(asked.run, asked.geometry, asked.delta)

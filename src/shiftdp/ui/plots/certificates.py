@@ -61,11 +61,11 @@ def profile_figure(certificate: Guarantee, *, delta: float = _DELTA) -> Any:
 
 def _named(certificate: Guarantee, delta: float) -> list[Named]:
     from shiftdp.fdp import TradeoffFunction
-    from shiftdp.ui.plots.curves import alone, beside
+    from shiftdp.ui.plots.curves import alone, bounds_compared
 
     if isinstance(certificate, TradeoffFunction):
         return [alone(certificate)]
-    return beside(certificate, delta)
+    return bounds_compared(certificate, delta)
 
 
 def _draw_tradeoff(axes: Any, named: list[Named]) -> None:

@@ -31,7 +31,7 @@ def alone(f: TradeoffFunction) -> Named:
     )
 
 
-def beside(certificate: Certificate, delta: float) -> list[Named]:
+def bounds_compared(certificate: Certificate, delta: float) -> list[Named]:
     """What composition, the paper and all theorems together prove of the run, loosest first.
 
     One that proves as much as the one before it is named with it, and drawn once. The certificate

@@ -72,7 +72,7 @@ FIGURES: tuple[Callable[[], Picture], ...] = (
 # Seconds that each takes on two cores: how much of the work is done is measured by them.
 _TABLE, _FIGURE = 1.0, 1.5
 _MODEL_STEP = {"uncertified": 6e-4, "envelope": 2e-3, "none": 6e-4}
-_OWN_BATCHES = 1.7
+_OWN_BATCHES = 1.7  # times as long, where each model draws batches of its own
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ RIGOROUS = (
     Variant("envelope, shuffled once", "shuffled_once", "envelope"),
     Variant("envelope, reshuffled", "reshuffled", "envelope"),
 )
-"""The same with clipping that keeps the loss convex, so that the theorems cover it."""
+"""NoisyCGD with clipping that keeps the loss convex, so that the theorems cover it."""
 
 
 @dataclass(frozen=True)

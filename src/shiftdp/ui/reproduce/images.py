@@ -22,7 +22,7 @@ from shiftdp.last_iterate import Geometry, NoisyCGD, NoisySGD
 from shiftdp.last_iterate.runs import Order
 from shiftdp.ui.reproduce.verdict import published
 
-_SIZE = 28 * 28
+_SIZE = 28 * 28  # pixels of an image of MNIST
 _COUNTS = {"train": 60_000, "t10k": 10_000}
 
 

@@ -30,6 +30,7 @@ from shiftdp.interpolation.participation.verification.classes import (
     steps_of_schedule,
 )
 from shiftdp.interpolation.participation.verification.epochs import (
+    UP,
     Start,
     allocated_classes,
     classes_with_start,
@@ -40,10 +41,9 @@ from shiftdp.interpolation.participation.verification.tail import proved_tail
 
 _RARE = 1e-7  # of delta: what the verifier leaves out in a step of the ladder
 _SMALL = 9e-4  # of delta: transitions below it are put together
-_UP = 1.0 + 1e-10  # squares of mu, for a dozen roundings
 _WHOLE = 1e-12  # by which the weights of a claim may miss 1: a sum of floats
-_MOST_ATOMS = 1000
-_LARGEST_NUMBER = 1 << 62
+_MOST_ATOMS = 1000  # values of a claimed law, of which certificates have no more
+_LARGEST_NUMBER = 1 << 62  # of a grid: the sum of two is still a whole number of 64 bits
 _BLOCKS = 8000  # of ages, for the largest value of mu
 _SLOPES = 8  # tails of the slope of a line for each factor of 2
 
@@ -84,7 +84,10 @@ def verify_schedule(
     grid: Grid,
     delta: float,
 ) -> None:
-    """The same for any steps, in the order of time."""
+    """Raise `VerificationFailed` unless the law dominates mu(V) for steps that may differ.
+
+    Arguments as for `verify_equal_steps`, with an array in the order of time for each number.
+    """
     verify_law(steps_of_schedule(p, c, s, sd), law=law, grid=grid, delta=delta)
 
 
@@ -101,7 +104,10 @@ def verify_cut_run(
     grid: Grid,
     delta: float,
 ) -> None:
-    """The same for the last steps of a run in a bounded set, begun at a random distance. [C4]
+    """Raise `VerificationFailed` unless the law dominates mu(V) for a run in a bounded set.
+
+    Only its last steps are followed; before them the two runs are at a random distance, which the
+    diameter bounds. [Lemma C4]
 
     Args:
         p: probability of taking part.
@@ -120,7 +126,7 @@ def verify_cut_run(
         verify_law(followed, law=law, grid=grid, delta=delta)
         return
     found = start_of(p, c, s, diameter, steps - last)
-    start = Start(found.values * math.pow(c, last) * _UP, found.chances)
+    start = Start(found.values * math.pow(c, last) * UP, found.chances)
     with _grids_that_prove_nothing():
         _require_sound(grid)
         on = (grid.starts, grid.unit, grid.tick, grid.values)
@@ -139,7 +145,10 @@ def verify_allocation(
     grid: Grid,
     delta: float,
 ) -> None:
-    """The same for random allocation: the steps in the order of time, so many to an epoch."""
+    """Raise `VerificationFailed` unless the law dominates mu(V) for random allocation.
+
+    Arguments as for `verify_schedule`; `batches` is how many steps an epoch has.
+    """
     steps = steps_of_schedule(np.ones(len(c)), c, s, sd, batches)
     with _grids_that_prove_nothing():
         _require_sound(grid)
@@ -153,7 +162,7 @@ def verify_allocation(
 
 
 def verify_law(steps: Steps, *, law: ParticipationLaw, grid: Grid, delta: float) -> None:
-    """The same for steps by age."""
+    """Raise `VerificationFailed` unless the law dominates mu(V) for steps listed by age."""
     with _grids_that_prove_nothing():
         _require_sound(grid)
         classes = classes_of(steps, grid.starts, grid.unit, grid.tick, grid.values)
@@ -198,7 +207,10 @@ def verify_classes(
 def verify_sticks(
     p: float, steps: int, *, law: ParticipationLaw, sticks: Sticks, delta: float
 ) -> None:
-    """The same for equal steps with c = 1 and displacements and noise of 1. [Theorem C7]"""
+    """Raise `VerificationFailed` unless the law dominates mu(V) for a walk. [Theorem C7]
+
+    That is: equal steps with c = 1, and displacements and noise of 1.
+    """
     with _grids_that_prove_nothing():
         at, proved = proved_sticks(p, steps, sticks, delta)
     _require_dominated(at, proved, law)
@@ -221,7 +233,10 @@ def verify_long_run(
     grid: Grid | Sticks,
     delta: float,
 ) -> None:
-    """The same for equal steps with c = 1 and displacements and noise of 1. [Theorem C6]
+    """Raise `VerificationFailed` unless the law dominates mu(V) for a long walk. [Theorem C6]
+
+    That is: equal steps with c = 1, and displacements and noise of 1, of which the last are
+    followed.
 
     The grid is that of the last steps. For each value x of the claim, mu(V) > x takes, with a slope
     q of the line under which all older steps are, mu of the last ones > sqrt(x^2 - q^2 (t - J)) -
@@ -245,12 +260,12 @@ def verify_long_run(
             at, proved = _proved(classes, grid, delta, _ceiling(followed))
     mu, claimed = _claimed(law)
     slopes = _slopes(p, recent, _RARE * delta)
-    inner = (mu[:, None] / _UP) ** 2 - slopes.values**2 * (steps - recent)
+    inner = (mu[:, None] / UP) ** 2 - slopes.values**2 * (steps - recent)
     left = np.sqrt(np.maximum(inner, 0.0)) - slopes.values * math.sqrt(recent)
     # P(mu of the last ones > left): of all values above it, the least one
-    place = np.searchsorted(at, left / _UP, side="right")
+    place = np.searchsorted(at, left / UP, side="right")
     chance = np.where(left < 0.0, 1.0, np.append(proved, 0.0)[place]) @ slopes.chances
-    chance = np.where(mu >= math.sqrt(steps), 0.0, np.minimum(chance * _UP, 1.0))
+    chance = np.where(mu >= math.sqrt(steps), 0.0, np.minimum(chance * UP, 1.0))
     _require_enough(mu, chance, claimed[1:])
 
 
@@ -261,19 +276,19 @@ def _slopes(p: float, recent: float, negligible: float) -> Start:
     for k in range(1, count + 1):
         psi = k / _SLOPES * math.log(2.0) / recent
         theta = math.log1p(math.expm1(psi) / p)
-        values.append(min(psi / theta * _UP, 1.0))
+        values.append(min(psi / theta * UP, 1.0))
         tails.append(math.pow(2.0, -k / _SLOPES))
     return Start(np.array([*values, 1.0]), np.array(tails) - np.array([*tails[1:], 0.0]))
 
 
 def _proved(classes: Classes, grid: Grid, delta: float, ceiling: float) -> tuple[Array, Array]:
     """Values of mu, and the probabilities of that much or more."""
-    square = grid.unit / grid.tick * grid.unit / grid.cell / grid.cell * _UP
+    square = grid.unit / grid.tick * grid.unit / grid.cell / grid.cell * UP
     if not (0.0 < square < math.inf):
         raise ValueError("lattice, clock and cells are not of one size")
     lattice = (classes, grid.slopes, grid.cap, square, grid.cells)
     tail, lost = proved_tail(*lattice, rare=_RARE * delta, small=_SMALL * delta)
-    at = np.append(np.arange(grid.cells + 1) * grid.cell * _UP, ceiling)
+    at = np.append(np.arange(grid.cells + 1) * grid.cell * UP, ceiling)
     return np.minimum(at, ceiling), np.minimum(tail + lost, 1.0)
 
 
@@ -313,4 +328,4 @@ def _ceiling(steps: Steps, start: float = 0.0) -> float:
         best = ahead[int(np.argmax(slopes))]
         energy += (rise[best] - y) ** 2 / (clock[best] - x)
         x, y = float(clock[best]), float(rise[best])
-    return math.sqrt(energy) * _UP
+    return math.sqrt(energy) * UP

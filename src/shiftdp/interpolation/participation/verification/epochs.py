@@ -19,7 +19,7 @@ from shiftdp.interpolation.participation.verification.classes import (
     thinned,
 )
 
-_UP = 1.0 + 1e-10  # heights and distances, for a dozen roundings
+UP = 1.0 + 1e-10  # heights, distances and squares of mu: far more than a dozen roundings
 _DOWN = 1.0 - 1e-9  # clocks, of which honest grids have as much
 _CHORD = 1e-13  # part by which a point may be above a chord, and is left out
 _POINTS, _MOST_POINTS, _FORGETTING = 3000, 20000, 150.0  # of the lattice of distances
@@ -62,7 +62,7 @@ def start_of(p: float, c: float, s: float, diameter: float, steps: float) -> Sta
         law[whole:] += p * moved[: max(last + 1 - whole, 0)]
         law[last] += p * float(np.sum(moved[max(last + 1 - whole, 0) :]))
     kept = np.flatnonzero(law > 0.0)
-    return Start(np.minimum(at[kept] * unit, diameter) * _UP, law[kept] / math.fsum(law))
+    return Start(np.minimum(at[kept] * unit, diameter) * UP, law[kept] / math.fsum(law))
 
 
 def classes_with_start(
@@ -77,7 +77,7 @@ def classes_with_start(
     found = classes_of(steps, starts, unit, tick, values)
     if float(start.values[-1]) > unit * _MOST_LEVELS:
         raise ValueError("the lattice is too fine to be followed")
-    points = np.ceil(start.values / unit * _UP).astype(np.int64)
+    points = np.ceil(start.values / unit * UP).astype(np.int64)
     lattice = np.bincount(points, start.chances)
     likely = np.flatnonzero(lattice > 0.0)
     likely = likely if likely[0] == 0 else np.append(0, likely)
@@ -109,7 +109,7 @@ def allocated_classes(
     ticks, tables, opens = [0], list[JumpTable](), list[bool]()
 
     def units(height: float) -> int:
-        return math.ceil(height / unit * _UP)
+        return math.ceil(height / unit * UP)
 
     def add(age: int, value: int, chance: float, first: bool) -> None:
         ticks.append(math.floor(float(steps.clock[age]) / tick * _DOWN))
@@ -143,4 +143,4 @@ def _hull(points: list[tuple[float, float, int]]) -> dict[int, float]:
                 break
             kept.pop()
         kept.append((x, height, e))
-    return {e: y * (1.0 + len(points) * _CHORD) * _UP for _, y, e in kept}
+    return {e: y * (1.0 + len(points) * _CHORD) * UP for _, y, e in kept}

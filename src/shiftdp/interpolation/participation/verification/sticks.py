@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array
 from shiftdp.interpolation.participation.sticks import Sticks
 
+# of what is checked in reasonable time
 _MOST_STEPS, _MOST_CELLS, _MOST_RISES = 1 << 12, 1 << 13, 1 << 11
 _MOST_ENTRIES = 1 << 23  # of a table of steps and cells, or of steps and rises: 64 MB
 _MOST_EXPONENT = 600.0  # of a tilt, at the end of the lattice

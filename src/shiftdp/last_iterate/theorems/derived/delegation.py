@@ -17,8 +17,8 @@ from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 class Delegated(Theorem):
     """What another theorem, the `base`, says of another run, read for this one.
 
-    A subclass says which run and losses the base is asked about (`_asked`), what becomes of the
-    tradeoff function (`_read`, and `_written` back), and what a certificate has to assume.
+    A subclass says which run and losses the base is asked about (`_base_problem`), what becomes of
+    the tradeoff function (`_read`, and `_written` back), and what a certificate has to assume.
     """
 
     def __init__(self, base: Theorem, name: str, anchor: str, citation: str) -> None:
@@ -31,7 +31,7 @@ class Delegated(Theorem):
         self.sampling: str | None = getattr(base, "sampling", None)
 
     @abstractmethod
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         """What the base is asked about; `UnmetHypothesis` if there is no such run."""
 
     @abstractmethod
@@ -50,33 +50,33 @@ class Delegated(Theorem):
         return replace(bound, theorem=self, f=self._read(bound.f, run))
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
-        return self._own(self.base.bound(*self._asked(run, geometry), delta), run)
+        return self._own(self.base.bound(*self._base_problem(run, geometry), delta), run)
 
     def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
-        return self._own(self.base.for_every_length(*self._asked(run, geometry), delta), run)
+        return self._own(self.base.for_every_length(*self._base_problem(run, geometry), delta), run)
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
-        asked, _ = self._asked(run, geometry)
+        asked, _ = self._base_problem(run, geometry)
         return self._assumed(run, self.base.hypotheses(asked, geometry, proofs))
 
     def proved(self, bound: Bound, run: Run, geometry: Geometry, *, endless: bool) -> Bound:
-        asked = self._asked(run, geometry)
+        asked = self._base_problem(run, geometry)
         plain = replace(bound, theorem=self.base, f=self._written(bound.f, run))
         return self._own(self.base.proved(plain, *asked, endless=endless), run)
 
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        f = self.base.rebuild(*self._asked(run, geometry), proofs, accuracy)
+        f = self.base.rebuild(*self._base_problem(run, geometry), proofs, accuracy)
         return self._read(f, run)
 
     def check(self, claim: Claim) -> None:
-        asked, losses = self._asked(claim.run, claim.geometry)
+        asked, losses = self._base_problem(claim.run, claim.geometry)
         f = self._written(claim.f, claim.run)
         self.base.check(Claim(asked, losses, f, claim.proofs, claim.endless))
 
     def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        return self.base.hopeless(*self._asked(run, geometry), delta, rival)
+        return self.base.hopeless(*self._base_problem(run, geometry), delta, rival)
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
-        return self.base.forgets(*self._asked(run, geometry), proofs)
+        return self.base.forgets(*self._base_problem(run, geometry), proofs)

@@ -37,7 +37,7 @@ from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
-_UP = 1.0 + AMPLE
+_UP = 1.0 + AMPLE  # of a quotient, and of powers and logarithms in it
 _LEAST_MU = 1e-290  # far above where products underflow, far below what anybody asks for
 
 

@@ -43,7 +43,7 @@ _ANCHOR = "theorem-v4-people-with-several-records"
 
 
 def scaled_losses(geometry: Geometry, k: int, *, side: float = math.inf) -> Geometry:
-    """The same losses with k times the sensitivity, rounded up (or down: `side=-inf`)."""
+    """These losses with k times the sensitivity, rounded up (or down: `side=-inf`)."""
     bound = geometry.gradient_bound
     return replace(
         geometry,
@@ -73,7 +73,7 @@ class _Together(Delegated):
         together = getattr(run, "arrangement", "anywhere") == "anywhere"
         return together and self.base.applies_to(one_record(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         single = one_record(run)
         if self.contracts and geometry.bounded and not isinstance(single, NoisySGD):
             self._require_one_worst(single, geometry)
@@ -146,7 +146,11 @@ class _Arranged(OnDescent):
         return self._gives(cyclic, geometry, proofs, endless=True)
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
-        """A person's visits of an epoch together are at most k of one record's."""
+        """Whether the shifts hold for longer runs, too.
+
+        In an epoch a person's k records move the runs apart by at most k times as much as one, so
+        the test for one record is made with k times the sensitivity.
+        """
         shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
         losses = scaled_losses(geometry, people(run))
         return bool(shifts) and all(
@@ -239,7 +243,7 @@ class _GroupPrivacy(Delegated):
     def speaks_of(self, run: Any) -> bool:
         return self.base.applies_to(one_record(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return one_record(run), geometry
 
     def _read(self, f: TradeoffFunction, run: Any) -> TradeoffFunction:

@@ -129,7 +129,7 @@ class Merged(Delegated):
         # shifts of a rounded restart are known for laws of mu(V)
         return (is_hidden(self.base) or not run.grid) and self.base.applies_to(training_of(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return merged_run(run, geometry, None), geometry
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:

@@ -171,7 +171,7 @@ class _AfterTraining(Delegated):
     def speaks_of(self, run: Any) -> bool:
         return not run.later_requests and self.base.applies_to(training_of(run))
 
-    def _asked(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
+    def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         return training_of(run), geometry
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:

@@ -36,7 +36,7 @@ _SAME_FAILURE = 1 + Decimal("1e-2")  # the same for the probability of a failure
 # more. See `shiftdp.last_iterate.endless`.
 _LONGER = Decimal("1e-20")
 _TINY = Decimal("1e-30")
-_MOST_TERMS = 100_000
+_MOST_TERMS = 100_000  # of a binomial tail; those after them are bounded by a geometric series
 # A Gaussian factor that no float can hold: it moves delta by less than 1e-300.
 _UNDERFLOW = Decimal("1e-300")
 

@@ -31,7 +31,7 @@ from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, few_distinct
 from shiftdp.last_iterate.schedules.led_together import Groups, UnequalSteps, group_laws
 
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
-MOST_GROUPS = 6
+MOST_GROUPS = 6  # of steps with one shift: each is one more law to compose
 _MOST_ALLOCATED = 8  # different epochs of random allocation: the law of each takes about .1 s
 _ROUNDING = 1.0 + 1e-12  # more than the roundings of the sums below
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter

@@ -101,7 +101,7 @@ def tradeoffs_figure() -> Picture:
 
 
 P, MU = 0.25, 2.5
-_Z = np.linspace(-9.0, 9.0, 4001)
+_Z = np.linspace(-9.0, 9.0, 4001)  # thresholds of the tests whose errors are drawn
 
 
 def instance(lam: float, z: Array) -> tuple[Array, Array]:

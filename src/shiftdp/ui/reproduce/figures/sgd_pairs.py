@@ -18,8 +18,8 @@ from shiftdp.ui.plots.style import LINES
 from shiftdp.ui.reproduce.figures.picture import ALPHA, CALM, WARM, Picture, canvas, epsilon_axes
 from shiftdp.ui.reproduce.verdict import DELTA, Entry, claimed
 
-_LENGTHS = (500, 2000, 8000, 32_000)
-_RECORDS = 10_000
+_LENGTHS = (500, 2000, 8000, 32_000)  # steps of the runs
+_RECORDS = 10_000  # of which a batch has a hundredth
 _NAMES: dict[str, tuple[str, Bounds]] = {
     "composition": ("composition (Thm sgd)", "composition"),
     "paper": ("", "paper"),
@@ -110,10 +110,11 @@ def _pair(
     )
 
 
+# of the panels: shares of the records in a batch, L / b, learning rates, and lengths of runs
 P, RATIOS = (0.01, 0.02, 0.04), (0.25, 0.5, 1.0)
 RATES, STEPS = (0.2, 0.1, 0.05), (5000, 20_000, 80_000)
 SIGMA, D = 3.0, 1.0
-_RECORDS_OF_PANELS = 100_000
+_RECORDS_OF_PANELS = 100_000  # so that p of them is a whole number for each p
 
 
 def paper_mu(p: float, ratio: float, eta: float) -> float:

@@ -27,16 +27,16 @@ class _Task(NamedTuple):
     work: Callable[[], Any]
 
 
-class Desk:
+class BackgroundAnswers:
     """Answers by the settings that they are about and the name of the question.
 
     Args:
         long: seconds after which work about other settings is not waited for.
 
-    >>> desk = Desk()
-    >>> desk.ask("some settings", "a sum", lambda: 1 + 1, patience=10)
+    >>> background = BackgroundAnswers()
+    >>> background.ask("some settings", "a sum", lambda: 1 + 1, patience=10)
     2
-    >>> desk.close()
+    >>> background.close()
     """
 
     def __init__(self, long: float = _LONG) -> None:
