@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -71,7 +72,9 @@ def test_an_estimator_is_cloned_and_fitted_through_its_public_door() -> None:
     assert made.records.labels == ("no", "yes")
     assert made.guarantee.training.estimator == "PrivateLogisticRegression"
     assert made.guarantee.training.private
-    rows = made.outputs(made.records.background(), 3)
+    with warnings.catch_warnings():  # advice about the model is not repeated in each training
+        warnings.simplefilter("error")
+        rows = made.outputs(made.records.background(), 3)
     assert rows.shape == (3, 3)
     assert len(np.unique(rows[:, 0])) == 3  # not by the seed of the model that was given
     assert not hasattr(model, "coef_")

@@ -9,6 +9,7 @@ operating system; a function is called.
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -160,11 +161,17 @@ def _of_estimator(
     told: Done,
     shape: dict[str, Any],
 ) -> Trainer:
+    from shiftdp.training.assumed_bound import AssumedBoundWarning
+    from shiftdp.training.planning.outlook import WeakSignalWarning
+
     fresh = {name: None for name in ("random_state", "ledger") if name in estimator.get_params()}
     plans: dict[Any, Any] = {}
 
     def fitted(X: Any, y: Any) -> Any:
-        return _planned_once(cloned(estimator).set_params(**fresh), plans).fit(X, y)
+        with warnings.catch_warnings():  # advice for whoever uses a model, thousands of times
+            warnings.simplefilter("ignore", AssumedBoundWarning)
+            warnings.simplefilter("ignore", WeakSignalWarning)
+            return _planned_once(cloned(estimator).set_params(**fresh), plans).fit(X, y)
 
     def outputs(pair: tuple[Any, ...], runs: int) -> Outputs:
         found = []
