@@ -95,10 +95,10 @@ def epsilon_bun_steinke(rho: Array, delta: float) -> Array:
         return least(enough, rho, high)
 
 
-def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
+def renyi_epsilon(curve: Curve, *, delta: float) -> RenyiConversion:
     """The least epsilon over all orders, formula by formula.
 
-    >>> round(renyi_epsilon(lambda order: 0.5 * order, 1e-5).epsilon, 4)
+    >>> round(renyi_epsilon(lambda order: 0.5 * order, delta=1e-5).epsilon, 4)
     4.7284
     """
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
@@ -110,20 +110,20 @@ def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
     return RenyiConversion(mironov, balle, asoodeh, bun_steinke=None)
 
 
-def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
+def zcdp_epsilon(rho: float, *, delta: float) -> RenyiConversion:
     """All four formulas for a mechanism with D_order <= rho order for every order > 1.
 
-    >>> round(zcdp_epsilon(0.5, 1e-5).bun_steinke, 4)
+    >>> round(zcdp_epsilon(0.5, delta=1e-5).bun_steinke, 4)
     4.9273
     """
     rho = finite("rho", rho, 0.0)
-    by_order = renyi_epsilon(lambda order: rho * order, delta)
+    by_order = renyi_epsilon(lambda order: rho * order, delta=delta)
     last = float(epsilon_bun_steinke(np.array([rho]), delta)[0]) if rho > 0.0 else 0.0
     return replace(by_order, bun_steinke=last)
 
 
 def zcdp_epsilons(rho: Array, delta: float) -> Array:
-    """`zcdp_epsilon(rho, delta).epsilon` of many rho at once.
+    """`zcdp_epsilon(rho, delta=delta).epsilon` of many rho at once.
 
     Only orders near 1 + sqrt(log(1/delta)/rho) are looked at: any gives a valid epsilon. Mironov's
     formula is never below that of Balle and others.
