@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import InvalidInput
-from shiftdp._roots import least
+from shiftdp._roots import least, peak
 from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST_FLOAT, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
 
 Curve = Callable[[float], float]
@@ -25,7 +25,6 @@ Numbers = float | Array
 Formula = Callable[[Numbers, Numbers, float], Array]
 
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)  # scanned; the best is between two neighbours
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _SECTIONS = 36  # golden sections leave 3e-8 of an interval, and epsilon feels the square of that
 _WINDOW = 3.0  # log of 20: how far from its approximation the best order is looked for
 
@@ -170,10 +169,4 @@ def _best(formula: Formula, curve: Curve, divergences: Array, delta: float) -> f
 
 def _golden(at: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """The least value that is met on the way to a minimum over log(order - 1)."""
-    best = np.full(low.shape, math.inf)
-    for _ in range(_SECTIONS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        one, two = at(1.0 + np.exp(np.stack([left, right])))
-        best = np.minimum(best, np.minimum(one, two))
-        low, high = np.where(one < two, low, left), np.where(one < two, right, high)
-    return best
+    return -peak(lambda u: -at(1.0 + np.exp(u)), low, high, _SECTIONS)
