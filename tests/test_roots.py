@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from shiftdp._roots import (
     bracket_up,
+    largest,
     least,
     least_whole,
     most,
+    narrowed,
+    peak,
     regula_falsi,
     sign_change,
 )
@@ -153,3 +156,32 @@ def test_regula_falsi_says_what_it_did_not_find() -> None:
     x, found = regula_falsi(excess, np.full(3, 0.5), np.full(3, 9.0), 1e-12, 60)
     assert found.tolist() == [False, True, True]
     assert x[1] == 0.5
+
+
+@given(st.floats(0.0, 40.0), st.integers(1, 40))
+def test_so_many_halvings_end_where_it_holds(root: float, halvings: int) -> None:
+    width = 40.0 * 0.5**halvings
+    below = largest(lambda x: x <= root, 0.0, 40.0, halvings)
+    assert below <= root <= below + width
+    above = narrowed(lambda x: x >= root, np.zeros(1), np.full(1, 40.0), halvings)
+    assert above[0] - width <= root <= above[0]
+
+
+def test_ends_that_are_not_asked_are_the_answer_where_nothing_else_is() -> None:
+    assert largest(lambda x: False, 1.5, 4.0, 30) == 1.5
+    assert narrowed(lambda x: x > 9.0, np.ones(1), np.full(1, 4.0), 30).tolist() == [4.0]
+
+
+@given(st.lists(st.floats(-3.0, 7.0), min_size=1, max_size=5), st.floats(0.5, 3.0))
+def test_golden_sections_find_the_tops(tops: list[float], power: float) -> None:
+    top = np.array(tops)
+    asked: list[int] = []
+
+    def hump(x: np.ndarray) -> np.ndarray:
+        asked.append(x.size)
+        return np.asarray(2.0 - np.abs(x - top) ** power)
+
+    found = peak(hump, np.full(top.shape, -3.0), np.full(top.shape, 7.0), 80)
+    assert (found <= 2.0).all()
+    assert found == pytest.approx(2.0, abs=1e-7)
+    assert len(asked) == 83  # one for each section, and the three to begin with

@@ -2,6 +2,8 @@
 
 - `least`, `most`: bisection of a monotone condition, many at once, to the last bit.
 - `least_whole`: the same for one whole number.
+- `narrowed`, `largest`: so many halvings and no more, of many brackets and of one.
+- `peak`: golden sections, for the largest value of functions with one hump, many at once.
 - `bracket_up`: a point where a condition holds, to begin a bisection with.
 - `regula_falsi`: secants for many decreasing functions at once, which ends on the safe side; for
   functions that cost too much for 60 bisections and have no slope.
@@ -12,8 +14,12 @@ Other iterations stay where they are used. Those of `fdp.pairs.gaussian_profile`
 Halley's method in plain floats: a call of a general routine would cost more than a step. Those of
 `fdp.pairs.profiles`, `fdp.pairs.mean_thresholds`,
 `fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value is noise, and stop
-there; what they end with is then tested, or said to be an estimate. And
-`training.losses.envelope` solves for a whole vector a record.
+there; what they end with is then tested, or said to be an estimate.
+`training.losses.envelope` solves for a whole vector a record. `interpolation.equal_steps.lowest`
+looks for the best whole number by thirds and answers with the plan found there, not its value.
+`last_iterate.theorems.sampled.search` keeps, beside the value, the number of steps that belongs to
+each split it has tried. And verifiers (`interpolation.participation.verification`) share nothing
+with the searches that they check.
 """
 
 from __future__ import annotations
@@ -31,6 +37,7 @@ from shiftdp._rounding import HUGE
 Condition = Callable[[Array], NDArray[np.bool_]]
 
 _HALVINGS = 200  # from any bracket of floats to neighbours, but for brackets that reach to 0
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _SIGNED = 1e-16  # an excess is taken to be at least this, so that its secants keep the sign
 _DEEPEST = -1e3  # an excess further below 0 says nothing about where the root is
 _RELATIVE = 1e-7  # how close two points of a sign change are, if nothing else is asked for
@@ -53,14 +60,7 @@ def least(holds: Condition, low: Array, high: Array) -> Array:
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     done = holds(low)
     high[done] = low[done]
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if np.all((middle <= low) | (middle >= high)):
-            break
-        good = holds(middle)
-        high = np.where(good, middle, high)
-        low = np.where(good, low, middle)
-    return high
+    return narrowed(holds, low, high, _HALVINGS)
 
 
 def most(holds: Condition, low: Array, high: Array) -> Array:
@@ -70,6 +70,59 @@ def most(holds: Condition, low: Array, high: Array) -> Array:
     array([ True])
     """
     return -least(lambda x: holds(-x), -np.asarray(high), -np.asarray(low))
+
+
+def narrowed(holds: Condition, low: Array, high: Array, halvings: int) -> Array:
+    """The right ends of brackets after so many halvings: `holds` there, and not at the left ends.
+
+    Neither end is asked: it is taken to hold at `high`.
+
+    >>> narrowed(lambda x: x * x >= 2, np.array([0.0]), np.array([2.0]), 3)
+    array([1.5])
+    """
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        if np.all((middle <= low) | (middle >= high)):
+            break
+        good = holds(middle)
+        low, high = np.where(good, low, middle), np.where(good, middle, high)
+    return high
+
+
+def largest(holds: Callable[[float], bool], low: float, high: float, halvings: int) -> float:
+    """The largest x in [low, high) up to which `holds`, rounded down, after so many halvings.
+
+    Neither end is asked: it is taken to hold at `low`, which is the answer if it holds nowhere.
+
+    >>> largest(lambda x: x * x <= 2, 0.0, 2.0, 3)
+    1.25
+    """
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def peak(objective: Callable[[Array], Array], low: Array, high: Array, sections: int) -> Array:
+    """The largest values met on the way to the tops of functions with one hump on [low, high].
+
+    Golden sections: each costs one evaluation and leaves .618 of the intervals.
+
+    >>> peak(lambda x: 1.0 - (x - 2.0) ** 2, np.array([0.0]), np.array([5.0]), 40).round(12)
+    array([1.])
+    """
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = objective(left), objective(right)
+    best = np.maximum(objective(low), np.maximum(at_left, at_right))
+    for _ in range(sections):
+        rise = at_right > at_left
+        low, high = np.where(rise, left, low), np.where(rise, high, right)
+        probe = np.where(rise, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low))
+        at_probe = objective(probe)
+        left, right = np.where(rise, right, probe), np.where(rise, probe, left)
+        at_left, at_right = np.where(rise, at_right, at_probe), np.where(rise, at_probe, at_left)
+        best = np.maximum(best, at_probe)
+    return best
 
 
 def bracket_up(holds: Condition, start: Array, limit: float = HUGE) -> Array:

@@ -38,11 +38,13 @@ def try_conversion(data: bytes) -> None:
     choices = Choices(data)
     match choices.below(5):
         case 0:
-            found = fdp.zcdp_epsilon(_value(choices, 1e-4, 10.0), _value(choices, 1e-12, 0.5))
+            found = fdp.zcdp_epsilon(_value(choices, 1e-4, 10.0), delta=_value(choices, 1e-12, 0.5))
             _require_conversion(found)
         case 1:
             slope = choices.log_uniform(1e-4, 10.0)
-            found = fdp.renyi_epsilon(lambda order: slope * order, _value(choices, 1e-12, 0.5))
+            found = fdp.renyi_epsilon(
+                lambda order: slope * order, delta=_value(choices, 1e-12, 0.5)
+            )
             _require_conversion(found)
         case 2:
             p, mu = _value(choices, 1e-6, 1.0), _value(choices, 1e-3, 5.0)

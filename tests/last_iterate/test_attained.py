@@ -15,8 +15,10 @@ from shiftdp.last_iterate import (
     LangevinMC,
     NoisyCGD,
     NoisyGD,
+    NoisySGD,
     certify,
 )
+from shiftdp.last_iterate.attained import lower_bound_of
 from tests.last_iterate.brute_force import linear_shift, positions
 from tests.last_iterate.random_runs import (
     ORDERS,
@@ -198,3 +200,10 @@ def test_a_run_that_only_composition_covers() -> None:
     assert 0.5 * cert.mu < cert.lower_mu <= cert.mu
     fast = NoisyGD(n=2, steps=6, learning_rate=5.0, noise=1.0)  # eta m > 2
     assert certify(fast, geometry, bounds="composition").lower_mu is None
+
+
+def test_each_run_has_the_statement_that_its_lower_bound_rests_on() -> None:
+    size: dict[str, Any] = {"n": 10, "steps": 3, "learning_rate": 0.1, "noise": 1.0}
+    assert lower_bound_of(NoisyGD(**size)).name == "Theorem B5"
+    assert lower_bound_of(NoisySGD(**size, batch_size=2)).name == "Theorem B8"
+    assert lower_bound_of(ExponentialMechanism()).citation == "[BSA24, Remark Tightness]"

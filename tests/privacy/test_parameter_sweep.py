@@ -101,7 +101,7 @@ def test_the_rows_of_compare(
 @pytest.mark.parametrize("delta", [1e-100, 1e-5, 0.1])
 def test_the_prior_conversion_is_that_of_compare(delta: float) -> None:
     rho = [0.0, 1e-8, 1e-3, 0.5, 30.0, 1e4]
-    each = [zcdp_epsilon(value, delta).epsilon for value in rho]
+    each = [zcdp_epsilon(value, delta=delta).epsilon for value in rho]
     assert zcdp_epsilons(np.array(rho), delta) == pytest.approx(each, rel=1e-7)
     assert zcdp_epsilons(np.array([math.inf]), delta) == math.inf
 

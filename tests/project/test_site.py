@@ -28,6 +28,8 @@ from shiftdp.last_iterate import (
     NoisyStream,
     Unlearning,
 )
+from shiftdp.last_iterate.attained import DESCENT_LEAKS, MECHANISM_LEAKS
+from shiftdp.last_iterate.attained_sampled import RANDOM_BATCHES_LEAK, LowerBound
 from shiftdp.last_iterate.certification import bound_by
 from shiftdp.last_iterate.theorems.theorem import DELTA
 from tests.last_iterate.theorems.catalogue import CATALOGUE
@@ -92,6 +94,11 @@ def test_an_entry_of_the_index_leads_to_statement_code_and_tests(entry: object) 
 @cache
 def theory_anchors() -> set[str]:
     return anchors(DOCS / "theory.md")
+
+
+@pytest.mark.parametrize("bound", [DESCENT_LEAKS, MECHANISM_LEAKS, RANDOM_BATCHES_LEAK])
+def test_a_lower_bound_leads_to_its_statement(bound: LowerBound) -> None:
+    assert bound.anchor in theory_anchors()
 
 
 RUNS = (ExponentialMechanism, LangevinMC, NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Unlearning)

@@ -37,16 +37,25 @@ QUESTIONS = {"epsilon", "epsilon_below", "epsilon_interval", "lower_epsilon"}
 """Asked of a guarantee: delta is all they need, and may be given without its name."""
 PAIRS = {"ApproxDPTradeoff", "from_budget", "from_guarantees"}
 """Made of epsilon and delta, in this order."""
+RECORDS = {"Table", "Frontier", "AuditReport", "ExactAudit"}
+"""Answers that the library makes and nobody else: delta is one of their fields."""
+BY_CERTIFY = {"Theorem.bound", "Theorem.for_every_length", "Theorem.hopeless"}
+"""Methods that theorems define and `certify` calls."""
+ROOMS = ["fdp", "interpolation", "last_iterate", "privacy", "training", "trials"]
 
 
 def functions_with_delta() -> dict[str, inspect.Parameter]:
-    """All public functions and methods that take a delta (no exceptions), with that parameter."""
+    """All public functions and methods that take a delta (no exceptions), with that parameter.
+
+    Public is what the package or a room exports.
+    """
     found: dict[str, inspect.Parameter] = {}
-    for name in shiftdp.__all__:
-        value = getattr(shiftdp, name)
+    rooms = [shiftdp, *(importlib.import_module(f"shiftdp.{room}") for room in ROOMS)]
+    for name, value in ((name, getattr(room, name)) for room in rooms for name in room.__all__):
         if inspect.isclass(value) and issubclass(value, BaseException):
             continue
-        members = [(name, value)]
+        described = inspect.isclass(value) or inspect.isroutine(value)
+        members = [(name, value)] if described else []
         if inspect.isclass(value):
             own = inspect.getmembers(value, callable)
             members += [(f"{name}.{key}", item) for key, item in own if not key.startswith("_")]
@@ -59,12 +68,15 @@ def functions_with_delta() -> dict[str, inspect.Parameter]:
 
 def test_delta_is_a_keyword_wherever_it_is_an_option() -> None:
     found = functions_with_delta()
-    assert {"certify", "compare", "frontier", "Certificate.statement", "Ledger.epsilon"} <= set(
-        found
-    )
+    assert {"certify", "compare", "frontier", "Certificate.statement", "Ledger.epsilon"} <= {*found}
+    assert {"renyi_epsilon", "zcdp_epsilon", "Theorem.bound"} <= {*found}
     for where, parameter in found.items():
         owner, _, name = where.rpartition(".")
-        plain = name in PAIRS or (name in QUESTIONS and owner != "Ledger")
+        plain = (
+            name in PAIRS | RECORDS
+            or where in BY_CERTIFY
+            or (name in QUESTIONS and owner not in ("", "Ledger"))
+        )
         expected = parameter.POSITIONAL_OR_KEYWORD if plain else parameter.KEYWORD_ONLY
         assert parameter.kind == expected, where
 

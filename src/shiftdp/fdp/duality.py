@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._roots import peak
 from shiftdp._rounding import (
     GENEROUS,
     NINE_ROUNDINGS,
@@ -162,16 +163,4 @@ def _finished(best: Array, delta: Profile, alpha: Array) -> Array:
 
 def _hump(objective: Profile, reach: Array) -> Array:
     """The largest value found of a function with one hump on [0, reach]."""
-    low, high = np.zeros(reach.shape), np.maximum(reach, 0.0)
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = objective(left), objective(right)
-    best = np.maximum(objective(low), np.maximum(at_left, at_right))
-    for _ in range(_SHRINKINGS):
-        rise = at_right > at_left
-        low, high = np.where(rise, left, low), np.where(rise, high, right)
-        probe = np.where(rise, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low))
-        at_probe = objective(probe)
-        left, right = np.where(rise, right, probe), np.where(rise, probe, left)
-        at_left, at_right = np.where(rise, at_right, at_probe), np.where(rise, at_probe, at_left)
-        best = np.maximum(best, at_probe)
-    return best
+    return peak(objective, np.zeros(reach.shape), np.maximum(reach, 0.0), _SHRINKINGS)

@@ -20,7 +20,11 @@ from shiftdp.interpolation.lower_bound import (
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.last_iterate.attained_sampled import sampled_epsilon
+from shiftdp.last_iterate.attained_sampled import (
+    RANDOM_BATCHES_LEAK,
+    LowerBound,
+    sampled_epsilon,
+)
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits, outcomes
@@ -53,6 +57,11 @@ from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 ATTAINED_DOWN = 1.0 - AMPLE
 """What is attained is rounded down by this: epsilon of G(mu) is rounded up by less."""
 
+DESCENT_LEAKS = LowerBound("Theorem B5", "Theorem B5", "theorem-b5-theorem-b1-cannot-be-improved")
+MECHANISM_LEAKS = LowerBound(
+    "two Gaussians", "[BSA24, Remark Tightness]", "statements-of-the-paper-that-the-code-cites"
+)
+
 _LONGEST = 200_000  # steps of an uneven run whose slopes are taken one by one
 _MOST_WORK = 200_000  # steps times positions that are tried one by one
 _MOST_UNEQUAL = 50_000  # the same where steps differ, about a second
@@ -68,6 +77,13 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
     if people(run) > 1:
         return _person(run, geometry)
     return _ATTAINED[type(run)](run, geometry)
+
+
+def lower_bound_of(run: Run) -> LowerBound:
+    """Which statement `attained_mu` and `attained_epsilon` rest on, for such a run."""
+    if isinstance(run, NoisySGD):
+        return RANDOM_BATCHES_LEAK
+    return MECHANISM_LEAKS if isinstance(run, ExponentialMechanism) else DESCENT_LEAKS
 
 
 def _person(run: Run, geometry: Geometry) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,26 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
+
+
+class LowerBound(NamedTuple):
+    """What proves that some losses leak as much.
+
+    Args:
+        name: as comparisons show it.
+        citation: where it is proved.
+        anchor: the heading of docs/theory.md under which it is stated.
+    """
+
+    name: str
+    citation: str
+    anchor: str
+
+
+RANDOM_BATCHES_LEAK = LowerBound(
+    "Theorem B8", "Theorem B8", "theorem-b8-what-random-batches-leak-at-least"
+)
+
 _LONGEST = 2**40  # steps that stand for any number of them
 _MOST_STEPS = 1_000_000  # of unequal steps, and of epochs that are listed
 _MOST_PHASES = 20  # of unequal steps between two walls

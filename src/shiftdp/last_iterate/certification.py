@@ -29,7 +29,7 @@ from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.derived.unlearning import DELETION
 from shiftdp.last_iterate.theorems.descent import solve
-from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.registry import THEOREMS, family_of
 from shiftdp.last_iterate.theorems.released.joint import joint_mu
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
@@ -258,8 +258,8 @@ def first_releases_of(certificate: Certificate, number: int) -> Certificate:
     run = first_releases(certificate.run, number)
     if run is certificate.run:
         return certificate
-    theorem = {item.name: item for item in THEOREMS}.get(certificate.bound)
-    bounds: Bounds = "composition" if theorem and theorem.family == "composition" else "best"
+    composed = family_of(certificate.bound) == "composition"
+    bounds: Bounds = "composition" if composed else "best"
     found = certify(run, certificate.geometry, bounds=bounds)
     about_loop = (*given.LOOP_ASSUMPTIONS.values(), given.seeded_noise())
     kept = tuple(item for item in certificate.assumptions if item in about_loop)

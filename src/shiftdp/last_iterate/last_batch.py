@@ -15,7 +15,7 @@ from shiftdp._printed import up
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.runs import NoisyCGD
-from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.last_iterate.theorems.registry import family_of
 
 _NOTICEABLE = 1.1  # times the epsilon of equal weights
 
@@ -61,8 +61,8 @@ def last_batch_cost(certificate: Certificate, delta: float) -> LastBatchCost | N
     if not isinstance(run, NoisyCGD) or not run.left_over or run.last_batch != "own_size":
         return None
     # closed forms of the paper are for equal batches: it is composition, or one of ours
-    composed = {theorem.name for theorem in THEOREMS if theorem.family == "composition"}
-    bounds: Bounds = "composition" if certificate.bound in composed else "best"
+    composed = family_of(certificate.bound) == "composition"
+    bounds: Bounds = "composition" if composed else "best"
     equal = NoisyCGD(**{**vars(run), "last_batch": "divide_by_b"})
     divided = certify(equal, certificate.geometry, bounds=bounds).epsilon(delta)
     cost = LastBatchCost(run, delta, certificate.epsilon(delta), divided)

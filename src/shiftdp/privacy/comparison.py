@@ -14,7 +14,12 @@ from shiftdp._kinds import CERTIFIED, CONDITIONAL, Kind
 from shiftdp._printed import aligned, column
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, zcdp_epsilon
 from shiftdp.interpolation.closed_forms.renyi_baseline import renyi_cyclic, renyi_full_batch
-from shiftdp.last_iterate.attained import ATTAINED_DOWN, attained_epsilon, attained_mu
+from shiftdp.last_iterate.attained import (
+    ATTAINED_DOWN,
+    attained_epsilon,
+    attained_mu,
+    lower_bound_of,
+)
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import (
     bound_by,
@@ -26,7 +31,6 @@ from shiftdp.last_iterate.certification import (
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     NoisyCGD,
     NoisyGD,
     NoisySGD,
@@ -108,7 +112,7 @@ class Point(NamedTuple):
         if self.attained is not None:
             return self.attained
         if self.rho is not None:
-            return zcdp_epsilon(self.rho, delta).epsilon
+            return zcdp_epsilon(self.rho, delta=delta).epsilon
         return None if self.f is None else self.f.epsilon(delta)
 
 
@@ -165,15 +169,12 @@ class Compared:
         return Point(self.best.bound, self.best.f, self.best.mu)
 
     def _lower(self) -> Point:
-        unknown = Point(note="not known for this class")
+        unknown, name = Point(note="not known for this class"), lower_bound_of(self.run).name
         if isinstance(self.run, NoisySGD):
             least = attained_epsilon(self.run, self.geometry, self.delta)
-            return unknown if least is None else Point("Theorem B8", attained=least)
+            return unknown if least is None else Point(name, attained=least)
         lower = attained_mu(self.run, self.geometry)
-        if lower is None:
-            return unknown
-        exact = isinstance(self.run, ExponentialMechanism)
-        return Point("two Gaussians" if exact else "Theorem B5", GaussianTradeoff(lower), lower)
+        return unknown if lower is None else Point(name, GaussianTradeoff(lower), lower)
 
 
 _ACCOUNTANTS: dict[str, Callable[[Compared], Point]] = {

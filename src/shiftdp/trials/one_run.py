@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import count, number_in
 from shiftdp._errors import InvalidInput
+from shiftdp._roots import largest
 from shiftdp._rounding import GENEROUS
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 
@@ -115,10 +116,4 @@ def mu_from_guesses(m: int, guesses: int, hits: int, *, confidence: float) -> fl
 
 def _largest_rejected(rejected: Callable[[float], bool]) -> float:
     """A value that is rejected, about as large as can be; 0 if 0 is not rejected."""
-    if not rejected(0.0):
-        return 0.0
-    low, high = 0.0, _LARGEST
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if rejected(middle) else (low, middle)
-    return low
+    return largest(rejected, 0.0, _LARGEST, _HALVINGS) if rejected(0.0) else 0.0

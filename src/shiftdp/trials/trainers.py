@@ -39,7 +39,8 @@ Done = Callable[[float], object]
 Guarantee = Certificate | PipelineCertificate | TradeoffFunction
 
 _ALONE = 50  # records of a data set, where neither a certificate nor data say how many
-_REGRESSION = ("Huber", "ClippedSquared")
+REGRESSION = ("Huber", "ClippedSquared")
+"""The names of the losses whose targets are numbers; those of all others are classes."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def records_of_plan(plan: Plan) -> Records:
         n=plan.run.n,
         features=plan.features or 2,
         feature_bound=plan.feature_bound,
-        targets="numbers" if type(plan.loss).__name__ in _REGRESSION else "labels",
+        targets="numbers" if type(plan.loss).__name__ in REGRESSION else "labels",
         adjacency=plan.adjacency,
         oversized=plan.oversized == "scale",
     )
@@ -270,7 +271,7 @@ def _of_function(
     if data is not None:
         n = len(data[0])
     targets: Targets = shape["targets"] or (
-        "numbers" if known is not None and known.loss in _REGRESSION else "labels"
+        "numbers" if known is not None and known.loss in REGRESSION else "labels"
     )
     geometry = getattr(guarantee, "geometry", None)
     adjacency: Adjacency = getattr(geometry, "adjacency", "replace_one")

@@ -145,7 +145,7 @@ def _curves(plan: Plan, delta: float, epochs: list[int]) -> dict[str, tuple[str,
         ),
         "prior Renyi": (
             "prior Rényi bound",
-            [zcdp_epsilon(prior_rho(one, L), delta).epsilon for one in every],
+            [zcdp_epsilon(prior_rho(one, L), delta=delta).epsilon for one in every],
         ),
         "paper": (
             "Poisson accountant (not covered)",

@@ -53,7 +53,7 @@ def published_rho(regularisation: float, epochs: int) -> float:
     ],
 )
 def test_the_published_figures(regularisation: float, epochs: int, published: float) -> None:
-    epsilon = zcdp_epsilon(published_rho(regularisation, epochs), 1e-5).epsilon
+    epsilon = zcdp_epsilon(published_rho(regularisation, epochs), delta=1e-5).epsilon
     assert round(epsilon, 2) == published
 
 
@@ -63,7 +63,7 @@ def test_all_four_are_above_the_truth(mu: float, delta: float) -> None:
     """G(mu) has rho = mu^2/2 exactly, so no conversion may go below its own epsilon."""
     f = GaussianTradeoff(mu)
     truth = f.epsilon(delta) * (1 - 1e-12)
-    conversion = zcdp_epsilon(f.zcdp, delta)
+    conversion = zcdp_epsilon(f.zcdp, delta=delta)
     assert conversion.bun_steinke is not None
     values = (conversion.mironov, conversion.balle, conversion.asoodeh, conversion.bun_steinke)
     assert min(values) >= truth
@@ -127,25 +127,27 @@ def test_extremes_do_not_overflow() -> None:
     for rho, delta in itertools.product(
         (0.0, 5e-324, 1e-300, 1e-9, 1e9, 1e300), (5e-324, 1e-5, 0.99)
     ):
-        conversion = zcdp_epsilon(rho, delta)
+        conversion = zcdp_epsilon(rho, delta=delta)
         assert conversion.epsilon >= 0.0
         assert math.isfinite(conversion.epsilon)
         if rho == 0.0:
             assert conversion.epsilon <= 1e-3
-    everything = renyi_epsilon(lambda order: math.inf, 1e-5)
+    everything = renyi_epsilon(lambda order: math.inf, delta=1e-5)
     assert everything.epsilon == math.inf
     assert everything.bun_steinke is None
     with pytest.raises(InvalidInput, match="curve"):
-        renyi_epsilon(lambda order: -order, 1e-5)
-    undefined = renyi_epsilon(lambda order: 0.5 * order if order < 50 else math.nan, 1e-5)
-    assert undefined.epsilon == pytest.approx(renyi_epsilon(lambda a: 0.5 * a, 1e-5).epsilon)
+        renyi_epsilon(lambda order: -order, delta=1e-5)
+    undefined = renyi_epsilon(lambda order: 0.5 * order if order < 50 else math.nan, delta=1e-5)
+    assert undefined.epsilon == pytest.approx(renyi_epsilon(lambda a: 0.5 * a, delta=1e-5).epsilon)
 
 
 def test_only_finitely_many_orders_known() -> None:
     known = {2.0: 0.5, 8.0: 2.0}
-    steps = renyi_epsilon(
-        lambda order: known[min(k for k in known if k >= order)] if order <= 8 else math.inf, 1e-6
-    )
+
+    def curve(order: float) -> float:
+        return known[min(k for k in known if k >= order)] if order <= 8 else math.inf
+
+    steps = renyi_epsilon(curve, delta=1e-6)
     expected = min(epsilon_mironov(order, value, 1e-6) for order, value in known.items())
     assert steps.mironov == pytest.approx(expected, rel=0.02)
     assert steps.mironov >= expected

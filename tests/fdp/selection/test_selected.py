@@ -142,7 +142,7 @@ def papernot_steinke(mu: float, law: Trials, delta: float) -> float:
         extra = (1.0 + eta) * float(second.min()) + math.log(law.mean) / (order - 1.0)
         return 0.5 * mu**2 * order + extra
 
-    return renyi_epsilon(curve, delta).epsilon
+    return renyi_epsilon(curve, delta=delta).epsilon
 
 
 @pytest.mark.parametrize("law", LAWS[:4], ids=str)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftdp import Geometry, NoisySGD, NoisyStream, certify
+from shiftdp import ExponentialMechanism, Geometry, NoisySGD, NoisyStream, certify
 from shiftdp.ui.explorer.answers import certified
 from shiftdp.ui.explorer.paths import MOST_DRAWN, LawOfMu, NoPath, ShiftsOverTime, path_of
 from tests.ui.explorer.examples import RUNS, SMALL, settings
@@ -50,6 +50,15 @@ def test_where_there_is_no_path_the_reason_is_said(name: str) -> None:
     path = path_of(certified(RUNS[name].asked()).certificate)
     assert isinstance(path, NoPath)
     assert path.about.endswith(".")
+    assert path.about.startswith("Composition") == (name != "exponential")
+
+
+def test_pure_dp_is_a_formula_without_steps() -> None:
+    losses = Geometry(strong_convexity=0.0, smoothness=1.0, sensitivity=0.1, diameter=1.0)
+    certificate = certify(ExponentialMechanism(), losses, bounds="composition")
+    path = path_of(certificate)
+    assert isinstance(path, NoPath)
+    assert path.about == "pure DP is a formula: it carries no shifts."
 
 
 def test_of_a_long_run_the_end_is_shown() -> None:

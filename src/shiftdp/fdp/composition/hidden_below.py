@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiftdp._checks import Array
+from shiftdp._roots import largest
 from shiftdp._rounding import GENEROUS, INVERTIBLE_EXPONENT
 from shiftdp.fdp.tradeoff import TradeoffFunction
 
@@ -98,13 +99,7 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
 
     The answer errs downwards, to where the predicate still holds; 0 if it never does.
     """
-    if not holds(0.0):
-        return 0.0
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return largest(holds, 0.0, high, _HALVINGS) if holds(0.0) else 0.0
 
 
 def _power_below(eps: Array, low: Array, known: tuple[Array, Array], q: Array) -> Array:

@@ -18,8 +18,8 @@ in epsilon at several deltas, which is one function u again.
 
 *Which cells.* With n cells of width d(m) in a law of density w(m) the cost is the integral of
 w u' d/2, and the integral of 1/d is n: so d is proportional to (w u')^{-1/2}, and all cells cost
-the same. Cells are therefore filled from below up to one common cost, the least with which the
-number of cells suffices.
+the same. Cells are therefore filled from below up to one common cost (`fdp.pairs.cells`), the least
+with which the number of cells suffices.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, array_in, count
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, NOT_ZERO
+from shiftdp.fdp.pairs.cells import cheapest_cells
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward
 from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder
 
@@ -84,37 +85,11 @@ def _ends(values: Array, weights: Array, most: int) -> NDArray[np.int64]:
     """The index of the last value of each cell: at most `most` cells, all of about one cost."""
     u = _gain(values, weights)
     # sums from the top, so that those of rare large values keep their digits
-    tail = [*np.cumsum(weights[::-1])[::-1].tolist(), 0.0]
-    moment = [*np.cumsum((weights * u)[::-1])[::-1].tolist(), 0.0]
-    gain, last = u.tolist(), values.size - 1
-
-    def fill(cost: float) -> list[int]:
-        """Fill cells from the smallest value on, each up to the cost; stop at `most` + 1 cells."""
-        ends: list[int] = []
-        first = 0
-        while first <= last and len(ends) <= most:
-            low, high, mass, sum_from = first, last, tail[first], moment[first]
-            while low < high:  # the last j for which first..j cost no more
-                j = (low + high + 1) // 2
-                if gain[j] * (mass - tail[j + 1]) - (sum_from - moment[j + 1]) <= cost:
-                    low = j
-                else:
-                    high = j - 1
-            ends.append(low)
-            first = low + 1
-        return ends
-
-    whole = gain[-1] * tail[0] - moment[0]
-    low, high = math.log(max(_CHEAPEST * whole, NOT_ZERO)), math.log(max(whole, NOT_ZERO))
-    best = [last]
-    while high - low > _CLOSE:
-        middle = 0.5 * (low + high)
-        ends = fill(math.exp(middle))
-        if len(ends) <= most:
-            best, high = ends, middle
-        else:
-            low = middle
-    return np.array(best)
+    tail = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+    moment = np.append(np.cumsum((weights * u)[::-1])[::-1], 0.0)
+    whole = float(u[-1] * tail[0] - moment[0])
+    budgets = max(_CHEAPEST * whole, NOT_ZERO), max(whole, NOT_ZERO)
+    return cheapest_cells(u, (tail, moment), most, budgets, _CLOSE)
 
 
 def _gain(values: Array, weights: Array) -> Array:

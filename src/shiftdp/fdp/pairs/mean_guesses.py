@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from shiftdp._checks import Array
+from shiftdp._roots import narrowed
 from shiftdp._rounding import FAR_TAIL, NOT_ZERO
 from shiftdp.fdp.pairs.gaussian_arrays import mills_array
 from shiftdp.fdp.pairs.mean_law import MeanLaw
@@ -89,8 +90,4 @@ def guess_backward(law: MeanLaw, delta: Array) -> Guess:
 def _search(at: Callable[[Array], Guess], low: Array, most: float, delta: Array) -> Guess:
     """Bisection: the delta of a test falls with its threshold."""
     high = np.full(delta.shape, most)
-    for _ in range(_HALVINGS):
-        x = 0.5 * (low + high)
-        small = at(x).delta <= delta
-        low, high = np.where(small, low, x), np.where(small, x, high)
-    return at(high)
+    return at(narrowed(lambda x: at(x).delta <= delta, low, high, _HALVINGS))

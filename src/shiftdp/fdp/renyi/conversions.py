@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array, finite, number_in
 from shiftdp._errors import InvalidInput
-from shiftdp._roots import least
+from shiftdp._roots import least, peak
 from shiftdp._rounding import EIGHTEEN_ROUNDINGS, LEAST_FLOAT, NINE_ROUNDINGS, THIRTY_SIX_ROUNDINGS
 
 Curve = Callable[[float], float]
@@ -25,7 +25,6 @@ Numbers = float | Array
 Formula = Callable[[Numbers, Numbers, float], Array]
 
 _ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 400)  # scanned; the best is between two neighbours
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # the golden section, 0.618
 _SECTIONS = 36  # golden sections leave 3e-8 of an interval, and epsilon feels the square of that
 _WINDOW = 3.0  # log of 20: how far from its approximation the best order is looked for
 
@@ -95,10 +94,10 @@ def epsilon_bun_steinke(rho: Array, delta: float) -> Array:
         return least(enough, rho, high)
 
 
-def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
+def renyi_epsilon(curve: Curve, *, delta: float) -> RenyiConversion:
     """The least epsilon over all orders, formula by formula.
 
-    >>> round(renyi_epsilon(lambda order: 0.5 * order, 1e-5).epsilon, 4)
+    >>> round(renyi_epsilon(lambda order: 0.5 * order, delta=1e-5).epsilon, 4)
     4.7284
     """
     delta = number_in("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
@@ -110,20 +109,20 @@ def renyi_epsilon(curve: Curve, delta: float) -> RenyiConversion:
     return RenyiConversion(mironov, balle, asoodeh, bun_steinke=None)
 
 
-def zcdp_epsilon(rho: float, delta: float) -> RenyiConversion:
+def zcdp_epsilon(rho: float, *, delta: float) -> RenyiConversion:
     """All four formulas for a mechanism with D_order <= rho order for every order > 1.
 
-    >>> round(zcdp_epsilon(0.5, 1e-5).bun_steinke, 4)
+    >>> round(zcdp_epsilon(0.5, delta=1e-5).bun_steinke, 4)
     4.9273
     """
     rho = finite("rho", rho, 0.0)
-    by_order = renyi_epsilon(lambda order: rho * order, delta)
+    by_order = renyi_epsilon(lambda order: rho * order, delta=delta)
     last = float(epsilon_bun_steinke(np.array([rho]), delta)[0]) if rho > 0.0 else 0.0
     return replace(by_order, bun_steinke=last)
 
 
 def zcdp_epsilons(rho: Array, delta: float) -> Array:
-    """`zcdp_epsilon(rho, delta).epsilon` of many rho at once.
+    """`zcdp_epsilon(rho, delta=delta).epsilon` of many rho at once.
 
     Only orders near 1 + sqrt(log(1/delta)/rho) are looked at: any gives a valid epsilon. Mironov's
     formula is never below that of Balle and others.
@@ -170,10 +169,4 @@ def _best(formula: Formula, curve: Curve, divergences: Array, delta: float) -> f
 
 def _golden(at: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """The least value that is met on the way to a minimum over log(order - 1)."""
-    best = np.full(low.shape, math.inf)
-    for _ in range(_SECTIONS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        one, two = at(1.0 + np.exp(np.stack([left, right])))
-        best = np.minimum(best, np.minimum(one, two))
-        low, high = np.where(one < two, low, left), np.where(one < two, right, high)
-    return best
+    return -peak(lambda u: -at(1.0 + np.exp(u)), low, high, _SECTIONS)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO
+from shiftdp.fdp.pairs.cells import cheapest_cells
 from shiftdp.interpolation.bucket.chain import BucketGrid, LeakyBucket
 
 _CELLS = 12_000  # points of the grid at most
@@ -141,34 +143,10 @@ def few_values(
     return (float(values[0]), *values[1:][some].tolist()), (first, *weights[some].tolist())
 
 
-def _cells(z: Array, weights: Array, most: int, steepness: float) -> Array:
+def _cells(z: Array, weights: Array, most: int, steepness: float) -> NDArray[np.int64]:
     """The last filling of each of at most `most` cells."""
     cost = np.exp(np.minimum(steepness * (z - z[-1]), 0.0))
-    mass = np.append(0.0, np.cumsum(weights)).tolist()
-    paid = np.append(0.0, np.cumsum(weights * cost)).tolist()
-    size, costs = z.size, cost.tolist()
-
-    def filled(budget: float) -> list[int]:
-        """Each cell as long as its budget allows, by bisection; one more than `most` at most."""
-        ends: list[int] = []
-        first = 0
-        while first < size and len(ends) <= most:
-            low, high = first, size - 1
-            while low < high:
-                j = (low + high + 1) // 2
-                moved = costs[j] * (mass[j + 1] - mass[first]) - (paid[j + 1] - paid[first])
-                low, high = (j, high) if moved <= budget else (low, j - 1)
-            ends.append(low)
-            first = low + 1
-        return ends
-
-    low, high = math.log(_LEAST_COST), 0.0
-    best = [size - 1]
-    while high - low > _CLOSE:
-        middle = 0.5 * (low + high)
-        ends = filled(math.exp(middle))
-        if len(ends) <= most:
-            best, high = ends, middle
-        else:
-            low = middle
-    return np.array(best)
+    # minus the sums of what is below each value: those above it, up to a constant
+    mass = -np.append(0.0, np.cumsum(weights))
+    paid = -np.append(0.0, np.cumsum(weights * cost))
+    return cheapest_cells(cost, (mass, paid), most, (_LEAST_COST, 1.0), _CLOSE)

@@ -46,6 +46,7 @@ import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._roots import largest, narrowed
 from shiftdp._rounding import FFT_ULPS, GENEROUS, LARGEST_EXPONENT, NOT_ZERO, ULP, UNIT
 from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid
@@ -227,12 +228,12 @@ def _log_moments(pieces: _Pieces, steps: int) -> tuple[Array, Array]:
     moderate = np.max(moment, axis=1) < _MODERATE
     tilts, moment = tilts[moderate], moment[moderate]
     length = np.cumsum(pieces.number) - (pieces.number - 1) / 2.0
-    low, high = np.full(len(tilts), -_FASTEST), np.zeros(len(tilts))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        enough = np.sum(moment * np.exp(middle[:, None] * length), axis=1) > steps
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    found = np.sum(moment / length * np.exp(high[:, None] * length), axis=1) - steps * high
+
+    def enough(log_r: Array) -> NDArray[np.bool_]:
+        return np.asarray(np.sum(moment * np.exp(log_r[:, None] * length), axis=1) > steps)
+
+    best = narrowed(enough, np.full(len(tilts), -_FASTEST), np.zeros(len(tilts)), _HALVINGS)
+    found = np.sum(moment / length * np.exp(best[:, None] * length), axis=1) - steps * best
     return tilts, np.asarray(found - found[0])
 
 
@@ -302,12 +303,11 @@ def _circle(moment: Array, M: int) -> tuple[float, float]:
             grown = np.exp(np.minimum(log_r[..., None] * length, LARGEST_EXPONENT)) @ moment
         return np.asarray(grown - steps * log_r)
 
-    low, high = -LARGEST_EXPONENT / steps, LARGEST_EXPONENT / steps
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        enough = float(np.exp(middle * length) @ (moment * length)) > steps
-        low, high = (low, middle) if enough else (middle, high)
-    radii = low - _CIRCLES / M
+    def small(log_r: float) -> bool:
+        return not float(np.exp(log_r * length) @ (moment * length)) > steps
+
+    end = LARGEST_EXPONENT / steps
+    radii = largest(small, -end, end, _HALVINGS) - _CIRCLES / M
     outer = radii[:, None] + _OUTER / M
     with np.errstate(over="ignore"):
         alias = np.exp(log_bound(outer) - _OUTER) / -np.expm1(-_OUTER)

@@ -10,8 +10,8 @@ least. A start inside of them, from the diameter, is no better than one at their
 
 So mu takes time that grows with the number of visits and not of steps. Of several positions in the
 epoch the last may stand for all, with the strongest of their visits moved there: each keeps its own
-weight, `s_k prod_{k<j<=last} c_j`, and mu does not fall (Theorem C1, C0a; with a projection by the
-lemma of Theorem B4).
+weight, `s_k prod_{k<j<=last} c_j`, and mu does not fall (Lemma C0a; with a projection by the lemma
+of Theorem B4).
 
 **Rounding.** Constants of merged steps take at most 8 l + 20 roundings each, l being the number of
 batches: products of at most 2 l factors, their squares, sums of positive terms, a root. They are

@@ -27,7 +27,7 @@ from shiftdp.last_iterate.theorems.released.streams import STREAMS
 from shiftdp.last_iterate.theorems.sampled.composition import SAMPLED_COMPOSITION
 from shiftdp.last_iterate.theorems.sampled.paper import SGD_PROJ, SGD_SC
 from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.theorem import Theorem
+from shiftdp.last_iterate.theorems.theorem import Family, Theorem
 
 _OF_ONE_RECORD: tuple[Theorem, ...] = (
     *DESCENT_COMPOSITION,
@@ -89,3 +89,13 @@ def theorem_of(name: str, own: Iterable[Theorem] = ()) -> Theorem:
         "give the name as certify wrote it, or "
         "verify(theorems=[...]) with the theorem of that name if it is your own",
     )
+
+
+def family_of(name: str) -> Family:
+    """The family of the theorem of exactly this name; `user` if it is none of the library's.
+
+    >>> family_of("Thm gd (composition)"), family_of("a theorem of mine")
+    ('composition', 'user')
+    """
+    families: dict[str, Family] = {theorem.name: theorem.family for theorem in THEOREMS}
+    return families.get(name, "user")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from shiftdp._roots import largest
 from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff, Identity, TradeoffFunction
 from shiftdp.fdp.composition.product import compose
@@ -94,14 +95,7 @@ class RunningTotal:
             while most > 0.0 and not self._admits(most, epsilon, delta):
                 most = most * (1.0 - AMPLE) if most > _FAINTEST else 0.0
             return most
-        low, high = 0.0, budget
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            if self._admits(middle, epsilon, delta):
-                low = middle
-            else:
-                high = middle
-        return low
+        return largest(lambda mu: self._admits(mu, epsilon, delta), 0.0, budget, _HALVINGS)
 
     def _admits(self, mu: float, epsilon: float, delta: float) -> bool:
         return self.plus(GaussianTradeoff(mu)).fits(epsilon, delta)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shiftdp._errors import InvalidInput
+from shiftdp._roots import largest
 from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.fdp.selection.selected import Selected
@@ -39,20 +40,18 @@ def trial_mu(trials: Trials, epsilon: float, delta: float) -> float:
     >>> 0.17 < mu < GaussianTradeoff.from_budget(1.0, 1e-5).mu
     True
     """
-    low, high = 0.0, GaussianTradeoff.from_budget(epsilon, delta).mu
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        best = Selected(GaussianTradeoff(middle), trials.law, trials.rate, trials.shape)
-        if best.delta(epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    if low == 0.0:
+
+    def fits(mu: float) -> bool:
+        best = Selected(GaussianTradeoff(mu), trials.law, trials.rate, trials.shape)
+        return bool(best.delta(epsilon) <= delta)
+
+    found = largest(fits, 0.0, GaussianTradeoff.from_budget(epsilon, delta).mu, _HALVINGS)
+    if found == 0.0:
         raise InvalidInput(
             "epsilon", epsilon, f"is too little for {trials.mean:.3g} trials at delta={delta:g}",
             "give more, or a smaller n_iter",
         )  # fmt: skip
-    return low
+    return found
 
 
 def aims(

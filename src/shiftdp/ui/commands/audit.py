@@ -149,6 +149,7 @@ def model(model: str, json: bool, **options: Any) -> None:
     --data, with canaries in the place of the last records. The model itself is not changed.
     """
     from shiftdp.trials.auditing import audit
+    from shiftdp.trials.trainers import REGRESSION
     from shiftdp.ui.settings import read_model_file
 
     found = read_model_file(model, "model")
@@ -158,7 +159,7 @@ def model(model: str, json: bool, **options: Any) -> None:
         from shiftdp.training.table_files.reading import read
         from shiftdp.training.table_files.rules import Rules
 
-        numbers = type(plan.loss).__name__ in ("Huber", "ClippedSquared")
+        numbers = type(plan.loss).__name__ in REGRESSION
         table = read(options["data"], Rules(target=options["target"], numbers=numbers))
         data = (table.X, table.y if numbers else _coded(found.model, table.y, options["data"]))
     with waiting("training", 1.0) as bar:

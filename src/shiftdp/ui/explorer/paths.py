@@ -18,7 +18,13 @@ from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyStream, Unlearning, one_record, people
+from shiftdp.last_iterate.runs import (
+    ExponentialMechanism,
+    NoisyStream,
+    Unlearning,
+    one_record,
+    people,
+)
 from shiftdp.last_iterate.schedules.deletion import deletion_schedule
 from shiftdp.last_iterate.schedules.people import person_schedule
 from shiftdp.last_iterate.schedules.releases import segments_of
@@ -34,6 +40,7 @@ from shiftdp.last_iterate.theorems.proofs import (
     SegmentProof,
     StochasticProof,
 )
+from shiftdp.last_iterate.theorems.registry import family_of
 
 MOST_DRAWN = 2_000
 """Of a longer run the last so many steps are shown."""
@@ -83,7 +90,9 @@ def path_of(certificate: Certificate) -> Path:
     """What the proofs of a certificate show over time, for the record that costs most."""
     proofs = certificate.proofs
     if not proofs:
-        composed = "composition" in certificate.bound
+        # the exponential mechanism has no steps that could be composed
+        steps_composed = not isinstance(certificate.run, ExponentialMechanism)
+        composed = steps_composed and family_of(certificate.bound) == "composition"
         return NoPath(
             "Composition takes back each use of the record at once: every shift is as large as the "
             "use, and no distance is left."

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftdp._errors import InvalidInput
 from shiftdp._files import write_file
+from shiftdp._roots import least_whole
 from shiftdp.training.table_files.parts import Paths, parts_of
 from shiftdp.training.table_files.parts import shown as named
 from shiftdp.ui.group import Command
@@ -136,14 +137,15 @@ def _located(error: InvalidInput, read: Callable[[int], Any], n: int, path: str)
         n: how many records there are.
         path: of the table.
     """
-    good, bad = 0, n
-    while bad - good > 1:
-        middle = (good + bad) // 2
+
+    def refused(number: int) -> bool:
         try:
-            read(middle)
-            good = middle
+            read(number)
         except InvalidInput:
-            bad = middle
+            return True
+        return False
+
+    bad = least_whole(refused, 0, n)
     return InvalidInput(
         "data", path, f"cannot be read: column {error.name!r} {error.problem}, first in record "
         f"{bad}", "mend it, or leave the record out",

@@ -32,8 +32,11 @@ def introduction_figure() -> Picture:
             [GaussianTradeoff(mu).epsilon(delta) for mu in composed],
             "composition",
         ),
-        "prior RDP bound": ([zcdp_epsilon(r, delta).epsilon for r in rho], "prior Renyi"),
-        "our bound in RDP": ([zcdp_epsilon(mu * mu / 2, delta).epsilon for mu in ours], "paper"),
+        "prior RDP bound": ([zcdp_epsilon(r, delta=delta).epsilon for r in rho], "prior Renyi"),
+        "our bound in RDP": (
+            [zcdp_epsilon(mu * mu / 2, delta=delta).epsilon for mu in ours],
+            "paper",
+        ),
         "our bound in f-DP (exact)": ([GaussianTradeoff(mu).epsilon(delta) for mu in ours], "best"),
     }
     paper = canvas(1, 2)

@@ -37,7 +37,8 @@ def _epsilon(mu: float) -> float:
 
 @cache
 def _renyi(ridge: float, epochs: int) -> float:
-    return zcdp_epsilon(prior_rho(PAPER.cyclic(epochs), PAPER.geometry(ridge)), DELTA).epsilon
+    rho = prior_rho(PAPER.cyclic(epochs), PAPER.geometry(ridge))
+    return zcdp_epsilon(rho, delta=DELTA).epsilon
 
 
 @cache
