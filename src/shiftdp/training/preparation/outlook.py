@@ -3,8 +3,8 @@
 The range of a column of which nothing is declared comes from a noisy histogram, and a bin of it
 counts only where it stands out from the noise. If none does, the range is that of some bin, which
 mostly has nothing to do with the column, and the model learns from what is left of the others. So
-the noise must be a tenth of the number of records at most, `LARGEST`: a bin that has less than half
-of them stands out then. On three made-up tables (docs/tables.md) models of noisier ranges had an
+the noise must be a tenth of the number of records at most, `LARGEST`: a bin that has 45% of them
+stands out then. On three made-up tables (docs/tables.md) models of noisier ranges had an
 AUC of .43 to .73 by chance, and of less noisy ones .57 to .76.
 
 Other sums need no such rule. Where the noise hides them, ranges fall back to the wide one that

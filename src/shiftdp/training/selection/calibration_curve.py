@@ -15,13 +15,14 @@ interval [L(P-, M+), U(P+, M-)] has q with a probability of at least the level.
 *Proof.* With a probability of 1 - a both noises are at most s z in size, and then P- <= P <= P+ and
 M- <= M <= M+. Given how many records the cell has, T = P + M, the number P is binomial with T and
 q, so that L(P, M) <= q <= U(P, M) with a probability of at least 1 - b, whatever T is, 0 included:
-then the ends are 0 and 1. L and U rise with x and fall with y, as a binomial number of more trials
-is larger, and one that counts failures too. So where both hold, L(P-, M+) <= L(P, M) <= q <=
-U(P, M) <= U(P+, M-). One of them fails with probability a + b at most. QED
+then the ends are 0 and 1. L(x, y) is a quantile of the beta law with x and y + 1, and U(x, y) one
+of that with x + 1 and y: both rise with x and fall with y. So where both hold,
+L(P-, M+) <= L(P, M) <= q <= U(P, M) <= U(P+, M-). One of them fails with probability a + b at most.
+QED
 
 The statement asks nothing of T, so it is true of small cells and of empty ones. The price is width:
-ends that hold for noise and for sampling apart reach up to 1.6 times as far as those of a normal
-law of both.
+ends that hold for noise and for sampling apart, and for both counts, reach up to about twice as far
+as those of one normal law for all of it.
 
 The two ends never meet: L(x, y) < x/(x + y) < U(x, y) but where x or y is 0, when one end is 0 or 1
 and the other is not; and P- <= P+, M- <= M+. Where noise is so far below 0 that no whole number is
@@ -40,7 +41,7 @@ from shiftdp.training.selection.curves import Estimate
 
 _ABOVE = 15.0
 """Evenly filled cells have so many times the noise of one class in them: its interval then reaches
-about a sixth to either side."""
+about a fifth to either side."""
 _FEWEST = 50  # records of an evenly filled cell, below which sampling alone makes it as wide
 _SPLITS = (0.1, 0.3, 0.5, 0.7, 0.9)  # parts of 1 - level that are tried for the noise
 _ROUNDED = 2.0**-6
