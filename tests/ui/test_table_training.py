@@ -74,6 +74,18 @@ def test_a_name_that_is_not_there_is_refused(folder: Path) -> None:
     )
 
 
+def test_ranges_that_noise_would_hide_are_refused_with_the_cure(folder: Path) -> None:
+    learnt = PEOPLE.replace("low = 18\nhigh = 100\n", "")
+    Path("learnt.toml").write_text(learnt)
+    options = ("--classes", "no,yes", "--epsilon", "0.5", "-o", "m.shiftdp")
+    words = refused("train", "people.csv", "--schema", "learnt.toml", *options)
+    assert "--epsilon 0.5: hides the ranges" in words
+    assert "declare the ranges of numbers in a schema" in words
+    assert "--anyway" in words
+    assert not Path("m.shiftdp").exists()
+    prose("train", "people.csv", "--schema", "people.toml", *options)
+
+
 def test_training_by_a_schema_states_the_cost_of_everything(folder: Path) -> None:
     document = said("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json", "--json")
     model = load_model("m.shiftdp")

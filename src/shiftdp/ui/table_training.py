@@ -30,6 +30,7 @@ from shiftdp.ui.report import pipeline_document
 if TYPE_CHECKING:
     from shiftdp.privacy.pipeline_certificate import PipelineCertificate
     from shiftdp.training.planning.planner import Planned
+    from shiftdp.training.preparation.outlook import PipelineOutlook
     from shiftdp.training.preparation.schema import Schema
     from shiftdp.ui.training.scoring import HeldOut
 
@@ -38,10 +39,11 @@ _ABSENT = "give a table with that name, or mend the schema"
 
 
 class PlannedPipeline(NamedTuple):
-    """What runs, and what all of it costs."""
+    """What runs, what all of it costs, and what was expected of it."""
 
     planned: Planned
     certificate: PipelineCertificate
+    outlook: PipelineOutlook
 
 
 def pipeline_of(estimator: Any, schema: Schema, options: dict[str, Any]) -> Any:
@@ -116,7 +118,11 @@ def _result(every: Labels, paths: Paths) -> Any:
 
 
 def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipeline:
-    """Plan and certificate by names and the number of records."""
+    """Plan, certificate and outlook by names and the number of records."""
+    from shiftdp.training.preparation.layout import layout_of
+    from shiftdp.training.preparation.outlook import outlook_of_pipeline
+    from shiftdp.training.preparation.reading import RawTable
+
     path = shown(paths)
     names = [column.name for column in columns_of(paths)]
     for name in schema.columns:
@@ -130,7 +136,10 @@ def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipel
     classes = rules.classes
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
     planned, certificate = pipeline.plan(names, n, outputs)
-    return PlannedPipeline(planned, certificate)
+    layout = layout_of(schema, RawTable(tuple(names), (), n))
+    model = pipeline.steps[-1][1]
+    found = outlook_of_pipeline(pipeline, layout, n, planned, model)
+    return PlannedPipeline(planned, certificate, found)
 
 
 def _target(path: str, schema: Schema, target: str | None) -> str:
@@ -154,7 +163,7 @@ def print_pipeline(
     score: HeldOut | None = None,
 ) -> None:
     """The answer of `shiftdp train --schema`."""
-    planned, certificate = whole
+    planned, certificate, _ = whole
     private = certificate.private and planned.plan.entropy.private
     with waiting("accounting"):
         document = pipeline_document(certificate, options["delta"])

@@ -226,8 +226,8 @@ def _named(steps: list[Any]) -> list[tuple[str, Any]]:
 
 
 def test_who_gives_a_weak_pipeline_the_advised_epsilon_is_not_advised_again() -> None:
-    X, y = raw_frame(40, 0)
-    with pytest.warns(WeakSignalWarning, match="epsilon=0.03 leaves a model of 40 rec") as said:
+    X, y = raw_frame(100, 0)
+    with pytest.warns(WeakSignalWarning, match="epsilon=0.03 leaves a model of 100 rec") as said:
         pipeline(epsilon=0.03).fit(X, y)
     (one,) = said
     assert one.filename == __file__

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from shiftdp.privacy.noisy_sums import SECOND
-from shiftdp.training.selection.curves import auc, calibration, mean_interval, variance_interval
+from shiftdp.training.selection.curves import auc, mean_interval, variance_interval
 
 
 def test_without_noise_the_auc_is_that_of_the_cells() -> None:
@@ -25,18 +25,6 @@ def test_without_noise_the_auc_is_that_of_the_cells() -> None:
 def test_too_few_records_say_nothing() -> None:
     found, tied = auc(np.full((2, 5), 2.0), 10.0, 1.96)
     assert (found.low, found.high, tied) == (0.0, 1.0, 0.5)
-    (cell,) = calibration(np.array([[3.0], [2.0]]), np.array([0.0, 1.0]), 10.0, 1.96)
-    assert cell.share is None
-
-
-def test_shares_lie_in_their_intervals() -> None:
-    counts = np.array([[90.0, 40.0], [10.0, 60.0]])
-    one, two = calibration(counts, np.array([0.0, 0.5, 1.0]), 3.0, 1.96)
-    assert one.share is not None
-    assert two.share is not None
-    assert one.share.value == pytest.approx(0.1)
-    assert one.share.low < 0.1 < one.share.high < two.share.low < 0.6 < two.share.high
-    assert (two.low, two.high, two.records) == (0.5, 1.0, 100.0)
 
 
 def test_noise_widens_an_interval() -> None:

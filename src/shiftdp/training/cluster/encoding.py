@@ -27,7 +27,6 @@ from shiftdp.training.cluster.fitting import (
 from shiftdp.training.cluster.reading import Entries, Reading
 from shiftdp.training.cluster.workers import Workers
 from shiftdp.training.losses.base import Floats
-from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.preparation.learning import Scaling, Summed
 
 
@@ -68,7 +67,7 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
         rows = replace(found, columns=prepared.features)
         outputs = outputs_on_workers(model, workers)
         aimed, planned, certificate = certified_pipeline(pipeline, prepared, model, outputs)
-        warn_if_hopeless(planned, aimed._overrides(), asked=pipeline.epsilon, stacklevel=3)
+        pipeline._warn(prepared, planned, aimed)
 
         def train() -> None:
             if isinstance(reading, Entries):

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp import GaussianTradeoff
@@ -40,6 +41,22 @@ _LARGEST_ADVISED = 10.0  # an epsilon beyond is no protection to speak of, and n
 
 class WeakSignalWarning(UserWarning):
     """A model is predicted to be no better than a constant: its noise is above its signal."""
+
+
+class Forecast(Protocol):
+    """Whether something can be worth its budget, by public numbers, and the cure if not."""
+
+    @property
+    def worthwhile(self) -> bool: ...
+
+    @property
+    def given(self) -> float: ...
+
+    @property
+    def complaint(self) -> str: ...
+
+    @property
+    def cure(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -107,14 +124,28 @@ class Outlook:
         grown /= GaussianTradeoff.from_budget(own, delta).mu
         return self._epsilon(self.asked, _BESIDE * grown)
 
+    def passes(self, records: int, given: float) -> bool:
+        """Whether a model of so many records, with this epsilon instead of `given`, would pass.
+
+        A part of a budget grows with it.
+        """
+        delta, own = self.problem.delta, self.problem.epsilon
+        if given != self.given:
+            grown = GaussianTradeoff.from_budget(given, delta).mu / _BESIDE
+            grown /= GaussianTradeoff.from_budget(self.given, delta).mu
+            own = GaussianTradeoff(GaussianTradeoff.from_budget(own, delta).mu * grown).epsilon(
+                delta
+            )
+        return _passes(replace(self.problem, n=records, epsilon=own), self.chosen)
+
     def _records(self, times: float) -> int:
-        return math.ceil(_upwards(self.problem.n * times))
+        return math.ceil(upwards(self.problem.n * times))
 
     def _epsilon(self, given: float, times: float) -> float:
         """The epsilon of so many times the mu that another one stands for."""
         delta = self.problem.delta
         mu = GaussianTradeoff.from_budget(given, delta).mu * times
-        return _upwards(GaussianTradeoff(mu).epsilon(delta))
+        return upwards(GaussianTradeoff(mu).epsilon(delta))
 
     def _enough(self, changed: Callable[[float], Problem]) -> float | None:
         """How many times n mu is enough, by the check that found this plan too weak."""
@@ -152,11 +183,7 @@ class Outlook:
         """What to do, in words."""
         if self.chosen.noise is not None:
             return "leave the noise to the planner"
-        ways = []
-        if self.epsilon is not None and self.epsilon <= _LARGEST_ADVISED:
-            ways.append(f"epsilon={self.epsilon:g}")
-        if self.records is not None:
-            ways.append(f"{self.records} records")
+        ways = ways_out(self.epsilon, self.records)
         if self.problem.features > 1:
             ways.append("fewer features with a smaller feature_bound")
         given = "give " + ", or ".join(ways or ["more records"])
@@ -164,6 +191,14 @@ class Outlook:
         if self.epsilon is None and self.records is None and chosen:
             return f"leave {' and '.join(chosen)} to the planner, or {given}"
         return given
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong, in words."""
+        return (
+            f"leaves a model of {self.problem.n} records no better than a constant, as its noise "
+            "is predicted to be above its signal"
+        )
 
     def __str__(self) -> str:
         shares = f"{self.error:.3f} of the error of a model of zeros is predicted to be left"
@@ -224,39 +259,54 @@ def require_worthwhile(
     ...
     shiftdp._errors.InvalidInput: epsilon=0.1 leaves a model of 60 records no better than a ...
     """
-    found = outlook_of(planned, overrides, asked=asked)
+    refuse(outlook_of(planned, overrides, asked=asked))
+
+
+def refuse(found: Forecast) -> None:
+    """Refuse what is not worth its budget, with the cure."""
     if not found.worthwhile:
-        raise InvalidInput("epsilon", found.given, _problem(found), found.cure)
+        raise InvalidInput("epsilon", found.given, found.complaint, found.cure)
 
 
 def warn_if_hopeless(
     planned: Planned,
     overrides: Overrides | None = None,
     *,
-    asked: float | None = None,
     stacklevel: int = 4,
 ) -> None:
     """Warn (`WeakSignalWarning`) of a plan that `require_worthwhile` would refuse."""
-    found = outlook_of(planned, overrides, asked=asked)
+    warn(outlook_of(planned, overrides), stacklevel=stacklevel)
+
+
+def warn(found: Forecast, *, stacklevel: int) -> None:
+    """A `WeakSignalWarning` of what is not worth its budget, with the cure.
+
+    Args:
+        found: the forecast.
+        stacklevel: how far up the line is that caused it, 1 being the caller of this.
+    """
     if not found.worthwhile:
         warnings.warn(
-            f"epsilon={found.given:g} {_problem(found)}; {found.cure}",
+            f"epsilon={found.given:g} {found.complaint}; {found.cure}",
             WeakSignalWarning,
-            stacklevel=stacklevel,
+            stacklevel=stacklevel + 1,
         )
 
 
-def _problem(found: Outlook) -> str:
-    return (
-        f"leaves a model of {found.problem.n} records no better than a constant, as its noise is "
-        "predicted to be above its signal"
-    )
+def ways_out(epsilon: float | None, records: int | None) -> list[str]:
+    """What would be enough, in words; an epsilon that protects nobody is not among it."""
+    ways = []
+    if epsilon is not None and epsilon <= _LARGEST_ADVISED:
+        ways.append(f"epsilon={epsilon:g}")
+    if records is not None:
+        ways.append(f"{records} records")
+    return ways
 
 
-def _upwards(value: float) -> float:
+def upwards(value: float) -> float:
     """Rounded up to two digits.
 
-    >>> _upwards(0.1234), _upwards(1780.0), _upwards(0.2)
+    >>> upwards(0.1234), upwards(1780.0), upwards(0.2)
     (0.13, 1800.0, 0.2)
     """
     digits = 1 - math.floor(math.log10(value))

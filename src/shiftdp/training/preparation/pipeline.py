@@ -19,8 +19,9 @@ from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
-from shiftdp.training.planning.outlook import WeakSignalWarning, warn_if_hopeless
+from shiftdp.training.planning.outlook import WeakSignalWarning, warn
 from shiftdp.training.preparation.layout import layout_of
+from shiftdp.training.preparation.outlook import outlook_of_pipeline
 from shiftdp.training.preparation.prepared import (
     Prepared,
     certified_pipeline,
@@ -124,7 +125,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         prepared = prepared_table(table_encoder(self.steps), table, model)
         outputs = outputs_of(model, y, prepared.n)
         aimed, planned, certificate = certified_pipeline(self, prepared, model, outputs)
-        warn_if_hopeless(planned, aimed._overrides(), asked=self.epsilon, stacklevel=3)
+        self._warn(prepared, planned, aimed)
 
         def train() -> None:
             rows = prepared.rows
@@ -137,6 +138,11 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         )
         self._keep([*done, prepared.encoder, aimed], certificate, leaks)
         return self
+
+    def _warn(self, prepared: Prepared, planned: Any, model: Any) -> None:
+        """Of ranges and a model that are expected to be lost in their noise."""
+        found = outlook_of_pipeline(self, prepared.layout, prepared.n, planned, model)
+        warn(found, stacklevel=3)
 
     def _release(
         self,

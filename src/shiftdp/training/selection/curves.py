@@ -1,4 +1,4 @@
-"""Intervals for means and variances, and AUC and calibration from a noisy histogram: all is free.
+"""Intervals for means and variances, and the AUC from a noisy histogram: all is free.
 
 A record adds 1 to one cell of the histogram; every cell has independent Gaussian noise. What is
 estimated are properties of the *law* that the records come from, so that an interval covers two
@@ -29,15 +29,6 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
-
-
-class CalibrationCell(NamedTuple):
-    """Records whose score is in a cell: the probability that was said, and the share that it is."""
-
-    low: float
-    high: float
-    records: float
-    share: Estimate | None
 
 
 def mean_interval(value: float, n: int, noise: float, z: float) -> Estimate:
@@ -107,38 +98,6 @@ def auc(counts: Floats, noise: float, z: float) -> tuple[Estimate, float]:
     half = z * math.sqrt(sampled + by_noise)
     tied = abs(float(np.maximum(positive, 0.0) @ np.maximum(negative, 0.0))) / (m * k)
     return Estimate(_unit(value), _unit(value - half), _unit(value + half)), min(0.5, 0.5 * tied)
-
-
-def calibration(
-    counts: Floats, probabilities: Floats, noise: float, z: float
-) -> tuple[CalibrationCell, ...]:
-    """For each cell of the score: how often the second class is true.
-
-    All shares q with |p - q t|^2 <= z^2 (t q (1 - q) + noise^2 ((1 - q)^2 + q^2)), p and t being
-    the noisy numbers of positives and of all; none where t does not stand out from the noise.
-
-    Args:
-        counts: two rows, one a class.
-        probabilities: the edges of the cells, as probabilities of the second class, 0 and 1
-            included.
-        noise: in each entry.
-        z: how many deviations an interval reaches.
-    """
-    q = np.linspace(0.0, 1.0, _STEPS)
-    found = []
-    for i, (negative, positive) in enumerate(counts.T):
-        total = float(negative + positive)
-        share = None
-        if total >= _CLEAR * noise * math.sqrt(2.0) and total > 0.0:
-            spread = total * q * (1.0 - q) + noise**2 * ((1.0 - q) ** 2 + q**2)
-            inside = (positive - q * total) ** 2 <= z * z * spread
-            value = _unit(float(positive) / total)
-            ends = q[inside] if inside.any() else np.array([value])
-            share = Estimate(value, min(float(ends[0]), value), max(float(ends[-1]), value))
-        found.append(
-            CalibrationCell(float(probabilities[i]), float(probabilities[i + 1]), total, share)
-        )
-    return tuple(found)
 
 
 def _unit(value: float) -> float:

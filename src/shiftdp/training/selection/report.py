@@ -23,11 +23,10 @@ from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.estimators.base import entropy_of
 from shiftdp.training.losses.base import Floats, described
 from shiftdp.training.preparation.learning import exact_moments, released
+from shiftdp.training.selection.calibration_curve import CalibrationCell, calibration
 from shiftdp.training.selection.curves import (
-    CalibrationCell,
     Estimate,
     auc,
-    calibration,
     mean_interval,
     variance_interval,
 )
@@ -59,7 +58,7 @@ class ScoreReport:
 
     Attributes:
         scores: for each metric but the calibration, the value with its interval.
-        calibration: a cell for each range of predicted probabilities, if it was asked for.
+        calibration: cells of predicted probabilities, if it was asked for.
         tied: how far the AUC of scores up to their cells may be from the exact one.
         n: how many records were scored.
         level: of the intervals, each by itself.
@@ -84,7 +83,7 @@ class ScoreReport:
             {
                 "predicted": [cell.low, cell.high],
                 "records": cell.records,
-                "share": None if cell.share is None else cell.share._asdict(),
+                "share": cell.share._asdict(),
             }
             for cell in self.calibration
         ]
@@ -105,7 +104,7 @@ class ScoreReport:
         lost = [
             name
             for name, one in self.scores.items()
-            if name in CLASS_METRICS and one.low <= 0.0 and one.high >= 1.0
+            if name in CLASS_METRICS and _says_nothing(one)
         ]
         rows += [
             (name, f"{one.value:.4f}", f"{one.low:.4f}", f"{one.high:.4f}")
@@ -114,6 +113,8 @@ class ScoreReport:
         ]
         if len(rows) > 1:
             lines += aligned(rows, right=(1, 2, 3))
+        known = not all(_says_nothing(cell.share) for cell in self.calibration)
+        lost += ["calibration"] if self.calibration and not known else []
         if lost:
             lines.append(
                 f"{', '.join(lost)}: not known, the noise is larger than what it hides; give a "
@@ -124,15 +125,14 @@ class ScoreReport:
                 f"auc is that of scores up to their cell: the exact one is {self.tied:.3f} away at "
                 "most, and mostly above"
             )
-        if any(cell.share is not None for cell in self.calibration):
+        if known:
             cells = [("predicted", "records", "true", "from", "to")]
             for cell in self.calibration:
-                if cell.share is not None:
-                    value, low, high = (f"{number:.3f}" for number in cell.share)
-                    said = f"{cell.low:.3g} to {cell.high:.3g}"
-                    cells.append((said, f"{cell.records:.0f}", value, low, high))
+                value, low, high = (f"{number:.3f}" for number in cell.share)
+                said = f"{cell.low:.3g} to {cell.high:.3g}"
+                cells.append((said, f"{cell.records:.0f}", value, low, high))
             lines += [
-                "Calibration, where there are more records than noise:",
+                "Calibration, in as many cells as records and noise allow:",
                 *aligned(cells, right=(1, 2, 3, 4)),
             ]
         return "\n".join([*lines, self.certificate.statement(delta=self.delta)])
@@ -251,7 +251,7 @@ class _Measured:
             scores["auc"] = area
         cells: tuple[CalibrationCell, ...] = ()
         if "calibration" in wanted:
-            cells = calibration(counts, _as_probabilities(edges), noise, self.z)
+            cells = calibration(counts, _as_probabilities(edges), noise, self.z, self.n)
         return scores, cells, tied if "auc" in wanted else None
 
     def _numbers(self, targets: Targets, stream: Stream) -> dict[str, Estimate]:
@@ -332,6 +332,10 @@ def rows_of(X: Any, y: Any) -> int:
     if n < 1 or len(np.asarray(y)) != n:
         raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
     return int(n)
+
+
+def _says_nothing(share: Estimate) -> bool:
+    return share.low <= 0.0 and share.high >= 1.0
 
 
 def _deviations(level: float) -> float:

@@ -71,6 +71,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     """A table of numbers, whose rows are held to --feature-bound."""
+    from shiftdp.training.planning import outlook_of
+
     if options["feature_bound"] is None:
         raise Refused(
             "--feature-bound: is missing; give it, or --schema with the ranges of the columns", ctx
@@ -85,7 +87,7 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["dry_run"]:
         with waiting("planning"):
             planned = plan_by_shape(estimator, options)
-            require_signal(ctx, planned, estimator, options)
+            require_signal(ctx, outlook_of(planned, estimator._overrides()), options)
         save(planned.plan.certificate, options["save"])
         print_model(planned, options)
         return
@@ -101,7 +103,8 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
             require_in_memory(found.X, options, "with --tune and --private-score")
         X, y = holdout.split(found.X, found.y)
         outputs = outputs_of(estimator, y, X.shape[0])
-        require_signal(ctx, estimator.plan(*X.shape, outputs), estimator, options)
+        planned = estimator.plan(*X.shape, outputs)
+        require_signal(ctx, outlook_of(planned, estimator._overrides()), options)
         known = () if found.people is None else (found.people,)
         return (X, y, *known)
 
@@ -123,7 +126,6 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     """A raw table that --schema describes: encoder and model in one pipeline."""
     from shiftdp.training.preparation.schema import read_schema
     from shiftdp.ui.table_training import (
-        PlannedPipeline,
         dry,
         pipeline_of,
         print_pipeline,
@@ -150,7 +152,7 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
     with waiting("planning"):
         whole = dry(pipeline, options["data"], schema, rules)
-        require_signal(ctx, whole.planned, estimator, options)
+        require_signal(ctx, whole.outlook, options)
     ending, score, leaks = ending_of(options), None, not_covered_by(options)
     if not options["dry_run"]:
         model = pipeline
@@ -169,6 +171,6 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
             save(model.certificate_, options["save"])
             print_search(model, options, leaks, score, ending)
             return
-        whole = PlannedPipeline(model.plan_, model.certificate_)
+        whole = whole._replace(planned=model.plan_, certificate=model.certificate_)
     save(whole.certificate, options["save"])
     print_pipeline(whole, options, leaks, ending, score)

@@ -17,7 +17,7 @@ from shiftdp.ui.refusals import print_warning
 if TYPE_CHECKING:
     from shiftdp.privacy import Entry, Ledger
     from shiftdp.privacy.selection.kinds import AnyCertificate
-    from shiftdp.training.planning.planner import Planned
+    from shiftdp.training.planning.outlook import Forecast
 
 
 class CompletedLater:
@@ -74,23 +74,20 @@ def fit(
     return account
 
 
-def require_signal(
-    ctx: click.Context, planned: Planned, model: Any, options: dict[str, Any]
-) -> None:
+def require_signal(ctx: click.Context, found: Forecast, options: dict[str, Any]) -> None:
     """Refuse a plan whose noise is predicted to be above its signal, unless told otherwise.
 
     Args:
         ctx: of the command, for warnings.
-        planned: what would run.
-        model: the private estimator, for what was chosen instead of the planner.
+        found: what is expected of what would run.
         options: of the command.
     """
-    from shiftdp.training.planning import require_worthwhile
+    from shiftdp.training.planning.outlook import refuse
 
     if options["anyway"]:
         return
     try:
-        require_worthwhile(planned, model._overrides(), asked=options["epsilon"])
+        refuse(found)
     except InvalidInput as error:
         if options["dry_run"]:
             print_warning(ctx, str(error))
