@@ -57,6 +57,18 @@ def test_an_average_pays_for_each_of_its_models(folder: Path) -> None:
     assert "3 released iterates together" in model.certificate_.statement()
 
 
+def test_random_allocation_needs_zero_out(folder: Path) -> None:
+    drawn = (*TRAIN, "--algorithm", "sgd", "--sampling", "random_allocation")
+    line = refused("train", "data.csv", *drawn, "--dry-run")
+    assert "replace_one" in line
+    assert "zero_out" in line.split(";")[1]
+    prose("train", "data.csv", *drawn, "--adjacency", "zero_out", "-o", "model.shiftdp")
+    model = load_model("model.shiftdp")
+    assert model.plan_.plan.run.sampling == "random_allocation"
+    assert model.plan_.plan.run.epochs == 20
+    assert model.certificate_.epsilon(1e-5) <= 1.0
+
+
 def test_the_numbers_are_those_of_the_model(folder: Path) -> None:
     document = said(
         "train", "data.csv", *TRAIN, "-o", "model.shiftdp", "--save", "c.json", "--json"

@@ -14,6 +14,7 @@ from shiftdp.ui.types import (
     IMAGE,
     NUMBER,
     NUMBERS,
+    REQUEST,
     VALUES,
     CoolDown,
     InFile,
@@ -106,3 +107,11 @@ def test_checkpoints_are_counted(value: str) -> None:
     """Found by fuzzing: infinity is no whole number."""
     with pytest.raises(Refused, match="is no checkpoints"):
         CHECKPOINTS.convert(value, None, None)
+
+
+def test_requests_are_steps_and_records() -> None:
+    assert REQUEST.convert("200:1", None, None) == (200, 1)
+    assert REQUEST.convert([300, 2], None, None) == (300, 2)
+    for odd in ("200", "0:1", "200:0", "200:1:1", "200:1.5", "many:1", [200], 200):
+        with pytest.raises(Refused, match="STEPS:RECORDS"):
+            REQUEST.convert(odd, None, None)

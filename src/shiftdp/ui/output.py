@@ -34,11 +34,19 @@ def plain(value: Any) -> str:
 
     >>> plain(60000), plain(1e-5), plain((0.1, 0.2)), plain(math.inf), plain((5, 10))
     ('60000', '1e-05', '2 values', 'inf', '5,10')
+    >>> plain(((200, 1), (300, 2)))
+    '200:1,300:2'
     """
     if isinstance(value, tuple):
-        steps = len(value) <= _MOST_STEPS and all(isinstance(item, int) for item in value)
+        value = tuple(_pair(item) for item in value)
+        steps = len(value) <= _MOST_STEPS and all(isinstance(item, (int, str)) for item in value)
         return (",".join(map(str, value)) or "none") if steps else f"{len(value)} values"
     return f"{value:g}" if isinstance(value, float) and not value.is_integer() else _whole(value)
+
+
+def _pair(item: Any) -> Any:
+    """Requests are printed as they are typed."""
+    return ":".join(map(str, item)) if isinstance(item, tuple) else item
 
 
 def _whole(value: Any) -> str:

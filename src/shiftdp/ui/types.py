@@ -233,6 +233,25 @@ class _CoolDown(ParamType):
         return CoolDown(last, factor)
 
 
+class _Request(ParamType):
+    """STEPS:RECORDS; a pair in a file."""
+
+    name = "steps:records"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        parts = value if isinstance(value, (list, tuple)) else str(value).split(":")
+        try:
+            steps, records = map(_number, parts)
+        except (ValueError, TypeError):
+            steps, records = 0, 0
+        if not (isinstance(steps, int) and isinstance(records, int) and min(steps, records) >= 1):
+            problem = "is not STEPS:RECORDS, after how many further steps and how many, as 200:1"
+            _fail(ctx, param, value, problem)
+        return steps, records
+
+
 class Word(Choice):
     """One of a few words, with - or _ between their parts."""
 
@@ -342,5 +361,6 @@ NUMBERS = Numbers()
 VALUES = _Values()
 COOLDOWN = _CoolDown()
 RELEASES = _Releases()
+REQUEST = _Request()
 BYTES = _Bytes()
 IMAGE = OutFile(FORMATS)

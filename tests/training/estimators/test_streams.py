@@ -130,6 +130,22 @@ def test_choices_of_other_runs_are_refused_by_name(parameter: dict[str, Any]) ->
         PrivateHuberRegressor(**parameter).partial_fit(*records(0))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [PrivateHuberRegressor(epsilon=1.0), PrivateLogisticRegression(epsilon=1.0, classes=[0, 1])],
+)
+def test_people_with_several_records_are_sent_to_fit(model: Any) -> None:
+    X, y = records(0)
+    refusal = (
+        r"groups='<given>' is not covered in partial_fit.*; use fit with .* whole stream"
+    )
+    with pytest.raises(InvalidInput, match=refusal):
+        model.partial_fit(X, y, groups=np.arange(len(y)) // 2)
+    with pytest.raises(InvalidInput, match=r"records_per_person=2 .*; use fit with groups"):
+        clone(model).set_params(records_per_person=2).partial_fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
 def test_what_is_set_after_the_first_call_is_refused(tmp_path: Path) -> None:
     model = PrivateHuberRegressor(epsilon=1.0).partial_fit(*records(0))
     before = model.get_params()

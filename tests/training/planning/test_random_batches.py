@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shiftdp import NoisySGD
+from shiftdp import InvalidInput, NoisySGD
 from shiftdp.training.planning.kinds import random_batches
 from shiftdp.training.planning.planner import plan_for
 from shiftdp.training.planning.problem import Overrides
@@ -35,6 +35,26 @@ def test_runs_are_as_long_as_the_passes_allow_but_not_without_end() -> None:
     assert lengths == [424, 1696, 4000]
     long = Setting(MNIST, Overrides(epochs=1e5), 32.5)
     assert [one is None for one in random_batches(long, clip)] == [False, True, True]
+
+
+def test_random_allocation_is_planned_in_whole_epochs_and_for_a_record_and_nothing() -> None:
+    zeroed = replace(CANCER, adjacency="zero_out")
+    chosen = Overrides(sampling="random_allocation")
+    found = [
+        one.run(0)
+        for one in random_batches(Setting(zeroed, chosen, 3.3125), clips(zeroed, chosen)[0])
+        if one is not None
+    ]
+    assert [run.steps % run.batches for run in found] == [0] * len(found)
+    assert max(run.steps for run in found) <= 4_000
+    assert min(run.epochs for run in found) > 1
+    three = plan_for(zeroed, replace(chosen, epochs=3, batch_size=100))
+    assert three.run.steps == 3 * -(-zeroed.n // 100)
+    assert three.plan.certificate.epsilon(zeroed.delta) <= zeroed.epsilon
+    with pytest.raises(InvalidInput, match=r"epochs=2.6 is not whole.*; give epochs=3"):
+        plan_for(zeroed, replace(chosen, epochs=2.6))
+    with pytest.raises(InvalidInput, match=r"'replace_one'; give adjacency=\"zero_out\", or"):
+        plan_for(replace(CANCER, adjacency="replace_one"), chosen)
 
 
 def test_sizes_make_some_numbers_of_batches_or_are_given() -> None:

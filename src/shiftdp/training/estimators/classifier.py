@@ -36,7 +36,7 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
     classes: Any
     class_weight: Any
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, groups: None = None) -> Self:
         """Go on with new records, each of which is used once, and release the model. [Theorem V2]
 
         The first call plans the stream; each later one begins from what the last released. The
@@ -48,6 +48,7 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
             y: labels.
             classes: all labels that there will ever be; needed in the first call unless the model
                 was made with them.
+            groups: refused: a stream protects one record a person.
         """
         if not hasattr(self, "coef_") and self.classes is None and classes is None:
             raise InvalidInput(
@@ -56,7 +57,7 @@ class PrivateClassifier(ClassifierMixin, Fitting, Streaming, Forgetting):  # typ
                 "are missing: later records may have labels that these have not",
                 "give classes=... to the model, or to the first partial_fit",
             )
-        return self._next_window(X, y, classes)
+        return self._next_window(X, y, classes, groups=groups)
 
     def _read(self, X: Any, y: Any, *, reset: bool, classes: Any = None) -> Records:
         """Numbers for the labels; with `reset` the classes are those of the model, or `classes`."""

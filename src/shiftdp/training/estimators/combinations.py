@@ -17,13 +17,18 @@ def refuse_unproved(model: Any, *, groups: Any = None) -> None:
     """Refuse people with several records, or a prox, together with checkpoints or an average."""
     given = next((name for name in ("checkpoints", "average") if _asks(model, name)), None)
     if given is not None:
-        _refuse_people(model, groups, f"with {given}={_shown(getattr(model, given))}", given)
+        remedy = f"leave out {given}, or give one record of each person"
+        _refuse_people(model, groups, f"with {given}={_shown(getattr(model, given))}", remedy)
         _refuse_prox(model, f"with {given}={_shown(getattr(model, given))}", given)
 
 
-def refuse_stream(model: Any) -> None:
+def refuse_stream(model: Any, groups: Any = None) -> None:
     """Refuse what streams are not proved for, in `partial_fit`."""
-    _refuse_people(model, None, "in partial_fit", "partial_fit")
+    remedy = (
+        "use fit with groups and records_per_person, or leave both out and bring one record of "
+        "each person in the whole stream"
+    )
+    _refuse_people(model, groups, "in partial_fit", remedy)
     _refuse_prox(model, "in partial_fit", "partial_fit")
     _refuse_chosen(model, "partial_fit")
     if "deletions_" in vars(model):
@@ -79,7 +84,7 @@ def _asks(model: Any, name: str) -> bool:
     return getattr(model, name, None) is not None
 
 
-def _refuse_people(model: Any, groups: Any, where: str, other: str) -> None:
+def _refuse_people(model: Any, groups: Any, where: str, remedy: str) -> None:
     k = model.records_per_person
     name, value = ("records_per_person", k) if k != 1 else ("groups", "<given>")
     if k != 1 or groups is not None:
@@ -87,7 +92,7 @@ def _refuse_people(model: Any, groups: Any, where: str, other: str) -> None:
             name,
             value,
             f"is not covered {where}: several releases are proved for one record a person",
-            f"leave out {other}, or give one record of each person",
+            remedy,
         )
 
 

@@ -58,7 +58,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '"own_size", "divide_by_b" or "drop"',
         "What is done with records that do not fill a batch in turn.",
     ),
-    "sampling": ('"without_replacement" or "poisson"', "How random batches are drawn."),
+    "sampling": (
+        '"without_replacement", "poisson" or "random_allocation"',
+        'How random batches are drawn. `random_allocation` needs `adjacency="zero_out"`.',
+    ),
     "batch_size": ("int", "How many records a batch has."),
     "epochs": ("float", "Passes over the data."),
     "learning_rate": ("float", "The step size."),

@@ -55,7 +55,7 @@ class StreamState:
 class Streaming(PrivateLinearModel):
     """A model with `partial_fit`."""
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, *, groups: None = None) -> Self:
         """Go on with new records, each of which is used once, and release the model. Theorem V2.
 
         The first call plans the stream; each later one begins from what the last released. The
@@ -68,11 +68,12 @@ class Streaming(PrivateLinearModel):
         Args:
             X: features, as in `fit`; as many records as in the first call, about, or more.
             y: labels of a classifier, numbers of a regressor.
+            groups: refused: a stream protects one record a person.
         """
-        return self._next_window(X, y)
+        return self._next_window(X, y, groups=groups)
 
-    def _next_window(self, X: Any, y: Any, classes: Any = None) -> Self:
-        refuse_stream(self)
+    def _next_window(self, X: Any, y: Any, classes: Any = None, *, groups: Any = None) -> Self:
+        refuse_stream(self, groups)
         with self._all_or_nothing():
             records = self._read(X, y, reset=not hasattr(self, "coef_"), classes=classes)
             self._keep(self._run_window(records))

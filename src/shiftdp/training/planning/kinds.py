@@ -277,9 +277,11 @@ def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
         raise InvalidInput(
             "sampling", sampling, "has no theorem for adjacency='zero_out'", 'give "poisson"'
         )
+    if sampling == "random_allocation":
+        _require_allocation(setting)
     sizes = sorted({math.ceil(n / k) for k in _BATCHES if k <= n}, reverse=True)
     for size in sizes if given is None else [given]:
-        steps = max(1, round(min(setting.at_most(_LONG * size / n) * n / size, 2.0 * MOST_STEPS)))
+        steps = _drawn_steps(setting, size, sampling == "random_allocation")
         p = min(1.0, size / n)
         # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
         z = 1.0 / math.sqrt(math.log1p((setting.mu / p) ** 2 / steps))
@@ -293,6 +295,35 @@ def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
         falling = _falling_stages(setting, clip, steps)
         if falling is not None:
             yield _drawn(setting, falling, size, steps, noise)
+
+
+def _require_allocation(setting: Setting) -> None:
+    """Random allocation has theorems about a record and nothing, and ends with an epoch."""
+    epochs = setting.chosen.epochs
+    if setting.problem.adjacency == "replace_one":
+        raise InvalidInput(
+            "sampling",
+            "random_allocation",
+            "has no theorem for adjacency='replace_one'",
+            'give adjacency="zero_out", or sampling="poisson"',
+        )
+    if epochs is not None and epochs != round(epochs):
+        raise InvalidInput(
+            "epochs",
+            epochs,
+            "is not whole, and random allocation ends with an epoch",
+            f"give epochs={max(1, round(epochs))}",
+        )
+
+
+def _drawn_steps(setting: Setting, size: int, in_epochs: bool) -> int:
+    """How many steps, whole epochs of them where each record is in one batch of each."""
+    n = setting.problem.n
+    if in_epochs:
+        batches = -(-n // size)
+        epochs = min(setting.at_most(_LONG / batches), 2.0 * MOST_STEPS / batches)
+        return batches * max(1, math.floor(epochs))
+    return max(1, round(min(setting.at_most(_LONG * size / n) * n / size, 2.0 * MOST_STEPS)))
 
 
 def _falling_stages(setting: Setting, clip: Clip, steps: int) -> Array | None:

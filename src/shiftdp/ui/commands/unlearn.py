@@ -13,7 +13,7 @@ from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.report import document_of, draw, print_document, print_files, require_plot, save
 from shiftdp.ui.settings import setting_of
-from shiftdp.ui.types import NUMBER
+from shiftdp.ui.types import NUMBER, REQUEST
 
 
 @click.command(
@@ -23,6 +23,7 @@ from shiftdp.ui.types import NUMBER
         "shiftdp unlearn cgd --n 60000 --batch-size 1500 --epochs 50 --learning-rate 0.05 "
         "--noise 0.01 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10 "
         "--further-epochs 10",
+        "shiftdp unlearn --config run.toml --further-steps 400 --later-requests 200:1",
         "shiftdp unlearn --config run.toml --epsilon 1 --json",
     ),
 )
@@ -36,6 +37,13 @@ from shiftdp.ui.types import NUMBER
         "help": "Instead of these: as many steps as it takes to be below this epsilon at --delta.",
     },
     records={"type": NUMBER, "default": 1, "help": "How many records are deleted."},
+    later_requests={
+        "type": REQUEST,
+        "multiple": True,
+        "metavar": "STEPS:RECORDS",
+        "help": "After STEPS of the further steps, RECORDS more are deleted, which were used until "
+        "then; may be given several times.",
+    },
     grid={
         "type": NUMBER,
         "default": 0,
@@ -67,7 +75,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     from shiftdp.privacy import calibrate_unlearning
 
     with waiting("certifying"):
-        shape = {name: options[name] for name in ("records", "grid", "dimension")}
+        shape = {name: options[name] for name in ("records", "later_requests", "grid", "dimension")}
         length: dict[str, Any] = {chosen[0]: options[chosen[0]]}
         if chosen == ["epsilon"]:
             steps = calibrate_unlearning(

@@ -115,8 +115,9 @@ PLAN: dict[str, dict[str, Any]] = {
         "help": "What is done with records that do not fill a batch; divide_by_b by default.",
     },
     "sampling": {
-        "type": Word(("without_replacement", "poisson")),
-        "help": "Of random batches.",
+        "type": Word(("without_replacement", "poisson", "random_allocation")),
+        "help": "Of random batches. random_allocation puts each record into one batch of each "
+        "epoch, and needs --adjacency zero_out; without_replacement needs replace_one.",
     },
     "batch_size": {"type": NUMBER, "help": "How many records a batch has."},
     "epochs": {"type": NUMBER, "help": "Passes over the data."},
