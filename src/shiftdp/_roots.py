@@ -12,14 +12,13 @@
 
 Other iterations stay where they are used. Those of `fdp.pairs.gaussian_profile` are three steps of
 Halley's method in plain floats: a call of a general routine would cost more than a step. Those of
-`fdp.pairs.profiles`, `fdp.pairs.mean_thresholds`,
-`fdp.composition.grid_law` and `fdp.contour.estimate` know how much of a value is noise, and stop
-there; what they end with is then tested, or said to be an estimate.
-`training.losses.envelope` solves for a whole vector a record. `interpolation.equal_steps.lowest`
-looks for the best whole number by thirds and answers with the plan found there, not its value.
-`last_iterate.theorems.sampled.search` keeps, beside the value, the number of steps that belongs to
-each split it has tried. And verifiers (`interpolation.participation.verification`) share nothing
-with the searches that they check.
+`fdp.pairs.profiles`, `fdp.pairs.mean_thresholds`, `fdp.composition.grid_law` and
+`fdp.contour.estimate` know how much of a value is noise, and stop there; what they end with is then
+tested, or said to be an estimate. `training.losses.envelope` solves for a whole vector a record,
+`privacy.opacus.residuals` in tensors. `interpolation.equal_steps.lowest` looks for the best whole
+number by thirds and answers with the plan found there, not its value; `fdp.pairs.cells` likewise
+with the cells. And verifiers (`interpolation.verification_equal_steps`,
+`interpolation.participation.verification`) share nothing with the searches that they check.
 """
 
 from __future__ import annotations

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Profile = Callable[[Array], Array]
 
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # the golden section, 0.618
 _WIDEST = 709.0  # beyond it exp overflows
 _SHRINKINGS = 80  # of a golden-section search: 0.618^80 = 2e-17
 _TABLE = 256  # points between which slopes are taken

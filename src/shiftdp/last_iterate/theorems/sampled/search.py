@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
+from shiftdp._roots import peak
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.contour.estimate import estimate_epsilon
 from shiftdp.fdp.search.lattice import lattice_epsilon
@@ -52,6 +53,7 @@ SEARCH_LAWS = 12  # to which unequal steps are rounded, about
 # An epsilon is composed to the usual accuracy; a small one to this part of it, though not finer
 # than _FINEST, and a large one to no less than _FINE_PART of it.
 _COARSE_PART, _FINEST, _FINE_PART = 2e-3, 2e-5, 2e-4
+_SECTIONS = 5  # golden sections of the splits, seven of which are then looked at inside
 _SPLITS = (0.01, 30.0)  # beta - 1 for the splits beta of the noise that are tried
 _HOPELESS = 1.1  # times what another schedule has: no neighbour will better it
 _NEIGHBOURS = (1.0, 1.25, 1.1)  # of the best number of steps, tried by closer estimates
@@ -184,14 +186,9 @@ def best_split(
         return known[u][0]
 
     low, high = map(math.log, _SPLITS)
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
     cost(math.log(math.sqrt(2.0) - 1.0))  # the paper's own split
-    for _ in range(6):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if cost(left) <= cost(right):
-            high = right
-        else:
-            low = left
+    # for what is met on the way, which `known` keeps
+    peak(lambda u: np.array([-cost(float(u[0]))]), np.array([low]), np.array([high]), _SECTIONS)
     u, (guess, count) = min(known.items(), key=lambda item: item[1])
 
     def precise(u: float, log_count: float) -> float:
