@@ -86,6 +86,14 @@ def test_ranges_that_noise_would_hide_are_refused_with_the_cure(folder: Path) ->
     prose("train", "people.csv", "--schema", "people.toml", *options)
 
 
+def test_records_that_are_held_out_do_not_help_to_learn_ranges(folder: Path) -> None:
+    Path("learnt.toml").write_text(PEOPLE.replace("low = 18\nhigh = 100\n", ""))
+    words = ("train", "people.csv", "--schema", "learnt.toml", "--classes", "no,yes")
+    asked = (*words, "--epsilon", "0.65", "-o", "m.shiftdp", "--algorithm", "gd")
+    assert "of 180 records" in refused(*asked, "--private-score", "1", "--holdout", "0.4")
+    prose(*asked)
+
+
 def test_training_by_a_schema_states_the_cost_of_everything(folder: Path) -> None:
     document = said("train", "people.csv", *TRAIN, "-o", "m.shiftdp", "--save", "c.json", "--json")
     model = load_model("m.shiftdp")

@@ -117,8 +117,10 @@ def _result(every: Labels, paths: Paths) -> Any:
     raise InvalidInput("data", shown(paths), problem, "give all labels in classes, or mend them")
 
 
-def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipeline:
-    """Plan, certificate and outlook by names and the number of records."""
+def dry(
+    pipeline: Any, paths: Paths, schema: Schema, rules: Any, kept: Callable[[int], int]
+) -> PlannedPipeline:
+    """Plan, certificate and outlook by names and the number of records, of which some are kept."""
     from shiftdp.training.preparation.layout import layout_of
     from shiftdp.training.preparation.outlook import outlook_of_pipeline
     from shiftdp.training.preparation.reading import RawTable
@@ -131,7 +133,7 @@ def dry(pipeline: Any, paths: Paths, schema: Schema, rules: Any) -> PlannedPipel
     target = _target(path, schema, rules.target)
     if target not in names:
         raise no_column(path, names, target, shown=format_of(files_of(paths)[0]) != "csv")
-    n = records_in(paths)
+    n = kept(records_in(paths))
     require_records(path, n)
     classes = rules.classes
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1

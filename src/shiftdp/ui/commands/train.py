@@ -151,7 +151,7 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     holdout = Holdout(ctx, options)
     pipeline, rules = pipeline_of(estimator, schema, options), rules_of(options)
     with waiting("planning"):
-        whole = dry(pipeline, options["data"], schema, rules)
+        whole = dry(pipeline, options["data"], schema, rules, holdout.kept)
         require_signal(ctx, whole.outlook, options)
     ending, score, leaks = ending_of(options), None, not_covered_by(options)
     if not options["dry_run"]:

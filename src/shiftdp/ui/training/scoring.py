@@ -95,12 +95,16 @@ class Holdout:
         given = self.options["holdout"]
         return SHARE if given is None else float(given)
 
+    def kept(self, n: int) -> int:
+        """How many of n records are trained on."""
+        return n - round(self.share * n) if self.wanted else n
+
     def split(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The records to train on; the others are kept for the score."""
         if not self.wanted:
             return X, y
         n = X.shape[0]
-        number = round(self.share * n)
+        number = n - self.kept(n)
         if not 0 < number < n:
             raise InvalidInput(
                 "holdout", self.share, f"leaves a part of {n} records empty", "give another"
