@@ -136,9 +136,7 @@ def test_choices_of_other_runs_are_refused_by_name(parameter: dict[str, Any]) ->
 )
 def test_people_with_several_records_are_sent_to_fit(model: Any) -> None:
     X, y = records(0)
-    refusal = (
-        r"groups='<given>' is not covered in partial_fit.*; use fit with .* whole stream"
-    )
+    refusal = r"groups='<given>' is not covered in partial_fit.*; use fit with .* whole stream"
     with pytest.raises(InvalidInput, match=refusal):
         model.partial_fit(X, y, groups=np.arange(len(y)) // 2)
     with pytest.raises(InvalidInput, match=r"records_per_person=2 .*; use fit with groups"):
