@@ -25,6 +25,7 @@ from shiftdp.training.model_file.fitted import is_file_name, ledger_name, names_
 from shiftdp.training.model_file.values import Reader, Writer, fields_of
 from shiftdp.training.preparation.codes import CategoryCode, Code, NumberCode, TruthCode
 from shiftdp.training.preparation.columns import (
+    OTHERS,
     Boolean,
     Categorical,
     Column,
@@ -104,6 +105,11 @@ def prepared_readers() -> dict[str, Any]:
     return {"encoder": _read_encoder, "pipeline": _read_pipeline}
 
 
+def _as_given(stated: int | None) -> int | None:
+    """What a file that states `others` was given: the default is None, and older files have 1."""
+    return None if stated == OTHERS else stated or 1
+
+
 def _read_encoder(reader: Reader, content: Any) -> PrivateTableEncoder:
     parameters, schema, places, codes, certificate, features, names = fields_of(content, _ENCODER)
     values = _read_parameters(reader, parameters, _ENCODER_PARAMETERS)
@@ -114,7 +120,7 @@ def _read_encoder(reader: Reader, content: Any) -> PrivateTableEncoder:
     except ShiftdpError as error:
         raise Damaged("has an encoder that cannot be") from error
     columns = {
-        name: replace(column, others=column.others or 1) if _is_learnt(column) else column
+        name: replace(column, others=_as_given(column.others)) if _is_learnt(column) else column
         for name, column in known.columns.items()
     }
     known = replace(known, columns=columns)
