@@ -115,9 +115,10 @@ def test_a_step_is_one_message_to_each_worker_and_one_back(client: Any) -> None:
             return own(method, arguments)
 
         rows.workers.ask = ask  # type: ignore[method-assign]
-        tasks = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        tasks = client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.tasks))
         descend_on(plan, records)
-        assert client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == tasks
+        # no new ones; older ones may be forgotten meanwhile
+        assert client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.tasks)) <= tasks
     steps = [arguments for method, arguments in asked if method == "step"]
     assert len(steps) == plan.run.steps == rows.timing.steps
     assert [method for method, _ in asked] == ["begin", *["step"] * plan.run.steps]
