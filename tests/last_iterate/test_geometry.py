@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shiftdp import InvalidInput
 from shiftdp._checks import LEAST
 from shiftdp.last_iterate import Geometry
+from shiftdp.last_iterate.geometry import contraction_of, contractions_of
 
 GOOD: dict[str, Any] = {"strong_convexity": 0.5, "smoothness": 2.0, "sensitivity": 1.0}
 
@@ -130,3 +131,17 @@ def test_the_norm_of_a_gradient_is_known_from_zero_out_and_else_only_if_given() 
     assert exchanged.record_bound is None
     assert dataclasses.replace(exchanged, gradient_bound=7.0).record_bound == 7.0
     assert dataclasses.replace(exchanged, adjacency="zero_out").record_bound == 2.0
+
+
+@given(
+    st.floats(-2.0, 5.0),
+    st.floats(5.0, 50.0),
+    st.lists(st.floats(1e-12, 1e12), min_size=1, max_size=20),
+    st.sampled_from([-1, 1]),
+)
+@example(0.0, 8.0, [0.25, 0.2500000000000001, 0.125], 1)
+def test_contractions_of_many_rates_are_those_of_each(
+    m: float, M: float, rates: list[float], side: int
+) -> None:
+    found = contractions_of(m, M, np.array(rates), side=side)
+    assert found.tolist() == [contraction_of(m, M, rate, side=side) for rate in rates]

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from shiftdp._checks import choice, magnitude
+import numpy as np
+
+from shiftdp._checks import Array, choice, magnitude
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import FOUR_ROUNDINGS, ULP
 
@@ -135,6 +137,26 @@ def contraction_of(m: float, M: float, eta: float, *, side: int = 1) -> float:
     if math.isinf(m) or math.isinf(M):
         return math.inf
     return max(_distance_to_one(eta * m, side), _distance_to_one(eta * M, side))
+
+
+def contractions_of(m: float, M: float, eta: Array, *, side: int = 1) -> Array:
+    """`contraction_of` for many learning rates, to the last digit.
+
+    >>> contractions_of(0.5, 1.0, np.array([1.0, 2.0, 3.0])).round(6).tolist()
+    [0.5, 1.0, 2.0]
+    """
+    if math.isinf(m) or math.isinf(M):
+        return np.full(eta.shape, math.inf)
+    with np.errstate(over="ignore"):
+        return np.maximum(_distances_to_one(eta * m, side), _distances_to_one(eta * M, side))
+
+
+def _distances_to_one(x: Array, side: int) -> Array:
+    """`_distance_to_one` for arrays."""
+    value = np.abs(1.0 - x)
+    moved = np.maximum(0.0, value + side * (np.abs(x) + value) * ULP)
+    moved = np.where((x > 0.0) & (x < 2.0), np.minimum(moved, 1.0), moved)
+    return np.where((x == 0.0) | (np.abs(x - 2.0) <= FOUR_ROUNDINGS), 1.0, moved)
 
 
 def _distance_to_one(x: float, side: int) -> float:

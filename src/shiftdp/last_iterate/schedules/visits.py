@@ -14,7 +14,7 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS, ROOMY_EXPONENT
 from shiftdp.interpolation.reshuffled import ReshuffledSchedule
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
-from shiftdp.last_iterate.geometry import Geometry
+from shiftdp.last_iterate.geometry import Geometry, contractions_of
 from shiftdp.last_iterate.runs import Order, PerStep, Releases
 from shiftdp.last_iterate.schedules.merged_steps import (
     StepTable,
@@ -169,16 +169,21 @@ def step_constants(
 ) -> tuple[Array, Array, Array]:
     """c_k, the sensitivity that a visit at step k would have, and the noise, step by step."""
     eta = np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), steps)
-    rates, where = np.unique(eta, return_inverse=True)
-    if rates.size > 1 and geometry.prox_convexity:
+    first = float(eta[0])
+    differ = bool(np.any(eta != first))
+    if differ and geometry.prox_convexity:
         raise UnmetHypothesis(
             "prox_convexity",
             geometry.prox_convexity,
             "is used where all steps have the same learning rate",
             "give prox_convexity=0, which is valid for any prox, or one learning rate",
         )
-    slope = geometry.steepest if attained else geometry.contraction
-    c = np.array([slope(float(rate)) for rate in rates])[where]
+    if differ:
+        m, M = geometry.strong_convexity, geometry.smoothness
+        c = contractions_of(m, M, eta, side=-1 if attained else 1)
+    else:
+        slope = geometry.steepest if attained else geometry.contraction
+        c = np.full(steps, slope(first))
     small = np.arange(1, steps + 1) % run.batches == 0
     divisor = np.where(small, float(run.divisor_of(run.batches)), float(run.divisor_of(1)))
     s = eta * geometry.sensitivity / divisor * (_DOWN if attained else _UP)
