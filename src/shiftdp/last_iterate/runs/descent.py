@@ -13,6 +13,7 @@ from shiftdp._checks import PerStep, choice, count, countable, finite, length, p
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import parameters
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
+from shiftdp.last_iterate.runs.mechanism import Mechanism, steps_in_words
 from shiftdp.last_iterate.runs.several_records import (
     Arrangement,
     require_arrangement,
@@ -24,13 +25,20 @@ Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
+_ORDERS: dict[str, str] = {
+    "fixed": "in an order that does not depend on the data",
+    "shuffled_once": "after one random shuffle of the records, which stays secret",
+    "reshuffled": "after a fresh random shuffle of the records in each epoch, which stays secret",
+}
+
 GivenReleases = Literal["epochs", "all"] | Sequence[int] | None
 """Releases as a user may give them; a run keeps them as `Releases`."""
 
 
-class Descent:
+class Descent(Mechanism):
     """What all runs of noisy gradient descent on a data set answer alike."""
 
+    trainable: ClassVar[Literal[True]] = True  # type: ignore[assignment]
     steps: int
 
     def __repr__(self) -> str:
@@ -82,11 +90,22 @@ class NoisyGD(Descent):
             records_per_person=each,
         )
 
-    in_epochs: ClassVar[bool] = False
+    in_turn: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    full_batches: ClassVar[Literal[True]] = True  # type: ignore[assignment]
 
     @property
     def order(self) -> Order:
         return "fixed"
+
+    @property
+    def in_words(self) -> str:
+        made = steps_in_words(self.steps)
+        return f"Noisy gradient descent: {made}, each on all {self.n:,} records."
+
+    @property
+    def largest_batch(self) -> int:
+        """How many records a batch can have."""
+        return self.n
 
     @property
     def batches(self) -> int:
@@ -188,7 +207,32 @@ class NoisyCGD(Descent):
             arrangement=where if each > 1 else "anywhere",
         )
 
-    in_epochs: ClassVar[bool] = True
+    in_turn: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    cyclic: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+
+    @property
+    def in_epochs(self) -> bool:
+        return True
+
+    @property
+    def secret_batches(self) -> bool:
+        return self.order != "fixed"
+
+    @property
+    def in_words(self) -> str:
+        return (
+            f"Noisy gradient descent: {steps_in_words(self.steps)} on batches of "
+            f"{self.batch_size:,} of the {self.n:,} records, used in turn {_ORDERS[self.order]}."
+        )
+
+    @property
+    def batches_in_words(self) -> str:
+        return f"no sampling: batches in turn, {_ORDERS[self.order]}"
+
+    @property
+    def largest_batch(self) -> int:
+        """How many records a batch can have."""
+        return self.batch_size
 
     @property
     def batches(self) -> int:
@@ -224,24 +268,6 @@ def batches_of(n: int, size: int, last_batch: str = "own_size") -> int:
     (3, 2)
     """
     return n // size if last_batch == "drop" else -(-n // size)
-
-
-def has_releases(run: Any) -> bool:
-    """Whether other iterates than the last one are released.
-
-    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
-    >>> has_releases(run), run.releases
-    (True, (5, 10))
-    """
-    releases = getattr(run, "releases", None)
-    if releases == "epochs":
-        return bool(run.steps > run.batches)
-    return releases is not None and bool(run.steps > 1)
-
-
-def people(run: Any) -> int:
-    """How many records one person may have."""
-    return int(getattr(run, "records_per_person", 1))
 
 
 def records_and_batch(n: int, batch_size: int) -> tuple[int, int]:
