@@ -32,7 +32,8 @@ def test_a_run_answers_by_its_sampler(sampling: Sampling) -> None:
     run, sampler = run_of(sampling), SAMPLERS[sampling]
     assert run.in_epochs == sampler.in_epochs
     assert run.has_random_sizes == (not sampler.replaces)
-    assert run.participation == float(Fraction(*sampler.odds(run.n, run.batch_size)))
+    assert Fraction(*run.odds) == (Fraction(1, 3) if sampler.in_epochs else Fraction(4, 10))
+    assert run.participation == float(Fraction(*run.odds))
     assert run.largest_batch == (4 if sampler.replaces else 10)
     for text in (run.in_words, run.batches_in_words):
         assert "{" not in text

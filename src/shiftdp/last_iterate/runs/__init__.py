@@ -18,9 +18,10 @@ from shiftdp.last_iterate.runs.descent import (
     NoisyCGD,
     NoisyGD,
     Order,
+    has_releases,
+    people,
 )
 from shiftdp.last_iterate.runs.langevin import ExponentialMechanism, LangevinMC
-from shiftdp.last_iterate.runs.mechanism import has_releases, people
 from shiftdp.last_iterate.runs.sampled import NoisySGD
 from shiftdp.last_iterate.runs.samplers import Sampling
 from shiftdp.last_iterate.runs.several_records import Arrangement

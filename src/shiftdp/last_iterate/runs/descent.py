@@ -19,11 +19,18 @@ from shiftdp.last_iterate.runs.several_records import (
     require_arrangement,
     require_people,
 )
-from shiftdp.last_iterate.schedules.releases import Releases, releases_in
+from shiftdp.last_iterate.schedules.releases import (
+    Releases,
+    number_of_releases,
+    release_steps,
+    releases_in,
+)
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
+
+_MOST_NAMED = 12  # released steps that are named one by one
 
 _ORDERS: dict[str, str] = {
     "fixed": "in an order that does not depend on the data",
@@ -45,8 +52,21 @@ class Descent(Mechanism):
         return parameters(self)
 
     @property
-    def endless(self) -> bool:
+    def endless(self) -> bool:  # type: ignore[override]
         return self.steps == math.inf
+
+    @property
+    def release_in_words(self) -> str:
+        if not has_releases(self):
+            return super().release_in_words
+        number = number_of_releases(self)
+        steps = release_steps(self)
+        which = "after all steps"
+        if len(steps) < self.steps:
+            shown = [f"{step:,}" for step in (steps if number <= _MOST_NAMED else steps[:3])]
+            more = "" if number <= _MOST_NAMED else f", ... to {steps[-1]:,}"
+            which = f"after the steps {', '.join(shown)}{more}"
+        return f"{number:,} iterates, {which}: the guarantee covers all of them together."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -209,13 +229,10 @@ class NoisyCGD(Descent):
 
     in_turn: ClassVar[Literal[True]] = True  # type: ignore[assignment]
     cyclic: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    in_epochs: ClassVar[bool] = True
 
     @property
-    def in_epochs(self) -> bool:
-        return True
-
-    @property
-    def secret_batches(self) -> bool:
+    def secret_batches(self) -> bool:  # type: ignore[override]
         return self.order != "fixed"
 
     @property
@@ -268,6 +285,24 @@ def batches_of(n: int, size: int, last_batch: str = "own_size") -> int:
     (3, 2)
     """
     return n // size if last_batch == "drop" else -(-n // size)
+
+
+def has_releases(run: Any) -> bool:
+    """Whether other iterates than the last one are released.
+
+    >>> run = NoisyGD(n=100, steps=10, learning_rate=0.1, noise=1.0, releases=[5])
+    >>> has_releases(run), run.releases
+    (True, (5, 10))
+    """
+    releases = getattr(run, "releases", None)
+    if releases == "epochs":
+        return bool(run.steps > run.batches)
+    return releases is not None and bool(run.steps > 1)
+
+
+def people(run: Any) -> int:
+    """How many records one person may have."""
+    return int(getattr(run, "records_per_person", 1))
 
 
 def records_and_batch(n: int, batch_size: int) -> tuple[int, int]:

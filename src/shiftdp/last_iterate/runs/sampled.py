@@ -114,6 +114,7 @@ class NoisySGD(Descent):
         )
 
     sampled: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    secret_batches: ClassVar[bool] = True
 
     @property
     def sampler(self) -> Sampler:
@@ -121,12 +122,8 @@ class NoisySGD(Descent):
         return SAMPLERS[self.sampling]
 
     @property
-    def in_epochs(self) -> bool:
+    def in_epochs(self) -> bool:  # type: ignore[override]
         return self.sampler.in_epochs
-
-    @property
-    def secret_batches(self) -> bool:
-        return True
 
     @property
     def in_words(self) -> str:
@@ -158,8 +155,13 @@ class NoisySGD(Descent):
     @property
     def participation(self) -> float:
         """p: how likely a record is to take part in a step; b/n, or 1/l of random allocation."""
-        drawn, out_of = self.sampler.odds(self.n, self.batch_size)
+        drawn, out_of = self.odds
         return drawn / out_of
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """The same as numerator and denominator."""
+        return (1, self.batches) if self.in_epochs else (self.batch_size, self.n)
 
     @property
     def has_random_sizes(self) -> bool:

@@ -35,10 +35,6 @@ class Sampler:
     in_epochs: bool = False
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def odds(self, n: int, batch_size: int) -> tuple[int, int]:
-        """How likely a record is to take part in a step, as numerator and denominator."""
-        return (1, -(-n // batch_size)) if self.in_epochs else (batch_size, n)
-
 
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
     {

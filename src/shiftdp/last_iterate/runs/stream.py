@@ -69,7 +69,7 @@ class NoisyStream(Mechanism):
         return parameters(self)
 
     @property
-    def secret_batches(self) -> bool:
+    def secret_batches(self) -> bool:  # type: ignore[override]
         return self.order != "fixed"
 
     @property

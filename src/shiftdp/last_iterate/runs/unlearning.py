@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 from shiftdp._checks import PerStep, count, magnitude, per_step
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, steps_in
-from shiftdp.last_iterate.runs.mechanism import Mechanism, people
+from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, people, steps_in
+from shiftdp.last_iterate.runs.mechanism import Mechanism
 from shiftdp.last_iterate.runs.sampled import NoisySGD
 from shiftdp.last_iterate.schedules.releases import shown_releases
 
@@ -98,12 +98,12 @@ class Unlearning(Mechanism):
     deletes: ClassVar[Literal[True]] = True  # type: ignore[assignment]
 
     @property
-    def endless(self) -> bool:
+    def endless(self) -> bool:  # type: ignore[override]
         """Whether training is."""
         return self.training.endless
 
     @property
-    def secret_batches(self) -> bool:
+    def secret_batches(self) -> bool:  # type: ignore[override]
         return self.training.secret_batches
 
     @property

@@ -258,7 +258,7 @@ def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
 
 def participation_up(run: NoisySGD) -> float:
     """b/n, or 1/l, not below it."""
-    drawn, out_of = run.sampler.odds(run.n, run.batch_size)
+    drawn, out_of = run.odds
     p = drawn / out_of
     if drawn == out_of or p.as_integer_ratio() == _lowest(drawn, out_of):
         return p
