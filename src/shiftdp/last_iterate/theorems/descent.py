@@ -98,8 +98,7 @@ class OnDescent(Theorem):
 
 def is_cyclic(run: Run) -> bool:
     """Whether it takes several batches to use every record."""
-    run = run.window
-    return run.in_turn and run.batches > 1
+    return run.batches_per_release > 1 if run.streams else run.in_turn and run.batches > 1
 
 
 def descent_of(run: Any, geometry: Geometry) -> Any:
