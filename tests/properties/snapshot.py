@@ -5,8 +5,12 @@ Run from the root of the repository:
     python -m tests.properties.snapshot --bitwise    # print every difference from the file
     python -m tests.properties.snapshot --write      # take the snapshot anew
 
-Numbers are written with the digits that give back the same float. Another processor or another
-mathematical library may give other last digits: `--bitwise` is for one machine, before and after.
+Numbers are written with the digits that give back the same float. Closed forms and Theorem B1 give
+the same one on every processor of the kind it was taken on, with the libraries that it names
+(`made_with`): they were, with every instruction set that NumPy, OpenBLAS and the C library choose
+from on x86-64 switched off in turn. Another C library rounds `exp` and `log` otherwise, and what is
+composed by Fourier transforms depends on the processor: `--bitwise` on all numbers is for one
+machine, before and after.
 """
 
 from __future__ import annotations
@@ -14,17 +18,21 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+
 import shiftdp as sdp
 from tests.properties import snapshot_cases
 from tests.properties.snapshot_cases import Case
 
-__all__ = ["DELTAS", "EPSILON", "answer_of", "function_of", "measured", "stored"]
+__all__ = ["DELTAS", "EPSILON", "answer_of", "function_of", "made_with", "measured", "stored"]
 
 FILE = Path(__file__).with_name("snapshot.json")
 DELTAS = 1e-5, 1e-8
@@ -146,12 +154,22 @@ def measured(part: str, slow: bool | None = None) -> dict[str, Any]:
     return dict(found)
 
 
+def made_with() -> dict[str, str]:
+    """What the last digit of a closed form may depend on."""
+    return {
+        "machine": platform.machine(),
+        "C library": " ".join(platform.libc_ver()),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
 def stored() -> dict[str, dict[str, Any]]:
     return dict(json.loads(FILE.read_text()))
 
 
 def _write() -> None:
-    parts = []
+    parts = [f'"made_with": {json.dumps(made_with())}']
     for part in _PARTS:
         lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in measured(part).items()]
         parts.append(f'"{part}": {{\n' + ",\n".join(lines) + "\n}")
@@ -160,8 +178,8 @@ def _write() -> None:
 
 def _differences() -> list[str]:
     found = []
-    for part, before in stored().items():
-        now = measured(part)
+    for part in _PARTS:
+        before, now = stored()[part], measured(part)
         for name in {**before, **now}:
             found += [f"{name}\n    {line}" for line in _differing(before.get(name), now.get(name))]
     return found

@@ -75,7 +75,7 @@ GAUSSIAN_NOISE = Assumption(
 
 def hidden_iterates(run: Any = None) -> Assumption:
     """What is released of a run: its last iterate, unless it has `releases`."""
-    if isinstance(run, NoisyStream):
+    if run is not None and run.streams:
         k = run.batches_per_release
         each = "each batch" if k == 1 else f"each window of {k} batches"
         return Assumption(
@@ -115,8 +115,8 @@ def refuse_released_prox(run: Any, geometry: Geometry) -> None:
     Theorem V5 counts the contraction of a prox in the step after it, and a release lies between the
     two: nobody has proved Theorems V1 and V2 with it.
     """
-    if geometry.prox_convexity and (isinstance(run, NoisyStream) or has_releases(run)):
-        what = "a stream" if isinstance(run, NoisyStream) else "several releases"
+    if geometry.prox_convexity and (run.streams or has_releases(run)):
+        what = "a stream" if run.streams else "several releases"
         raise UnmetHypothesis(
             "prox_convexity",
             geometry.prox_convexity,
@@ -148,7 +148,7 @@ def is_trust(assumption: Assumption) -> bool:
 
 def adjacency(geometry: Geometry, run: Any = None) -> Assumption:
     """Which data sets are neighbours. A stream has no n: what is public is when records come."""
-    known = "how many records arrive, and when," if isinstance(run, NoisyStream) else "n"
+    known = "how many records arrive, and when," if run is not None and run.streams else "n"
     if geometry.adjacency == "replace_one":
         return Assumption(
             "adjacency", f"replace_one: neighbours differ in one record, {known} is public"
@@ -274,25 +274,8 @@ def record_norm(geometry: Geometry) -> Assumption:
 
 
 def random_batches(run: NoisySGD) -> Assumption:
-    if run.sampling == "poisson":
-        return Assumption(
-            "sampling",
-            f"each record is in a batch independently with probability {run.batch_size}/{run.n}, "
-            f"afresh each step and unseen; sums are divided by {run.batch_size} whatever the size "
-            "of the batch",
-        )
-    if run.sampling == "random_allocation":
-        return Assumption(
-            "sampling",
-            f"in each epoch each of the {run.n} records goes into one of {run.batches} batches, "
-            "chosen uniformly, independently of the other records and epochs, and unseen; sums are "
-            f"divided by {run.batch_size} whatever the size of the batch",
-        )
-    return Assumption(
-        "sampling",
-        f"each batch is a uniform set of {run.batch_size} of the {run.n} records, drawn afresh "
-        "each step and unseen",
-    )
+    said = run.sampler.assumption.format(n=run.n, b=run.batch_size, l=run.batches)
+    return Assumption("sampling", said)
 
 
 def batch_cap(cap: int) -> Assumption:

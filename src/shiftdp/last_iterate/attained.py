@@ -71,7 +71,7 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
     """The largest mu that losses of this class are known to attain, rounded down, or None."""
     if geometry.prox_convexity:  # no instance with a prox is known
         return None
-    if run.endless and not isinstance(run, NoisySGD):
+    if run.endless and not run.sampled:
         # what some number of steps attains is attained
         run = stand_in(run, geometry)
     if people(run) > 1:
@@ -81,17 +81,17 @@ def attained_mu(run: Run, geometry: Geometry) -> float | None:
 
 def lower_bound_of(run: Run) -> LowerBound:
     """Which statement `attained_mu` and `attained_epsilon` rest on, for such a run."""
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         return RANDOM_BATCHES_LEAK
-    return MECHANISM_LEAKS if isinstance(run, ExponentialMechanism) else DESCENT_LEAKS
+    return MECHANISM_LEAKS if run.one_draw else DESCENT_LEAKS
 
 
 def _person(run: Run, geometry: Geometry) -> float | None:
     """A person whose records are all in the worst batch, or in the last ones of each epoch."""
-    if isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch":
+    if run.cyclic and run.arrangement == "one_per_batch":
         return _arranged(run, geometry)
     k, single = people(run), one_record(run)
-    room = run.size_of(run.batches) if isinstance(run, (NoisyGD, NoisyCGD)) else 0
+    room = run.size_of(run.batches) if run.in_turn else 0
     if k > room:
         return None
     return _ATTAINED[type(run)](single, scaled_losses(geometry, k, side=-math.inf))
@@ -119,7 +119,7 @@ def attained_epsilon(run: Run, geometry: Geometry, delta: float) -> float | None
     """
     if geometry.prox_convexity:
         return None
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         # a person with more records is no better protected
         return sampled_epsilon(one_record(run), geometry, delta)
     mu = attained_mu(run, geometry)
@@ -259,7 +259,7 @@ def _unlearning(run: Unlearning, geometry: Geometry) -> float | None:
     if K == 0:
         return attained_mu(training, geometry)
     m, M = geometry.strong_convexity, geometry.smoothness
-    if not isinstance(training, (NoisyGD, NoisyCGD)) or math.isinf(m) or math.isinf(M):
+    if not training.in_turn or math.isinf(m) or math.isinf(M):
         return None
     if has_random_visits(training) or people(training) > 1 or training.steps > _LONGEST:
         return None

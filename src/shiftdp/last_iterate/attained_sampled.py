@@ -75,10 +75,10 @@ def sampled_epsilon(run: NoisySGD, geometry: Geometry, delta: float) -> float | 
     if geometry.bounded:
         return _between_walls(run, geometry, moved, away, delta)
     p, found = _participation(run), []
-    if run.sampling == "without_replacement" and _drifts(geometry):
+    if not run.has_random_sizes and _drifts(geometry):
         found.append(drifting_epsilon(_classes(run, geometry, moved), p, delta))
     elif _curvature(geometry) * _fastest(run) <= 1.0:
-        if run.sampling == "random_allocation":
+        if run.in_epochs:
             return _allocated(run, geometry, moved, delta)
         found.append(whole_epsilon(_quadratic(run, geometry, moved), p, delta, away=away))
     return max(found, default=None)
@@ -91,7 +91,7 @@ def _displacements(run: NoisySGD, geometry: Geometry) -> tuple[float, float] | N
     versions have gradients of norm at most G that are at most L apart.
     """
     L, G = geometry.sensitivity, geometry.gradient_bound
-    if run.sampling == "without_replacement" or geometry.adjacency == "zero_out":
+    if not run.has_random_sizes or geometry.adjacency == "zero_out":
         return L, 0.0
     if G is None:
         return None
@@ -180,9 +180,9 @@ def _between_walls(
     phases = _phases(run, moved)
     low = _curvature(geometry)
     steepest = 1.0 / _fastest(run) * DOWN
-    if phases is None or low > steepest or run.sampling == "random_allocation":
+    if phases is None or low > steepest or run.in_epochs:
         return None
-    alike = run.sampling == "without_replacement"
+    alike = not run.has_random_sizes
     return best_walk(
         phases,
         _participation(run),

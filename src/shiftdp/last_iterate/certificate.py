@@ -16,10 +16,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     LangevinMC,
-    NoisySGD,
-    NoisyStream,
     Run,
     has_releases,
     people,
@@ -91,7 +88,7 @@ class Certificate:
 
     def _composition_below(self, epsilon: float, delta: float) -> TradeoffFunction | None:
         """Composition, which holds for every run of NoisySGD, where it gives less than epsilon."""
-        if not isinstance(self.run, NoisySGD) or not self.proofs or math.isinf(self.run.steps):
+        if not self.run.sampled or not self.proofs or math.isinf(self.run.steps):
             return None
         if people(self.run) > 1:  # that of one record is not theirs
             return None
@@ -114,7 +111,7 @@ class Certificate:
         order = number_in("order", order, 1.0, GREATEST_ORDER, open_low=True)
         found = max(part.renyi(order) for part in {*self.f.directions})
         single = people(self.run) == 1
-        if single and isinstance(self.run, NoisySGD) and math.isfinite(self.run.steps):
+        if single and self.run.sampled and math.isfinite(self.run.steps):
             found = min(found, composed_renyi(self.run, self.geometry, order))
         return found
 
@@ -257,7 +254,7 @@ class Certificate:
 
 def released_words(run: Run) -> str:
     """What of a run is released, in words."""
-    if isinstance(run, NoisyStream):
+    if run.streams:
         return "all releases of the stream, however long it is"
     if not has_releases(run):
         return "the last iterate"
@@ -266,14 +263,13 @@ def released_words(run: Run) -> str:
 
 def _spread(run: Run, geometry: Geometry) -> float:
     """The part of mu that may be rounding."""
-    if isinstance(run, ExponentialMechanism):
+    if run.one_draw:
         return _SPREAD
-    if isinstance(run, NoisyStream):
-        run = run.window
+    run = run.window
     remembered: float = run.steps
     if isinstance(run.learning_rate, float):
         gap = abs(1.0 - geometry.contraction(run.learning_rate))
-        batches = 1 if isinstance(run, (LangevinMC, NoisySGD)) else run.batches
+        batches = 1 if isinstance(run, LangevinMC) or run.sampled else run.batches
         # a contraction of exactly 1 is not rounded
         remembered = 2.0 * batches + (min(run.steps, 1.0 / gap) if gap else 0.0)
     return min(0.5, _SPREAD + _SPREAD_STEP * remembered)

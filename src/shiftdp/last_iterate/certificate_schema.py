@@ -14,6 +14,7 @@ from typing import Any
 from shiftdp._checks import LEAST_ACCURACY, LEAST_FINENESS
 from shiftdp._kinds import CERTIFIED, CONDITIONAL
 from shiftdp._rounding import LARGEST_WHOLE
+from shiftdp.last_iterate.runs.samplers import SAMPLERS
 
 FORMAT = "shiftdp-certificate/2"
 
@@ -109,7 +110,7 @@ _TRAINING_RUNS = (
             **_BATCHES,
             "learning_rate": _PER_STEP,
             "noise": _PER_STEP,
-            "sampling": {"enum": ["without_replacement", "poisson", "random_allocation"]},
+            "sampling": {"enum": [*SAMPLERS]},
             "batch_cap": _either(_COUNT, _NULL),
             "releases": _RELEASES,
             "records_per_person": _COUNT,

@@ -14,10 +14,8 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     NoisyCGD,
     NoisyGD,
-    NoisySGD,
     NoisyStream,
     Run,
     Unlearning,
@@ -144,12 +142,12 @@ def certify(
     """
     _check(run, geometry, bounds)
     own = [item for item in own_theorems(theorems) if item.applies_to(run)] if theorems else []
-    if bounds != "composition" and not isinstance(run, ExponentialMechanism):
+    if bounds != "composition" and not run.one_draw:
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     if accuracy is not None:
         accuracy = number_in("accuracy", accuracy, LEAST_ACCURACY, 1.0)
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         refuse_adjacency(run, geometry)
     endless = run.endless
     # a run without end is proved by a long one, from bounds that hold for every longer one
@@ -251,7 +249,7 @@ def first_releases_of(certificate: Certificate, number: int) -> Certificate:
     What is assumed of a training loop, and its record, are those of the whole run.
     """
     number = count("i", number, 1)
-    if isinstance(certificate.run, NoisyStream):
+    if certificate.run.streams:
         return certificate  # which is that of all releases, and of each
     if not has_releases(certificate.run) and number == 1:
         return certificate

@@ -54,10 +54,10 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
     972
     """
     given = dict(vars(run))
-    if isinstance(run, Unlearning):
+    if run.deletes:
         return Unlearning(**{**given, "training": stand_in(run.training, geometry)})
-    if isinstance(run, NoisySGD):
-        whole = run.batches if run.sampling == "random_allocation" else 1
+    if run.sampled:
+        whole = run.batches if run.in_epochs else 1
         given["steps"] = _LONGEST // whole * whole
         if run.has_random_sizes and not geometry.bounded and run.batch_cap is None:
             given["batch_cap"] = run.n  # any smaller cap is passed some day

@@ -58,7 +58,7 @@ def last_batch_cost(certificate: Certificate, delta: float) -> LastBatchCost | N
     (794, 0.37)
     """
     run = certificate.run
-    if not isinstance(run, NoisyCGD) or not run.left_over or run.last_batch != "own_size":
+    if not run.cyclic or not run.left_over or run.last_batch != "own_size":
         return None
     # closed forms of the paper are for equal batches: it is composition, or one of ours
     composed = family_of(certificate.bound) == "composition"

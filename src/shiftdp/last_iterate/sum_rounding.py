@@ -37,7 +37,6 @@ import re
 from fractions import Fraction
 
 from shiftdp._rounding import ULP
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
 
 CHUNK = 4096
 """Records whose contributions are added before the sum joins the total."""
@@ -86,13 +85,6 @@ def residual_error(outputs: int, *, solved: bool) -> float:
         solved: whether it is the residual of an envelope of several scores, which is solved for.
     """
     return (outputs + 16) * ULP + (ENVELOPE_ACCURACY if solved else 0.0)
-
-
-def largest_batch(run: NoisyGD | NoisyCGD | NoisySGD) -> int:
-    """How many records a batch can have. A Poisson batch may have all of them."""
-    if isinstance(run, NoisyGD) or (isinstance(run, NoisySGD) and run.has_random_sizes):
-        return run.n
-    return run.batch_size
 
 
 def arithmetic_words(excess: float) -> str:

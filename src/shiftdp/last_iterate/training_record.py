@@ -16,9 +16,8 @@ from shiftdp.last_iterate.loss_constants import (
     in_range,
     is_known,
 )
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Run
+from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.sum_rounding import (
-    largest_batch,
     residual_error,
     stated_excess,
     sum_error,
@@ -160,12 +159,11 @@ def verify_training(
 
 def _rounding(record: TrainingRecord, run: Run, *, solved: bool) -> Fraction:
     """What the rounding of sums adds to the sensitivity, in units of G. [Theorem F1]"""
-    if isinstance(run, NoisyStream):
-        run = run.window
-    if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)):
+    run = run.window
+    if not run.trainable:
         raise VerificationFailed("the run is none that is trained")
     rho = residual_error(record.outputs, solved=solved)
-    return 2 * Fraction(sum_error(largest_batch(run), rho))
+    return 2 * Fraction(sum_error(run.largest_batch, rho))
 
 
 def _require_arithmetic(

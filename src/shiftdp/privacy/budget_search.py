@@ -15,7 +15,7 @@ from shiftdp._roots import sign_change
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.certification import Bounds, certify
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled.composition import composed_renyi
 from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
@@ -109,7 +109,7 @@ class BudgetSearch:
                 run, geometry = self.setting(x)
             except OutOfRange:
                 return math.inf
-            known = isinstance(run, NoisySGD) and self._delta is not None
+            known = run.sampled and self._delta is not None
             if not (known and self.bounds in _ESTIMATED):
                 return self.excess(x)
             epsilon = self._estimated_epsilon(run, geometry)
@@ -144,7 +144,7 @@ class BudgetSearch:
     def _composed_excess(self, x: float) -> float:
         """`excess` of composition, whose Renyi divergence is quick: a sum over the steps."""
         run, geometry = self.setting(x)
-        if not isinstance(run, NoisySGD) or math.isinf(run.steps) or self.budget.at is None:
+        if not run.sampled or math.isinf(run.steps) or self.budget.at is None:
             return self.excess(x)
         return self.budget.over(composed_renyi(run, geometry, self.budget.at))
 
@@ -163,7 +163,7 @@ class BudgetSearch:
                 positive, and at large x if it is negative.
             whole: whether x is a whole number.
         """
-        slow = isinstance(self.setting(start)[0], NoisySGD)
+        slow = self.setting(start)[0].sampled
         if slow:
             start, slope = self._estimated_boundary(start, low, high, slope, whole)
         found = sign_change(

@@ -44,13 +44,10 @@ from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     LangevinMC,
-    NoisySGD,
     NoisyStream,
     PerStep,
     Run,
-    Unlearning,
 )
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
@@ -153,7 +150,7 @@ def calibrate_epochs(
     >>> [calibrate_epochs(run, geometry, epsilon=e, delta=1e-5).epochs for e in (8.0, 13.0)]
     [225, inf]
     """
-    if isinstance(run, NoisyStream):
+    if run.streams:
         raise InvalidInput(
             "run",
             type(run).__name__,
@@ -209,7 +206,7 @@ def calibrate_learning_rate(
 
     search = _search("learning_rate", at_rate, **asked)
     best = 2.0 / (geometry.smoothness + max(geometry.strong_convexity, 0.0))
-    near, far = (8, 12) if isinstance(run, NoisySGD) else (24, 48)
+    near, far = (8, 12) if run.sampled else (24, 48)
     points = {
         top,
         best,
@@ -237,7 +234,7 @@ def calibrate_batch_size(
     20
     """
     _own(run, "batch_size", "has no batches to size", "calibrate the noise")
-    if not isinstance(run, NoisyStream):
+    if not run.streams:
         refuse_schedules(run, "batch_size")
 
     def of_size(x: float) -> tuple[AnyRun, Geometry]:
@@ -278,7 +275,7 @@ def calibrate_strong_convexity(
     search = _search("strong_convexity", with_ridge, lambda x: base + x, **asked)
     if math.isfinite(base) and search.met(0.0):
         return with_ridge(0.0)[1]
-    if isinstance(run, ExponentialMechanism):
+    if run.one_draw:
         return with_ridge(search.boundary(1.0, *_FACTORS, slope=-0.5))[1]
     largest = _largest(run.learning_rate)
     top = 1.0 / largest - 0.5 * own - base
@@ -290,7 +287,7 @@ def calibrate_strong_convexity(
             "lower the learning rate",
         )
     least = max(_LEAST_RIDGE * top, LEAST)
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         return with_ridge(search.first_met(np.geomspace(least, top, 20).tolist()))[1]
     return with_ridge(search.boundary(max(_FIRST_RIDGE * top, least), least, top, slope=-0.5))[1]
 
@@ -306,7 +303,7 @@ def calibrate_diameter(
     >>> round(calibrate_diameter(run, geometry, epsilon=3.0, delta=1e-5).diameter, 6)
     0.012928
     """
-    if not isinstance(run, ExponentialMechanism):
+    if not run.one_draw:
         _refuse_composition("the diameter", **asked)
 
     def of_diameter(x: float) -> tuple[Run, Geometry]:
@@ -359,7 +356,7 @@ def scaled(run: AnyRun, name: str, factor: float) -> AnyRun:
 
 def _own(run: Run, name: str, lacking: str, remedy: str) -> PerStep:
     """A parameter that is the run's own: the noise of LangevinMC follows from its learning rate."""
-    if isinstance(run, Unlearning):
+    if run.deletes:
         raise InvalidInput(
             "run",
             "Unlearning",
@@ -386,7 +383,7 @@ def _factors(value: PerStep, low: float, high: float) -> tuple[float, float]:
 def _sizes(run: Any) -> list[float]:
     """The batch sizes that are tried, in rising order."""
     n = run.n
-    random = isinstance(run, NoisySGD)
+    random = run.sampled
     if n <= (_EVERY_RANDOM_SIZE if random else _EVERY_SIZE):
         return [float(x) for x in range(1, n + 1)]
     many = 16 if random else _EVERY_SIZE if run.order == "fixed" else 64

@@ -33,7 +33,6 @@ from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import (
     NoisyCGD,
     NoisyGD,
-    NoisySGD,
     Run,
     Unlearning,
     has_releases,
@@ -154,7 +153,7 @@ class Compared:
         found = [bound for bound in self._known if bound.family == family]
         if not found:
             return Point(note="no theorem applies")
-        if isinstance(self.run, NoisySGD):
+        if self.run.sampled:
             best = tightest(found, self.run, self.geometry, self.delta)
         elif all(bound.mu is not None for bound in found):
             best = min(found, key=lambda bound: bound.mu or 0.0)
@@ -164,9 +163,9 @@ class Compared:
 
     def _prior(self) -> Point:
         """[YS22], or [CWCL24] of a deletion, converted by all four formulas."""
-        if isinstance(self.run, Unlearning):
+        if self.run.deletes:
             return self._prior_of_deletion(self.run)
-        theorem = "[YS22, Thm D.6]" if isinstance(self.run, NoisyGD) else "[YS22, Thm 3.3]"
+        theorem = "[YS22, Thm D.6]" if self.run.full_batches else "[YS22, Thm 3.3]"
         return Point(theorem, rho=prior_rho(self.run, self.geometry))
 
     def _prior_of_deletion(self, run: Unlearning) -> Point:
@@ -183,7 +182,7 @@ class Compared:
 
     def _lower(self) -> Point:
         unknown, name = Point(note="not known for this class"), lower_bound_of(self.run).name
-        if isinstance(self.run, NoisySGD):
+        if self.run.sampled:
             least = attained_epsilon(self.run, self.geometry, self.delta)
             return unknown if least is None else Point(name, attained=least)
         lower = attained_mu(self.run, self.geometry)
@@ -245,7 +244,7 @@ def compare(
 
 def _rivals(run: Run) -> list[Theorem]:
     """The theorems of the library beyond the paper, of which random batches have several."""
-    if not isinstance(run, NoisySGD):
+    if not run.sampled:
         return []
     return [item for item in THEOREMS if item.family == "ours" and item.applies_to(run)]
 
@@ -298,7 +297,7 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
         raise UnmetHypothesis("learning_rate", "<many>", "is not constant", "use Theorem B1")
     eta, sd = run.learning_rate, run.learning_rate * run.noise
     c = geometry.contraction(eta)
-    if isinstance(run, NoisyGD):
+    if run.full_batches:
         return renyi_full_batch(
             c,
             eta * geometry.sensitivity / run.n,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from shiftdp._checks import choice
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyStream, Run
+from shiftdp.last_iterate.runs import Run
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
@@ -46,7 +46,7 @@ def with_parameter(
         changes: dict[str, Any] = {name: value}
         return run, replace(geometry, **changes)
     given: dict[str, Any] = dict(vars(run))
-    if name in ("steps", "epochs", "n", "batch_size") and not isinstance(run, NoisyStream):
+    if name in ("steps", "epochs", "n", "batch_size") and not run.streams:
         refuse_schedules(run, name)
     if run.in_epochs and name in ("epochs", "n", "batch_size"):
         del given["steps"]

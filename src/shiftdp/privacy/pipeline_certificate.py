@@ -21,7 +21,7 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import Unlearning, people
+from shiftdp.last_iterate.runs import people
 from shiftdp.privacy.noisy_sums import NoisySum, sums_tradeoff
 
 FORMAT = "shiftdp-pipeline/1"
@@ -101,7 +101,7 @@ class PipelineCertificate:
             raise VerificationFailed("the model is certified for other neighbours")
         if getattr(self.model.run, "n", None) != self.n:
             raise VerificationFailed("the model is certified for another number of records")
-        if isinstance(self.model.run, Unlearning) or people(self.model.run) > 1:
+        if self.model.run.deletes or people(self.model.run) > 1:
             raise VerificationFailed("the model is not certified for one record a person")
         self.model.verify()
 

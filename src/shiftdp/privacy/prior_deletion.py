@@ -8,7 +8,7 @@ from typing import Any
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.interpolation.closed_forms.renyi_deletion import renyi_deletion_cyclic
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Unlearning, people
+from shiftdp.last_iterate.runs import NoisyCGD, Unlearning, people
 
 
 def deletion_rho(run: Unlearning, geometry: Geometry) -> float:
@@ -23,7 +23,7 @@ def deletion_rho(run: Unlearning, geometry: Geometry) -> float:
     0.3726
     """
     training = run.training
-    if not isinstance(training, (NoisyGD, NoisyCGD)):
+    if not training.in_turn:
         raise _uncovered("training", type(training).__name__, "is not")
     _require_stated(run, geometry)
     eta, sigma = training.learning_rate, training.noise
@@ -32,13 +32,11 @@ def deletion_rho(run: Unlearning, geometry: Geometry) -> float:
         run.noise,
     ):
         raise _uncovered("learning_rate, noise", "<several>", "are not equal in all steps, and not")
-    size = training.n
-    if isinstance(training, NoisyCGD):
-        size = training.batch_size
+    if not training.full_batches:
         _require_epochs(training)
     return renyi_deletion_cyclic(
         geometry.contraction(eta),
-        eta * geometry.sensitivity / size,
+        eta * geometry.sensitivity / training.largest_batch,
         eta * sigma,
         batches=training.batches,
         epochs=training.steps / training.batches,

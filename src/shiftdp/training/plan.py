@@ -34,7 +34,6 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.sum_rounding import (
     arithmetic_words,
-    largest_batch,
     residual_error,
     sum_error,
 )
@@ -200,7 +199,7 @@ class Plan:
     def _computed(self, times: float) -> float:
         """How far the computed sums over a batch are apart if one gradient changes by `times` G."""
         G, rho = self.gradient_bound, self._residual_error
-        return (times + 2.0 * sum_error(largest_batch(self.run), rho)) * G * _UP
+        return (times + 2.0 * sum_error(self.run.largest_batch, rho)) * G * _UP
 
     @property
     def _residual_error(self) -> float:

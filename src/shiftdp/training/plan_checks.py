@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.last_iterate import NoisyCGD
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.training.losses.base import Loss
@@ -142,7 +141,7 @@ def _check_range(plan: Plan) -> None:
     run = plan.run
     eta, sigma = np.asarray(run.learning_rate), np.asarray(run.noise)
     steps = 1.0 if math.isinf(run.steps) else float(run.steps)
-    divisor = 1.0 if isinstance(run, NoisyCGD) else float(getattr(run, "batch_size", run.n))
+    divisor = run.n if run.full_batches else run.batch_size if run.sampled else 1
     with np.errstate(over="ignore"):
         added = np.log10(np.max(eta)) + np.log10(
             plan.gradient_bound * (run.n / divisor) + _NORMAL * np.max(sigma)

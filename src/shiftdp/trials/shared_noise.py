@@ -31,7 +31,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp._rounding import GENEROUS
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, has_releases, people
+from shiftdp.last_iterate.runs import has_releases, people
 from shiftdp.trials.attack import as_outputs
 from shiftdp.trials.canaries import FAR, Neighbours, Records
 from shiftdp.trials.report import Finding
@@ -116,7 +116,7 @@ def allowed_distance(run: Any, geometry: Geometry) -> float:
     >>> allowed_distance(run, Geometry(strong_convexity=1.0, smoothness=1.0, sensitivity=2.0))
     0.175
     """
-    if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) or has_releases(run) or people(run) > 1:
+    if not run.trainable or has_releases(run) or people(run) > 1:
         raise InvalidInput(
             "certificate",
             f"<{type(run).__name__}>",
@@ -132,7 +132,7 @@ def allowed_distance(run: Any, geometry: Geometry) -> float:
             "assumes nothing of how steps contract, so that no distance is too large",
             "give one whose losses are smooth, or another method",
         )
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         return _farthest(rates, contraction, geometry, np.array([run.batch_size]), False)
     divisors = np.array([run.divisor_of(j) for j in range(1, run.batches + 1)])
     return _farthest(rates, contraction, geometry, divisors, run.order == "reshuffled")

@@ -93,7 +93,6 @@ def trainer_of(
 
 
 def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
-    from shiftdp.training.descent.batches import is_repeated
     from shiftdp.training.descent.loop import descend_stacked
 
     def outputs(data: tuple[Any, ...], runs: int) -> Outputs:
@@ -110,7 +109,7 @@ def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
         )
         if not has_releases(plan.run):
             return as_outputs("train", last)
-        if is_repeated(plan.run):
+        if not plan.run.secret_batches:
             return np.hstack(shown)
         return np.concatenate(shown).reshape(runs, -1)
 

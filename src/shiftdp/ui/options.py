@@ -26,6 +26,9 @@ from shiftdp.ui.types import (
     Word,
 )
 
+SAMPLINGS = ("without_replacement", "poisson", "random_allocation")
+IN_EPOCHS = ("random_allocation",)  # samplings of these that are counted in epochs
+
 AnyCallable = TypeVar("AnyCallable", bound=Callable[..., Any])
 
 RUN, LOSSES, ANSWER, BUDGET = (
@@ -95,7 +98,7 @@ _TYPES: dict[str, ParamType] = {
     "noise": NUMBERS,
     "order": Word(("fixed", "shuffled_once", "reshuffled", "shuffled")),
     "last_batch": Word(("own_size", "divide_by_b", "drop")),
-    "sampling": Word(("without_replacement", "poisson", "random_allocation")),
+    "sampling": Word(SAMPLINGS),
     "batch_cap": NUMBER,
     "records_per_person": NUMBER,
     "arrangement": Word(("anywhere", "one_per_batch")),

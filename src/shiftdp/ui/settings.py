@@ -124,15 +124,15 @@ def noise_of_multiplier(multiplier: float, clip: float, size: float) -> float:
 
 def _cooled(ctx: click.Context, run: Run, block: CoolDown) -> Run:
     """The run with more noise in its last steps, or those of each window of a stream."""
-    import shiftdp.last_iterate as rooms
-
-    length: Any = run.window.steps if isinstance(run, rooms.NoisyStream) else run.steps  # type: ignore[union-attr]
+    length = run.window.steps
     if not block.last <= length < math.inf:
         steps = "no last step" if math.isinf(length) else f"{length} steps"
         raise Refused(
             f"--cooldown {block}: the run has {steps}; give a part of a number of steps", ctx
         )
-    noise = rooms.cooldown(length, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr]
+    from shiftdp.last_iterate import cooldown
+
+    noise = cooldown(length, run.noise, last=block.last, factor=block.factor)  # type: ignore[union-attr]
     return type(run)(**{**vars(run), "noise": noise})
 
 

@@ -6,8 +6,8 @@ noise is on the *mean* gradient. (A noise multiplier in the sense of Opacus is
 iterate (`"all"`), that at the end of each epoch (`"epochs"`), or those after the steps of a list.
 The last one is always among them, and a certificate is about all of them together.
 
-Every run says whether it is `endless` (it has no last step, so a long run stands in for it) and
-whether it is made `in_epochs`, in each of which a record is used at most once.
+What every run says of itself is listed in `mechanism.Mechanism`, and what the ways to draw random
+batches differ in, in `samplers.SAMPLERS`: ask these, not for a class or a name.
 """
 
 from typing import Any, TypeVar
@@ -22,7 +22,8 @@ from shiftdp.last_iterate.runs.descent import (
     people,
 )
 from shiftdp.last_iterate.runs.langevin import ExponentialMechanism, LangevinMC
-from shiftdp.last_iterate.runs.sampled import NoisySGD, Sampling
+from shiftdp.last_iterate.runs.sampled import NoisySGD
+from shiftdp.last_iterate.runs.samplers import Sampling
 from shiftdp.last_iterate.runs.several_records import Arrangement
 from shiftdp.last_iterate.runs.stream import NoisyStream, StreamOrder
 from shiftdp.last_iterate.runs.unlearning import Training, Unlearning
@@ -78,6 +79,6 @@ def stated(run: Run) -> dict[str, Any]:
         for name, value in vars(run).items()
         if name not in _UNSAID or value != _UNSAID[name]
     }
-    if isinstance(run, Unlearning):
+    if run.deletes:
         fields["training"] = {"type": type(run.training).__name__, **stated(run.training)}
     return fields

@@ -13,32 +13,60 @@ from shiftdp._checks import PerStep, choice, count, countable, finite, length, p
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import parameters
 from shiftdp._rounding import GENEROUS, LARGEST_WHOLE
+from shiftdp.last_iterate.runs.mechanism import Mechanism, steps_in_words
 from shiftdp.last_iterate.runs.several_records import (
     Arrangement,
     require_arrangement,
     require_people,
 )
-from shiftdp.last_iterate.schedules.releases import Releases, releases_in
+from shiftdp.last_iterate.schedules.releases import (
+    Releases,
+    number_of_releases,
+    release_steps,
+    releases_in,
+)
 
 Order = Literal["fixed", "shuffled_once", "reshuffled"]
 
 LastBatch = Literal["own_size", "divide_by_b", "drop"]
 
+_MOST_NAMED = 12  # released steps that are named one by one
+
+_ORDERS: dict[str, str] = {
+    "fixed": "in an order that does not depend on the data",
+    "shuffled_once": "after one random shuffle of the records, which stays secret",
+    "reshuffled": "after a fresh random shuffle of the records in each epoch, which stays secret",
+}
+
 GivenReleases = Literal["epochs", "all"] | Sequence[int] | None
 """Releases as a user may give them; a run keeps them as `Releases`."""
 
 
-class Descent:
+class Descent(Mechanism):
     """What all runs of noisy gradient descent on a data set answer alike."""
 
+    trainable: ClassVar[Literal[True]] = True  # type: ignore[assignment]
     steps: int
 
     def __repr__(self) -> str:
         return parameters(self)
 
     @property
-    def endless(self) -> bool:
+    def endless(self) -> bool:  # type: ignore[override]
         return self.steps == math.inf
+
+    @property
+    def release_in_words(self) -> str:
+        if not has_releases(self):
+            return super().release_in_words
+        number = number_of_releases(self)
+        steps = release_steps(self)
+        which = "after all steps"
+        if len(steps) < self.steps:
+            shown = [f"{step:,}" for step in (steps if number <= _MOST_NAMED else steps[:3])]
+            more = "" if number <= _MOST_NAMED else f", ... to {steps[-1]:,}"
+            which = f"after the steps {', '.join(shown)}{more}"
+        return f"{number:,} iterates, {which}: the guarantee covers all of them together."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,11 +110,22 @@ class NoisyGD(Descent):
             records_per_person=each,
         )
 
-    in_epochs: ClassVar[bool] = False
+    in_turn: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    full_batches: ClassVar[Literal[True]] = True  # type: ignore[assignment]
 
     @property
     def order(self) -> Order:
         return "fixed"
+
+    @property
+    def in_words(self) -> str:
+        made = steps_in_words(self.steps)
+        return f"Noisy gradient descent: {made}, each on all {self.n:,} records."
+
+    @property
+    def largest_batch(self) -> int:
+        """How many records a batch can have."""
+        return self.n
 
     @property
     def batches(self) -> int:
@@ -188,7 +227,29 @@ class NoisyCGD(Descent):
             arrangement=where if each > 1 else "anywhere",
         )
 
+    in_turn: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    cyclic: ClassVar[Literal[True]] = True  # type: ignore[assignment]
     in_epochs: ClassVar[bool] = True
+
+    @property
+    def secret_batches(self) -> bool:  # type: ignore[override]
+        return self.order != "fixed"
+
+    @property
+    def in_words(self) -> str:
+        return (
+            f"Noisy gradient descent: {steps_in_words(self.steps)} on batches of "
+            f"{self.batch_size:,} of the {self.n:,} records, used in turn {_ORDERS[self.order]}."
+        )
+
+    @property
+    def batches_in_words(self) -> str:
+        return f"no sampling: batches in turn, {_ORDERS[self.order]}"
+
+    @property
+    def largest_batch(self) -> int:
+        """How many records a batch can have."""
+        return self.batch_size
 
     @property
     def batches(self) -> int:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from shiftdp._checks import length, magnitude
 from shiftdp.last_iterate.runs.descent import NoisyGD
+from shiftdp.last_iterate.runs.mechanism import Mechanism, steps_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
-class LangevinMC:
+class LangevinMC(Mechanism):
     """Langevin Monte Carlo, X <- X - eta grad F(X) + N(0, 2 eta I). [BSA24, Prop lmc]
 
-    `steps` may be infinite: the stationary law of the chain.
+    `steps` may be infinite: the stationary law of the chain, which has theorems of its own and
+    needs no run that stands in for it.
 
     >>> LangevinMC(steps=100, learning_rate=0.02).noise
     10.0
@@ -23,14 +25,15 @@ class LangevinMC:
     steps: float
     learning_rate: float
 
-    in_epochs: ClassVar[bool] = False
-    endless: ClassVar[bool] = False  # it has theorems for its stationary law, and needs no stand-in
-
     def __init__(self, *, steps: float, learning_rate: float) -> None:
         vars(self).update(
             steps=length("steps", steps),
             learning_rate=magnitude("learning_rate", learning_rate),
         )
+
+    @property
+    def in_words(self) -> str:
+        return f"Langevin Monte Carlo: {steps_in_words(self.steps)} on the loss of the data."
 
     @property
     def noise(self) -> float:
@@ -43,8 +46,15 @@ class LangevinMC:
 
 
 @dataclass(frozen=True)
-class ExponentialMechanism:
+class ExponentialMechanism(Mechanism):
     """One draw from the density proportional to exp(-F) on the constraint set."""
 
-    in_epochs: ClassVar[bool] = False
-    endless: ClassVar[bool] = False
+    one_draw: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+
+    @property
+    def in_words(self) -> str:
+        return "One draw from the density proportional to exp(-F), F being the loss of the data."
+
+    @property
+    def release_in_words(self) -> str:
+        return "That one draw."

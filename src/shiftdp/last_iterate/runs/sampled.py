@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal
 
 from shiftdp._checks import PerStep, choice, count, length, per_step
 from shiftdp._errors import InvalidInput
@@ -17,11 +17,9 @@ from shiftdp.last_iterate.runs.descent import (
     releases_and_people,
     steps_in,
 )
+from shiftdp.last_iterate.runs.mechanism import steps_in_words
+from shiftdp.last_iterate.runs.samplers import SAMPLERS, Sampler, Sampling
 from shiftdp.last_iterate.schedules.releases import Releases
-
-Sampling = Literal["without_replacement", "poisson", "random_allocation"]
-
-_OF_RANDOM_SIZE = ("poisson", "random_allocation")  # batches of these have no largest size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,15 +84,15 @@ class NoisySGD(Descent):
         records_per_person: int = 1,
     ) -> None:
         records, b = records_and_batch(n, batch_size)
-        choice("sampling", sampling, get_args(Sampling))
-        epoch = batches_of(records, b) if sampling == "random_allocation" else None
+        sampler = SAMPLERS[choice("sampling", sampling, tuple(SAMPLERS))]
+        epoch = batches_of(records, b) if sampler.in_epochs else None
         if epoch is not None:
             t = _whole_epochs(epochs, steps, epoch)
         else:
             t = length("steps", _no_epochs(epochs, steps))
         cap = batch_cap
         if cap is not None:
-            if sampling not in _OF_RANDOM_SIZE:
+            if sampler.replaces:
                 raise InvalidInput(
                     "batch_cap",
                     cap,
@@ -115,9 +113,32 @@ class NoisySGD(Descent):
             records_per_person=each,
         )
 
+    sampled: ClassVar[Literal[True]] = True  # type: ignore[assignment]
+    secret_batches: ClassVar[bool] = True
+
     @property
-    def in_epochs(self) -> bool:
-        return self.sampling == "random_allocation"
+    def sampler(self) -> Sampler:
+        """How batches are drawn, and all that follows from it."""
+        return SAMPLERS[self.sampling]
+
+    @property
+    def in_epochs(self) -> bool:  # type: ignore[override]
+        return self.sampler.in_epochs
+
+    @property
+    def in_words(self) -> str:
+        drawn = self.sampler.batches.format(b=self.batch_size, n=self.n)
+        made = steps_in_words(self.steps)
+        return f"Noisy gradient descent: {made} on random batches, {drawn}."
+
+    @property
+    def batches_in_words(self) -> str:
+        return f"{self.sampler.words}; the certificate rests on exactly this scheme"
+
+    @property
+    def largest_batch(self) -> int:
+        """How many records a batch can have: one of random size may have all of them."""
+        return self.n if self.has_random_sizes else self.batch_size
 
     @property
     def batches(self) -> int:
@@ -127,21 +148,25 @@ class NoisySGD(Descent):
     @property
     def epochs(self) -> float:
         """How often a record takes part: exactly under random allocation, else on average."""
-        if self.sampling == "random_allocation" and self.steps != math.inf:
+        if self.in_epochs and self.steps != math.inf:
             return self.steps // self.batches
         return self.steps * self.participation
 
     @property
     def participation(self) -> float:
         """p: how likely a record is to take part in a step; b/n, or 1/l of random allocation."""
-        if self.sampling == "random_allocation":
-            return 1.0 / self.batches
-        return self.batch_size / self.n
+        drawn, out_of = self.odds
+        return drawn / out_of
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """The same as numerator and denominator."""
+        return (1, self.batches) if self.in_epochs else (self.batch_size, self.n)
 
     @property
     def has_random_sizes(self) -> bool:
         """Whether there is no largest batch, so that contraction needs a batch cap."""
-        return self.sampling in _OF_RANDOM_SIZE
+        return not self.sampler.replaces
 
 
 def _no_epochs(epochs: float | None, steps: float | None) -> float:

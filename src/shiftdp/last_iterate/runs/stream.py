@@ -9,12 +9,13 @@ from typing import ClassVar, Literal, get_args
 from shiftdp._checks import PerStep, choice, countable, per_step
 from shiftdp._printed import parameters
 from shiftdp.last_iterate.runs.descent import NoisyCGD
+from shiftdp.last_iterate.runs.mechanism import Mechanism
 
 StreamOrder = Literal["fixed", "shuffled"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyStream:
+class NoisyStream(Mechanism):
     """New records arrive for ever, each is used in one step, and iterates are released all along.
 
     A *window* is `batches_per_release` steps, each on a batch of records that were never used
@@ -62,16 +63,38 @@ class NoisyStream:
             order=choice("order", order, get_args(StreamOrder)),
         )
 
-    # a window stands for all of them, so the run that is computed with has an end
-    endless: ClassVar[bool] = False
-    in_epochs: ClassVar[bool] = False
+    streams: ClassVar[Literal[True]] = True  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return parameters(self)
 
     @property
+    def secret_batches(self) -> bool:  # type: ignore[override]
+        return self.order != "fixed"
+
+    @property
+    def in_words(self) -> str:
+        window = f"{self.batches_per_release:,} batches of {self.batch_size:,} new records"
+        shuffled = " in random order" if self.order == "shuffled" else ""
+        return (
+            f"Noisy gradient descent on a stream: windows of {window}{shuffled}, each record being "
+            "used once, for as long as records arrive."
+        )
+
+    @property
+    def batches_in_words(self) -> str:
+        drawn = (
+            "at random" if self.order == "shuffled" else "in an order that is not chosen by them"
+        )
+        return f"no sampling: each record once, the records of a window {drawn}"
+
+    @property
+    def release_in_words(self) -> str:
+        return "The model after each window, for ever. No other iterate leaves the process."
+
+    @property
     def window(self) -> NoisyCGD:
-        """One window: an epoch over the records that arrive in it."""
+        """One window, which stands for all: an epoch over the records that arrive in it."""
         return NoisyCGD(
             n=self.batch_size * self.batches_per_release,
             batch_size=self.batch_size,

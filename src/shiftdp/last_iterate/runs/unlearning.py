@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from shiftdp._checks import PerStep, count, magnitude, per_step
 from shiftdp._errors import InvalidInput
-from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, steps_in
+from shiftdp.last_iterate.runs.descent import NoisyCGD, NoisyGD, people, steps_in
+from shiftdp.last_iterate.runs.mechanism import Mechanism
 from shiftdp.last_iterate.runs.sampled import NoisySGD
 from shiftdp.last_iterate.schedules.releases import shown_releases
 
@@ -18,7 +19,7 @@ Training = NoisyGD | NoisyCGD | NoisySGD
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unlearning:
+class Unlearning(Mechanism):
     """Training with some records, then further steps without them: certified unlearning.
 
     A certificate bounds how well the last iterate can be told from that of the same training, and
@@ -94,12 +95,41 @@ class Unlearning:
             dimension=count("dimension", dimension, 1),
         )
 
-    in_epochs: ClassVar[bool] = False
+    deletes: ClassVar[Literal[True]] = True  # type: ignore[assignment]
 
     @property
-    def endless(self) -> bool:
+    def endless(self) -> bool:  # type: ignore[override]
         """Whether training is."""
         return self.training.endless
+
+    @property
+    def secret_batches(self) -> bool:  # type: ignore[override]
+        return self.training.secret_batches
+
+    @property
+    def with_records(self) -> Training:
+        return self.training
+
+    @property
+    def in_words(self) -> str:
+        return (
+            f"{self.training.in_words} Then {self._deleted} deleted, and further steps follow "
+            f"without: {self.further_steps:,} of them."
+        )
+
+    @property
+    def _deleted(self) -> str:
+        if people(self.training) > 1:
+            return "the records of one person are"
+        return "one record is" if self.records == 1 else f"{self.records:,} records are"
+
+    @property
+    def batches_in_words(self) -> str:
+        return self.training.batches_in_words
+
+    @property
+    def release_in_words(self) -> str:
+        return "The model after the further steps. What was released before it stays released."
 
     @property
     def n(self) -> int:

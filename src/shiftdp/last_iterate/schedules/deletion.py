@@ -38,7 +38,7 @@ from shiftdp.last_iterate.outcomes import (
     later_is_worse,
     outcomes,
 )
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, Training, Unlearning, people
+from shiftdp.last_iterate.runs import NoisyCGD, Training, Unlearning, people
 from shiftdp.last_iterate.schedules.people import (
     person_outcomes,
     person_schedule,
@@ -183,8 +183,9 @@ def _is_arranged(training: Training) -> bool:
 
     The second may be with one batch an epoch too, beside which records are dropped.
     """
-    several = isinstance(training, NoisyCGD) and people(training) > 1
-    return several and (training.batches > 1 or has_random_visits(cast(NoisyCGD, training)))
+    if not training.in_turn or people(training) == 1:
+        return False
+    return training.batches > 1 or has_random_visits(training)
 
 
 def _rates(run: Unlearning) -> tuple[float, ...]:
@@ -204,8 +205,8 @@ def _require_alike(run: Unlearning, geometry: Geometry) -> None:
         run.learning_rate,
         run.noise,
     )
-    same = isinstance(training, NoisyGD) or (
-        isinstance(training, NoisyCGD)
+    same = training.full_batches or (
+        training.in_turn
         and training.divisor_of(training.batches) == training.divisor_of(1)
         and later_is_worse(training, geometry)
         and (training.order == "fixed" or training.steps % training.batches == 0)
@@ -350,10 +351,10 @@ def _several_requests(run: Unlearning, geometry: Geometry) -> tuple[Array, Array
     strength = np.zeros(t)
     gone = sum(records for _, records in requests)
     left = max(1, training.n - gone)
-    size = training.batch_size if isinstance(training, NoisyCGD) else training.n
+    size = training.largest_batch
     fewest = max(1, -(-left // size))  # batches of an epoch without these records
     # full batches of the records that are left: what one of them adds to the mean is more
-    more = training.n / left * _UP if isinstance(training, NoisyGD) else 1.0
+    more = training.n / left * _UP if training.full_batches else 1.0
     for end, records in requests:
         trained = (step <= T) & ((T - step) % training.batches == 0)
         further = (step > T) & (step <= T + end) & ((T + end - step) % fewest == 0)

@@ -70,8 +70,8 @@ def begins_within_set(run: NoisySGD, geometry: Geometry, steps: StepArrays) -> b
     Where the record is exchanged under Poisson sampling, two patterns move the two runs apart, and
     no use is made of the diameter.
     """
-    both = run.sampling == "poisson" and geometry.adjacency == "replace_one"
-    if both or run.sampling == "random_allocation":
+    both = run.has_random_sizes and geometry.adjacency == "replace_one"
+    if both or run.in_epochs:
         return False
     if not (steps.equal and float(steps.c) <= 1.0 and math.isfinite(steps.diameter)):
         return False
@@ -82,7 +82,7 @@ def begins_within_set(run: NoisySGD, geometry: Geometry, steps: StepArrays) -> b
 
 def _is_a_walk(run: NoisySGD, steps: StepArrays, contracting: bool) -> bool:
     """Whether steps are equal and independent, and c = 1 or counts as 1."""
-    if not steps.equal or run.sampling == "random_allocation":
+    if not steps.equal or run.in_epochs:
         return False
     c = float(steps.c)
     return c == 1.0 or (c < 1.0 and not contracting)
@@ -251,7 +251,7 @@ def _shape(
     run: NoisySGD, geometry: Geometry, steps: StepArrays, contracting: bool, followed: int
 ) -> _Shape:
     """The run without the size of its noise: the key under which its law is cached."""
-    batches = run.batches if run.sampling == "random_allocation" else None
+    batches = run.batches if run.in_epochs else None
     if steps.equal:
         c = float(steps.c) if contracting else max(1.0, float(steps.c))
         within = followed < run.steps and begins_within_set(run, geometry, steps)

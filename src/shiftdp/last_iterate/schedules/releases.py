@@ -184,7 +184,7 @@ def segments_of(run: Any) -> tuple[Segment, ...]:
     t, releases = run.steps, getattr(run, "releases", None)
     if releases is None:
         return (Segment(0, t),)
-    batches = _epoch(run)
+    batches = run.batches if run.in_epochs else 1  # after so many steps it repeats itself
     equal = isinstance(run.learning_rate, float) and isinstance(run.noise, float)
     if equal and releases == "epochs":
         whole, rest = divmod(t, run.batches)
@@ -216,9 +216,3 @@ def too_many(number: int) -> UnmetHypothesis:
         "are too many to be treated one by one",
         "give fewer, or such as come at the same places of each epoch, or rely on composition",
     )
-
-
-def _epoch(run: Any) -> int:
-    """After how many steps a run repeats itself."""
-    random = getattr(run, "sampling", None)
-    return 1 if random not in (None, "random_allocation") else int(run.batches)

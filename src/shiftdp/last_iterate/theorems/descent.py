@@ -67,7 +67,7 @@ class OnDescent(Theorem):
         losses = (given.batch_losses(geometry, descent),) if self.contracts else ()
         projected = geometry.bounded and self.projects
         constraint = (given.constraint(geometry),) if projected else ()
-        if isinstance(run, NoisyStream):
+        if run.streams:
             batches = given.stream_batches(run)
         else:
             batches = given.batches_used(descent)
@@ -98,18 +98,16 @@ class OnDescent(Theorem):
 
 def is_cyclic(run: Run) -> bool:
     """Whether it takes several batches to use every record."""
-    if isinstance(run, NoisyStream):
-        run = run.window
-    return isinstance(run, NoisyCGD) and run.batches > 1
+    return run.batches_per_release > 1 if run.streams else run.in_turn and run.batches > 1
 
 
 def descent_of(run: Any, geometry: Geometry) -> Any:
     """The noisy gradient descent that a run is."""
     if isinstance(run, LangevinMC):
         return run.as_descent(run.steps)
-    if isinstance(run, NoisyStream):
+    if run.streams:
         return run.window
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         refuse_adjacency(run, geometry)
         return NoisyGD(
             n=run.n,
@@ -217,12 +215,12 @@ class _TheoremB1(_Shifted):
         Composition is the choice of shifts that undoes each visit at once, and closed forms are
         other choices: the best one is at most a rounding of 1e-11 above theirs.
         """
-        if not isinstance(run, (NoisyGD, NoisyCGD)) or not isinstance(run.learning_rate, float):
+        if not run.in_turn or not isinstance(run.learning_rate, float):
             return False
         return has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
 
     def speaks_of(self, run: Run) -> bool:
-        return not isinstance(run, NoisySGD) or run.batch_size == run.n
+        return not run.sampled or run.batch_size == run.n
 
     def _gives(
         self, run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...], *, endless: bool
@@ -263,7 +261,7 @@ class _TheoremB4(_Shifted):
         return True
 
     def speaks_of(self, run: Run) -> bool:
-        return isinstance(run, NoisyCGD) and run.order != "fixed"
+        return run.cyclic and run.order != "fixed"
 
     def _gives(
         self, run: BatchRun, geometry: Geometry, proofs: tuple[Proof, ...], *, endless: bool

@@ -99,7 +99,7 @@ class _TheoremB7(OnSampled):
         well, by an estimate.
         """
         run = cast(NoisySGD, run)
-        if run.sampling == "random_allocation" or math.isinf(rival):
+        if run.in_epochs or math.isinf(rival):
             return False
         self.require(run, geometry)
         cap, left = left_by_cap(run, geometry, delta)
@@ -136,7 +136,7 @@ class _TheoremB7(OnSampled):
         self, run: NoisySGD, geometry: Geometry, mu: tuple[float, ...], weight: tuple[float, ...]
     ) -> TradeoffFunction:
         """Everything hidden."""
-        if run.sampling == "without_replacement":
+        if not run.has_random_sizes:
             return HiddenExchange(mu, weight)
         if geometry.adjacency == "replace_one":
             return HiddenReplaceOne(mu, weight)
@@ -148,7 +148,7 @@ class _TheoremB7(OnSampled):
         require(proof is not None, "it has no law")
         require(proof.cap is not None or not run.has_random_sizes, "it has no batch cap")
         require(run.batch_cap in (None, proof.cap), "the batch cap is not that of the run")
-        require(proof.revealed <= (run.sampling == "without_replacement"), "it reveals what is not")
+        require(not (proof.revealed and run.has_random_sizes), "it reveals what is not")
         verify_participation(
             run,
             geometry,
@@ -179,7 +179,7 @@ def hidden_proofs(
     """One law, hidden and, without replacement, revealed: neither is always the better one."""
     steps, shape = _followed(run, geometry, cap)
     law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
-    for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
+    for revealed in (False,) if run.has_random_sizes else (False, True):
         yield HiddenProof(
             mu=law.mu,
             weight=law.weight,
@@ -202,7 +202,7 @@ def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
     steps, shape = _followed(run, geometry, cap)
     law, _ = fine_participation_law(run, geometry, steps, **shape, delta=left)
     values, at = MeanLaw.of(law.mu, law.weight), np.array([left])
-    if run.sampling == "without_replacement":
+    if not run.has_random_sizes:
         return float(guess_forward(values, at, capped=True).epsilon[0])
     if geometry.adjacency == "replace_one":
         return float(guess_two_sided(values, at).epsilon[0])
@@ -257,7 +257,7 @@ def _hardly_contracts(steps: StepArrays, run: NoisySGD) -> bool:
     With x = (1 - c) t that costs a part of x^2/24 of mu, where many take part, and less where few
     do; unequal jumps, rounded up to a lattice, cost about a part of 0.015.
     """
-    independent = run.sampling != "random_allocation" and not math.isfinite(steps.diameter)
+    independent = not run.in_epochs and not math.isfinite(steps.diameter)
     if not (steps.equal and independent):
         return False
     return 0.0 < (1.0 - float(steps.c)) * steps.steps <= _HARDLY
@@ -266,7 +266,7 @@ def _hardly_contracts(steps: StepArrays, run: NoisySGD) -> bool:
 def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
     if proof.cap is None:
         return 0.0
-    apart = run.sampling != "random_allocation"
+    apart = not run.in_epochs
     return cap_failure(run.n, participation_up(run), proof.cap, run.steps, independent=apart)
 
 

@@ -90,7 +90,7 @@ class _TheoremB6(OnSampled):
     proof = PrefixProof
 
     def speaks_of(self, run: Any) -> bool:
-        return bool(run.sampling in ("without_replacement", "poisson"))
+        return not run.in_epochs
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
@@ -213,7 +213,7 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     `shared` says how the f_z are mixed, as in the table above: which of the two measures does not
     depend on z, or "told" if z is revealed.
     """
-    if run.sampling == "without_replacement":
+    if not run.has_random_sizes:
         return shifted_subsampled, "symmetric", "neither"
     if geometry.adjacency == "replace_one":
         return PoissonReplaceOne, "two_sided", "told"

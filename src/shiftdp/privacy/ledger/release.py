@@ -19,7 +19,7 @@ from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.tradeoff import tradeoff
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
+from shiftdp.last_iterate.runs import has_releases
 from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.serialisation import tradeoff_from_json, tradeoff_to_json
 from shiftdp.privacy.ledger.errors import AdjacencyMismatch
@@ -133,7 +133,7 @@ def read_release(document: str) -> Release:
 
 def _require_release(certificate: Certificate) -> None:
     """What is left of records after their deletion is not what a release costs."""
-    if isinstance(certificate.run, Unlearning):
+    if certificate.run.deletes:
         raise InvalidInput(
             "certificate",
             "<that of Unlearning>",
@@ -152,7 +152,7 @@ def _title(whole: WholeCertificate) -> str:
 
 def _released(certificate: Certificate) -> str:
     """What an entry is for, where it is more than the last iterate."""
-    if isinstance(certificate.run, NoisyStream):
+    if certificate.run.streams:
         return " (for ever)"
     if has_releases(certificate.run):
         return f" ({number_of_releases(certificate.run)} releases)"

@@ -16,7 +16,7 @@ from shiftdp.fdp.selection.selected import Selected
 from shiftdp.fdp.selection.trials import Trials
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.runs import Unlearning, people
+from shiftdp.last_iterate.runs import people
 from shiftdp.privacy.noisy_sums import LARGEST_SCORED, NoisySum, sums_tradeoff
 from shiftdp.privacy.pipeline_certificate import FORMAT as PIPELINE
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
@@ -119,7 +119,7 @@ class SelectionCertificate(ReleaseCertificate):
             raise VerificationFailed("a candidate is certified for other neighbours")
         if n != self.n - self.held_out:
             raise VerificationFailed("a candidate is certified for another number of records")
-        if model is None or isinstance(model.run, Unlearning) or people(model.run) > 1:
+        if model is None or model.run.deletes or people(model.run) > 1:
             raise VerificationFailed("a candidate is not certified for one record a person")
         candidate.verify()
 

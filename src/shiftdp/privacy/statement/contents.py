@@ -6,7 +6,6 @@ what the handling of the data is worth.
 
 from __future__ import annotations
 
-from shiftdp.last_iterate.runs import Unlearning
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.statement.blocks import (
     Block,
@@ -51,7 +50,7 @@ def headline(statement: Statement) -> Line:
     run = None if core is None else core.run
     what = "everything that the pipeline learnt" if isinstance(
         statement.certificate, PipelineCertificate
-    ) else "what is left of the deleted records" if isinstance(run, Unlearning) else (
+    ) else "what is left of the deleted records" if run is not None and run.deletes else (
         "everything that is released"
     )  # fmt: skip
     return line(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.runs import NoisyStream, Run, Unlearning, has_releases, people
+from shiftdp.last_iterate.runs import Run, has_releases, people
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.kinds import AnyCertificate
@@ -26,7 +26,6 @@ from shiftdp.privacy.statement.blocks import (
 from shiftdp.privacy.statement.evidence import MEANINGS, standing
 from shiftdp.privacy.statement.releases import runs_in, secrets_of, sums_in, theorems_of
 from shiftdp.privacy.statement.subject import LedgerFacts, Statement
-from shiftdp.privacy.statement.words import sampling, secret_order
 
 
 def foundations_level(statement: Statement) -> Level:
@@ -57,11 +56,11 @@ def _hidden(statement: Statement) -> Section:
             "all iterates but the last"
         )  # fmt: skip
         hidden += [shown, "gradients, losses and scores on the training data"]
-        if secret_order(run):
+        if run.secret_batches:
             hidden.append("which records were in which batch")
     elif (runs := runs_in(statement.certificate)) != ():
         hidden += ["all iterates but what is released", "gradients, losses and scores"]
-        if any(secret_order(one.run) for one in runs):
+        if any(one.run.secret_batches for one in runs):
             hidden.append("which records were in which batch")
     return Section(
         "What is hidden and what would void it",
@@ -80,15 +79,15 @@ def _voiding(statement: Statement, run: Run | None) -> list[str]:
             "A parameter of the run (noise, rates, length, bounds of features, clip) was chosen by "
             "looking at these data, without that being paid for."
         )
-        if secret_order(run):
+        if run.secret_batches:
             found.append("The order or the sampling was chosen, predicted or published.")
         if people(run) > 1:
             found.append(f"A person has more than {people(run)} records.")
-        elif not isinstance(run, Unlearning):
+        elif not run.deletes:
             found.append("A person has more than one record: then it holds for each record alone.")
-        if isinstance(run, NoisyStream):
+        if run.streams:
             found.append("A record is used again later in the stream.")
-        if isinstance(run, Unlearning):
+        if run.deletes:
             found.append(
                 "An earlier model, a checkpoint or a backup with the deleted records is still in "
                 "use: of those it says nothing."
@@ -122,7 +121,7 @@ def _of_releases(whole: AnyCertificate) -> list[str]:
 
 
 def _several(run: Run) -> bool:
-    return isinstance(run, NoisyStream) or has_releases(run)
+    return run.streams or has_releases(run)
 
 
 def _trust(statement: Statement) -> Section:
@@ -143,7 +142,7 @@ def _trust(statement: Statement) -> Section:
         ),
     ]
     if core is not None:
-        rows.insert(0, ("Sampling as run", f"{sampling(core.run)}."))
+        rows.insert(0, ("Sampling as run", f"{core.run.batches_in_words}."))
         if LOOP_ASSUMPTIONS["records"] in core.assumptions:
             rows.append(("Training loop", "a loop of the user's own, watched by the plug-in"))
     return Section("Sampling and trust", (pairs(rows),))

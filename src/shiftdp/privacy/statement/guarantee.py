@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from shiftdp.last_iterate.runs import Unlearning
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.score_certificate import ScoreCertificate
@@ -29,8 +28,6 @@ from shiftdp.privacy.statement.words import (
     neighbours,
     parameters,
     unit,
-    what_is_released,
-    what_was_run,
 )
 
 DELTAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
@@ -83,7 +80,7 @@ def _kind(statement: Statement) -> str:
 def _promise(statement: Statement) -> Section:
     """What the best attacker can gain, in sentences. Bounds of `risk`."""
     core = statement.core
-    deleted = core is not None and isinstance(core.run, Unlearning)
+    deleted = core is not None and core.run.deletes
     found = risk(statement.certificate, fpr=_RATES, candidates=_CANDIDATES)
     if deleted:
         question = "whether the deleted records were ever used"
@@ -168,7 +165,7 @@ def _run(statement: Statement) -> Section:
     whole, core = statement.certificate, statement.core
     rows: list[tuple[str, str | Line]] = []
     if core is not None:
-        rows += [("What was run", what_was_run(core.run)), ("Released", what_is_released(core.run))]
+        rows += [("What was run", core.run.in_words), ("Released", core.run.release_in_words)]
     if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
         rows += rows_of(whole, statement.delta)
     if isinstance(whole, PipelineCertificate):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shiftdp.last_iterate.runs import NoisyStream, Unlearning, has_releases
+from shiftdp.last_iterate.runs import has_releases
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.selection.score_certificate import ScoreCertificate
@@ -21,10 +21,7 @@ from shiftdp.privacy.statement.releases import theorems_of, what_is_published, w
 from shiftdp.privacy.statement.subject import ModelFacts, Statement
 from shiftdp.privacy.statement.words import (
     neighbours,
-    sampling,
     unit,
-    what_is_released,
-    what_was_run,
 )
 
 
@@ -37,7 +34,8 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
     warned = "" if statement.private else _NOT_PRIVATE
     certified = core is None or core.kind == "certified"
     bound = "Certified upper bound" if certified else "Upper bound that shiftdp has not checked,"
-    many = isinstance(run, NoisyStream) or has_releases(run)
+    stream = run is not None and run.streams
+    many = stream or has_releases(run)
     described, released = _done(whole, run)
     mu = whole.mu
     gdp = "" if mu is None else f"mu = {Bound(mu).text} (Gaussian differential privacy). "
@@ -66,9 +64,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "data_domain": neighbours(statement.adjacency, run),
                 "unprotected_quantities": "; ".join(
                     [
-                        "how many records arrive, and when"
-                        if isinstance(run, NoisyStream)
-                        else "the number of records",
+                        "how many records arrive, and when" if stream else "the number of records",
                         "all parameters of the run",
                         *(clean(leak) for leak in (statement.model or _NOTHING).not_covered),
                     ]
@@ -93,7 +89,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
                 "actors": say("curator"),
                 "release_type": "Many releases" if many else "One release",
                 "release_type_details": released,
-                "data_source_type": "Dynamic" if isinstance(run, NoisyStream) else "Static",
+                "data_source_type": "Dynamic" if stream else "Static",
                 "data_source_type_details": _changes(run),
                 "access_type": "Non-interactive",
                 "access_type_details": "",
@@ -127,17 +123,19 @@ def _done(whole: AnyCertificate, run: Any) -> tuple[str, str]:
     """What was run, and what is released of it."""
     if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
         return what_was_done(whole), what_is_published(whole)
-    return ("", "") if run is None else (what_was_run(run), what_is_released(run))
+    return ("", "") if run is None else (run.in_words, run.release_in_words)
 
 
 def _changes(run: Any) -> str:
-    if isinstance(run, NoisyStream):
+    if run is None:
+        return ""
+    if run.streams:
         return "New records arrive for ever; each is used once."
-    return "Records were deleted after training." if isinstance(run, Unlearning) else ""
+    return "Records were deleted after training." if run.deletes else ""
 
 
 def _sampled(run: Any) -> str:
-    return "" if run is None else f"Sampling: {sampling(run)}."
+    return "" if run is None else f"Sampling: {run.batches_in_words}."
 
 
 def _prepared(whole: AnyCertificate) -> str:

@@ -13,7 +13,6 @@ from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.selection.score_certificate import ScoreCertificate
 from shiftdp.privacy.selection.selection_certificate import SelectionCertificate
 from shiftdp.privacy.statement.blocks import Bound, Grid, Line, clean, line
-from shiftdp.privacy.statement.words import what_was_run
 
 
 def runs_in(whole: AnyCertificate) -> tuple[Certificate, ...]:
@@ -94,7 +93,7 @@ def candidates(whole: SelectionCertificate, delta: float) -> Grid:
         rows.append(
             (
                 line(f"{number}"),
-                line(what_was_run(run.run) + prepared),
+                line(run.run.in_words + prepared),
                 line(clean(run.bound)),
                 line(Bound(one.epsilon(delta), "short")),
             )

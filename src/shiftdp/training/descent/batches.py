@@ -48,16 +48,11 @@ def batches(run: TrainingRun, stream: Stream, *, mapped: bool = False) -> Iterat
     >>> [b.divisor for b in batches(equal, System().open("batches"))]
     [2, 2, 2]
     """
-    if isinstance(run, NoisyGD):
+    if run.full_batches:
         return _full(run)
-    if isinstance(run, NoisyCGD):
+    if run.in_turn:
         return _cyclic(run, stream, permutation_on_disk if mapped else permutation)
     return _random(run, stream)
-
-
-def is_repeated(run: TrainingRun) -> bool:
-    """Whether the same batches come in every epoch of every run: nothing is drawn."""
-    return isinstance(run, NoisyGD) or (isinstance(run, NoisyCGD) and run.order == "fixed")
 
 
 def _full(run: NoisyGD) -> Iterator[Batch]:
@@ -106,13 +101,13 @@ def _whole_batches(run: NoisyCGD, stream: Stream) -> Iterator[Batch]:
 
 def _random(run: NoisySGD, stream: Stream) -> Iterator[Batch]:
     n, b = run.n, run.batch_size
-    if run.sampling == "random_allocation":
+    if run.in_epochs:
         for _ in range(run.steps // run.batches):
             yield from (Batch(rows, b) for rows in allocation(n, run.batches, stream))
         return
+    drawn = bernoulli if run.has_random_sizes else subset
     for _ in range(run.steps):
-        rows = subset(n, b, stream) if run.sampling != "poisson" else bernoulli(n, b, stream)
-        yield Batch(rows, b)
+        yield Batch(drawn(n, b, stream), b)
 
 
 def subset(n: int, b: int, stream: Stream) -> Places:

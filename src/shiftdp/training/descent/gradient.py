@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS, largest_batch
+from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.descent.reading import Block, BlockReader, FileGradient, let_go_after
 from shiftdp.training.descent.records import Indices, Records
 from shiftdp.training.descent.source import BatchGradient
@@ -65,7 +65,7 @@ class LocalSource:
         """As every `Source` has it. Threads and buffers last as long as the context; what is left
         in the buffers is overwritten."""
         size = models.size // models.shape[-1] * self.features
-        large = size * largest_batch(plan.run) > _SMALL
+        large = size * plan.run.largest_batch > _SMALL
         shares = min(_cores(), self.threads, THREADS) if large and _blas() is not None else 1
         workers = min(shares, _READERS) if self.mapped else shares
         sums = [_Sum(plan, self.records, models) for _ in range(workers)]
@@ -127,7 +127,7 @@ class _Sum:
         self._features = d = records.rows.shape[1]
         self._outputs = outputs = models.size // models.shape[-1]
         cached = max(_LEAST, _BLOCK // (outputs if self._sparse else max(outputs, d)))
-        self._rows = min(max(1, largest_batch(plan.run)), CHUNK, cached)
+        self._rows = min(max(1, plan.run.largest_batch), CHUNK, cached)
         self._reader = BlockReader(records, self._rows, _BLOCK)
         self._scores = np.empty(outputs * self._rows)
         self._block, self._chunk, self._total = (np.empty_like(models) for _ in range(3))

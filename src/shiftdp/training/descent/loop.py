@@ -23,7 +23,7 @@ from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
-from shiftdp.training.descent.batches import batches, is_repeated
+from shiftdp.training.descent.batches import batches
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.reading import announced
@@ -275,7 +275,7 @@ def descend_stacked(
             "give the plan entropy=Seeded(...), which says that nothing here is private",
         )
     sources = plan.entropy.several(runs)
-    stacks = [sources] if is_repeated(plan.run) else [[source] for source in sources]
+    stacks = [[source] for source in sources] if plan.run.secret_batches else [sources]
     records = certified_records(plan, X, y)
     models = []
     for k, stack in enumerate(stacks):

@@ -301,7 +301,7 @@ def _going_on(run: TrainingRun, n: int, steps: int) -> TrainingRun:
     """The further steps on the records that stay: those of training, in batches of its size."""
     rate, noise = (x if isinstance(x, float) else x[-1] for x in (run.learning_rate, run.noise))
     k = min(run.records_per_person, n)
-    if isinstance(run, NoisyGD):
+    if run.full_batches:
         return NoisyGD(n=n, steps=steps, learning_rate=rate, noise=noise, records_per_person=k)
     return NoisyCGD(
         n=n,

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import up
-from shiftdp.last_iterate import NoisyCGD
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.people import arranged, can_be_apart, people_of, within_cap
@@ -47,7 +46,7 @@ def for_people(planned: Planned, k: int, *, noise: float | None) -> Planned:
     """
     plan, run, problem = planned.plan, planned.plan.run, planned.problem
     fields: dict[str, Any] = {**vars(run), "records_per_person": min(k, run.n)}
-    if isinstance(run, NoisyCGD) and can_be_apart(run.n, run.batch_size, k):
+    if run.cyclic and can_be_apart(run.n, run.batch_size, k):
         alike = run.n % run.batch_size == 0
         fields["arrangement"] = "one_per_batch"
         fields["order"] = run.order if alike else "fixed"
@@ -70,6 +69,6 @@ def for_people(planned: Planned, k: int, *, noise: float | None) -> Planned:
 
 def apart(run: TrainingRun, people: Places) -> Places | slice:
     """The order of the records that the run was certified for: as given, or one a batch."""
-    if isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch":
+    if run.cyclic and run.arrangement == "one_per_batch":
         return arranged(people, run)
     return slice(None)

@@ -114,7 +114,7 @@ def _agree(planned: Planned, window: bool) -> bool:
 
 def _require_size(planned: Planned) -> None:
     run = planned.plan.run
-    batches = run.batches if isinstance(run, NoisyCGD) else 1
+    batches = run.batches if run.in_turn else 1
     if run.steps > _MOST_STEPS or batches > _MOST_BATCHES:
         raise InvalidInput(
             "plan", type(run).__name__, "has more steps than can be run", "give fewer batches"

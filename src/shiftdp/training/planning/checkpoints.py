@@ -120,11 +120,11 @@ def _steps(run: Any, checkpoints: Any) -> list[int]:
 
 def _reshuffled(run: Any) -> bool:
     """Whether a release within an epoch costs much more than one at its end. Theorem V1."""
-    return isinstance(run, NoisyCGD) and run.order == "reshuffled"
+    return bool(run.in_turn and run.order == "reshuffled")
 
 
 def _epoch(run: Any) -> float:
     """How many steps a pass over the data has."""
-    if isinstance(run, NoisySGD) and run.sampling != "random_allocation":
-        return run.n / run.batch_size
+    if run.sampled and not run.in_epochs:
+        return float(run.n / run.batch_size)
     return float(run.batches)

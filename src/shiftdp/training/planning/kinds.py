@@ -26,6 +26,7 @@ from shiftdp._checks import Array
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Geometry, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.last_iterate.runs import LastBatch, Order
+from shiftdp.last_iterate.runs.samplers import SAMPLERS
 from shiftdp.training.planning.setting import MOST_STEPS, Clip, Listed, Setting
 from shiftdp.training.planning.utility import Segments
 
@@ -277,11 +278,11 @@ def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
         raise InvalidInput(
             "sampling", sampling, "has no theorem for adjacency='zero_out'", 'give "poisson"'
         )
-    if sampling == "random_allocation":
+    if SAMPLERS[sampling].in_epochs:
         _require_allocation(setting)
     sizes = sorted({math.ceil(n / k) for k in _BATCHES if k <= n}, reverse=True)
     for size in sizes if given is None else [given]:
-        steps = _drawn_steps(setting, size, sampling == "random_allocation")
+        steps = _drawn_steps(setting, size, SAMPLERS[sampling].in_epochs)
         p = min(1.0, size / n)
         # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
         z = 1.0 / math.sqrt(math.log1p((setting.mu / p) ** 2 / steps))

@@ -76,7 +76,7 @@ class Planned:
         run, plan = self.plan.run, self.plan
         found: dict[str, Any] = {
             "algorithm": self.algorithm,
-            "batch_size": run.n if isinstance(run, NoisyGD) else run.batch_size,
+            "batch_size": run.n if run.full_batches else run.batch_size,
             "epochs": _epochs(run),
             "steps": run.steps,
             "learning_rate": _ends(run.learning_rate),
@@ -86,11 +86,11 @@ class Planned:
             "noise": _ends(run.noise),
             "bounds": plan.bounds,
         }
-        if isinstance(run, NoisyCGD):
+        if run.cyclic:
             found["order"] = run.order
             if run.left_over:
                 found["last_batch"] = run.last_batch
-        if isinstance(run, NoisySGD):
+        if run.sampled:
             found["sampling"] = run.sampling
         if isinstance(run.noise, tuple) and 0.0 in run.noise:
             found["noisy_steps"] = sum(sigma > 0.0 for sigma in run.noise)
@@ -311,9 +311,9 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
 
 
 def _epochs(run: TrainingRun) -> float:
-    if isinstance(run, NoisyGD):
+    if run.full_batches:
         return run.steps
-    if isinstance(run, NoisyCGD):
+    if run.in_turn:
         return run.epochs
     return run.steps * run.batch_size / run.n
 

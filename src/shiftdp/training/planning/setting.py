@@ -18,7 +18,6 @@ import numpy as np
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, Array, magnitude
 from shiftdp.fdp import GaussianTradeoff
-from shiftdp.last_iterate import NoisyGD, NoisySGD
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.losses.base import Loss
@@ -121,9 +120,9 @@ class Setting:
         others take seconds."""
         if self.chosen.bounds is not None:
             return self.chosen.bounds
-        if isinstance(run, NoisySGD):
+        if run.sampled:
             return "composition"
-        if isinstance(run, NoisyGD) and l2 == 0.0:
+        if run.full_batches and l2 == 0.0:
             return "composition"  # full steps that do not contract: Theorem B1 says the same
         eta = run.learning_rate
         largest = eta if isinstance(eta, float) else max(eta)

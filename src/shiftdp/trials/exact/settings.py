@@ -86,17 +86,17 @@ def settings() -> Iterator[tuple[Run, Geometry]]:
     several = [(grouped, losses) for run, losses in _ONE_RECORD for grouped in _of_people(run)]
     yield from several
     for run, losses in (*_ONE_RECORD, *several):
-        if isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) and not has_releases(run):
+        if run.trainable and not has_releases(run):
             yield Unlearning(training=run, further_steps=7), losses
 
 
 def _of_people(run: Any) -> Iterator[Run]:
     """A run in which a person has two records, anywhere or in different batches."""
-    if not isinstance(run, (NoisyGD, NoisyCGD, NoisySGD)) or has_releases(run):
+    if not run.trainable or has_releases(run):
         return
     fields = {**vars(run), "records_per_person": 2}
     yield type(run)(**fields)
-    if isinstance(run, NoisyCGD):
+    if run.cyclic:
         yield NoisyCGD(**{**fields, "arrangement": "one_per_batch"})
 
 

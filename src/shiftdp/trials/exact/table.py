@@ -12,13 +12,8 @@ from shiftdp._errors import InvalidInput
 from shiftdp._printed import aligned, column
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     LangevinMC,
-    NoisyCGD,
-    NoisySGD,
-    NoisyStream,
     Run,
-    Unlearning,
     has_releases,
     people,
 )
@@ -170,7 +165,7 @@ def row_of(theorem: Theorem, certificate: Certificate, delta: float) -> Row:
 def attained(certificate: Certificate, delta: float) -> tuple[float, str]:
     """The largest epsilon that an instance needs, and which one it is; 0 if none is known."""
     run, geometry = certificate.run, certificate.geometry
-    exponential = isinstance(run, ExponentialMechanism)
+    exponential = run.one_draw
     found: dict[str, float | None] = {
         _DRIFTING[geometry.bounded]: certificate.lower_epsilon(delta),
         "linear recursion": None if exponential else linear_epsilon(run, geometry, delta),
@@ -186,16 +181,16 @@ def attained(certificate: Certificate, delta: float) -> tuple[float, str]:
 
 def run_words(run: Run, certificate: Certificate) -> str:
     """A word or two on what is run."""
-    if isinstance(run, Unlearning):
+    if run.deletes:
         return f"{run_words(run.training, certificate)}, {run.further_steps} further steps"
     words = [_KINDS.get(type(run).__name__, type(run).__name__)]
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         words = [run.sampling.replace("_", " ")]
-    elif isinstance(run, NoisyStream):
+    elif run.streams:
         words.append(run.order)
     elif isinstance(run, LangevinMC):
         words.append("without end" if math.isinf(run.steps) else f"{run.steps:g} steps")
-    elif isinstance(run, NoisyCGD) and run.order != "fixed":
+    elif run.cyclic and run.order != "fixed":
         words.append(run.order.replace("_", " "))
     if people(run) > 1:
         words.append(f"{people(run)} records a person")
@@ -222,25 +217,25 @@ def gap_words(theorem: Theorem, certificate: Certificate, ratio: float) -> str:
         return "nothing is left: the bound is exact"
     if theorem.why_above:
         return theorem.why_above
-    if theorem.family == "composition" and not isinstance(run, ExponentialMechanism):
+    if theorem.family == "composition" and not run.one_draw:
         return "composition pays for every iterate, and only the last one is seen"
-    if theorem.family == "paper" and isinstance(run, NoisySGD) and not certificate.geometry.bounded:
+    if theorem.family == "paper" and run.sampled and not certificate.geometry.bounded:
         return "a closed form of the paper, above Theorem B6 for the same run"
     return _gap_of(run, certificate)
 
 
 def _gap_of(run: Run, certificate: Certificate) -> str:
-    inner = run.training if isinstance(run, Unlearning) else run
-    if isinstance(run, ExponentialMechanism):
+    inner: Any = run.with_records
+    if run.one_draw:
         return "pure DP is exact at delta = 0, and GDP for a set without end; at this delta neither"
     if isinstance(run, LangevinMC):
         return "the bound is that of the limit of small steps"
     if certificate.geometry.bounded:
         return "the bound lets two runs be a diameter apart before its last steps; walks seldom are"
-    if isinstance(inner, NoisySGD):
+    if inner.sampled:
         return "the bound lets the attacker see part of who took part; the instance hides it"
-    if isinstance(inner, NoisyCGD) and inner.order != "fixed":
+    if inner.cyclic and inner.order != "fixed":
         return "the bound tells the attacker the position in the last epoch; the instance hides it"
-    if isinstance(inner, NoisyStream):
+    if inner.streams:
         return "the bound tells the attacker the position in the window; the instance hides it"
     return "the least slope that the losses may show is above what the optimum asks for"

@@ -15,12 +15,10 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
     LangevinMC,
     NoisyCGD,
     NoisyGD,
     NoisySGD,
-    NoisyStream,
     Run,
     Unlearning,
     people,
@@ -73,15 +71,15 @@ class Timeline:
 
 def timeline_of(run: Run, geometry: Geometry) -> Timeline | None:
     """The timeline of a run; None where it has none of finite length, or no loss is known."""
-    if isinstance(run, NoisyStream):
+    if run.streams:
         return timeline_of(run.window, geometry)
     if isinstance(run, LangevinMC):
         return timeline_of(run.as_descent(run.steps), geometry) if run.steps <= LONGEST else None
-    if isinstance(run, Unlearning):
+    if run.deletes:
         return _deleted(run, geometry)
-    if isinstance(run, ExponentialMechanism) or run.steps > LONGEST:
+    if run.one_draw or run.steps > LONGEST:
         return None
-    line = _sampled(run, geometry) if isinstance(run, NoisySGD) else _in_turn(run, geometry)
+    line = _sampled(run, geometry) if run.sampled else _in_turn(run, geometry)
     return None if line is None else replace(line, releases=tuple(release_steps(run)))
 
 
@@ -90,7 +88,7 @@ def _in_turn(run: NoisyGD | NoisyCGD, geometry: Geometry) -> Timeline | None:
     t, batches = int(run.steps), run.batches
     records = people(run)
     together = records <= run.size_of(batches) and run.order == "fixed"
-    if isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch":
+    if run.cyclic and run.arrangement == "one_per_batch":
         together = False
     weight = records if together else 1
     position = np.arange(t) % batches + 1
@@ -115,14 +113,14 @@ def _in_turn(run: NoisyGD | NoisyCGD, geometry: Geometry) -> Timeline | None:
 
 
 def _sampled(run: NoisySGD, geometry: Geometry) -> Timeline | None:
-    t, alike = int(run.steps), run.sampling == "without_replacement"
+    t, alike = int(run.steps), not run.has_random_sizes
     moved = geometry.sensitivity
     if not alike and geometry.adjacency == "replace_one":
         # the other version of the record has no gradient, which is allowed where G is known
         if geometry.gradient_bound is None:
             return None
         moved = min(moved, geometry.gradient_bound)
-    allocated = run.sampling == "random_allocation"
+    allocated = run.in_epochs
     return Timeline(
         rate=np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), t),
         noise=np.broadcast_to(np.asarray(run.noise, dtype=np.float64), t),
@@ -131,7 +129,7 @@ def _sampled(run: NoisySGD, geometry: Geometry) -> Timeline | None:
         epoch=run.batches,
         places=(*(1 for _ in range(run.batches)), 0),
         p=run.participation,
-        copies=people(run) if run.sampling == "poisson" else 1,
+        copies=1 if alike or allocated else people(run),
         alike=alike,
     )
 
@@ -142,7 +140,7 @@ def _deleted(run: Unlearning, geometry: Geometry) -> Timeline | None:
     if training is None or run.grid or run.later_requests or run.steps > LONGEST:
         return None
     weight = 1
-    if not isinstance(run.training, NoisySGD) and run.training.order == "fixed":
+    if not run.training.sampled and run.training.order == "fixed":
         weight = min(run.records, run.training.size_of(run.training.batches))
 
     def joined(before: Array, after: object) -> Array:

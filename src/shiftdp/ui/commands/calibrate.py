@@ -10,7 +10,7 @@ import click
 
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Command
-from shiftdp.ui.options import answer_options, budget_options, run_options
+from shiftdp.ui.options import IN_EPOCHS, answer_options, budget_options, run_options
 from shiftdp.ui.output import plain
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused, typed
@@ -117,7 +117,7 @@ def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
     beginning = dict(TARGETS[parameter])
     if parameter == "learning_rate" and options["smoothness"]:
         beginning["learning_rate"] = 1.0 / options["smoothness"]
-    in_epochs = options["kind"] == "cgd" or options["sampling"] == "random_allocation"
+    in_epochs = options["kind"] == "cgd" or options["sampling"] in IN_EPOCHS
     beginning.pop("steps" if in_epochs else "epochs", None)
     return beginning
 

@@ -113,10 +113,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             progress=lambda done, total: bar.advance(),
         )
     if parameter not in ("n", "batch_size"):  # there it is another last batch at every value
-        from shiftdp.last_iterate import NoisyCGD
         from shiftdp.privacy.comparison import best_certificate
 
-        if isinstance(run, NoisyCGD):
+        if run.cyclic:
             delta = options["delta"]
             warn_of_last_batch(ctx, best_certificate(run, geometry, delta), delta)
     if options["csv"] is not None:

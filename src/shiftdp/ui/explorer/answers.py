@@ -13,7 +13,7 @@ from shiftdp._kinds import Uncertified
 from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
-from shiftdp.last_iterate import Certificate, NoisyCGD, NoisySGD, NoisyStream
+from shiftdp.last_iterate import Certificate
 from shiftdp.last_iterate.certification import certify
 from shiftdp.last_iterate.last_batch import last_batch_cost
 from shiftdp.last_iterate.runs import people
@@ -94,7 +94,7 @@ def estimate(asked: CertifyArguments) -> Uncertified[float] | None:
     None where there is no quick one.
     """
     run = asked.run
-    if not isinstance(run, NoisySGD) or people(run) > 1:
+    if not run.sampled or people(run) > 1:
         return None
     theorem = next((one for one in SAMPLED_COMPOSITION if one.applies_to(run)), None)
     if theorem is None or run.endless:
@@ -140,9 +140,8 @@ def curve_of(name: str, label: str, f: TradeoffFunction) -> Curve:
 def _positions(certificate: Certificate, delta: float) -> tuple[dict[int, float], str]:
     """Epsilon by the batch that a record is in, or why there is none."""
     run: Any = certificate.run
-    if isinstance(run, NoisyStream):
-        run = run.window
-    if not isinstance(run, NoisyCGD):
+    run = run.window
+    if not run.cyclic:
         return {}, "Only batches that are used in turn have positions."
     if people(run) > 1:
         return {}, "A person with several records has no one position."

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from shiftdp.last_iterate.runs.samplers import SAMPLERS
 from shiftdp.ui.options import BOUNDS, GEOMETRY, KINDS, needed
 
 SECTIONS = (
@@ -44,11 +45,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 }
 """The orders of batches that a kind of run has."""
 
-_SAMPLINGS = {
-    "without_replacement": "without replacement",
-    "poisson": "Poisson",
-    "random_allocation": "random allocation (balls and bins)",
-}
+_SAMPLINGS = {name: sampler.title for name, sampler in SAMPLERS.items()}
 _LAST_BATCHES = {
     "own_size": "a mean over its own size",
     "divide_by_b": "its sum divided by the batch size",
@@ -156,7 +153,6 @@ def moved_to(kind: str, texts: Mapping[str, str | None]) -> dict[str, str]:
     return changed
 
 
-_OF_SIZE = ("poisson", "random_allocation")  # samplings whose batches have random sizes
 _DELETABLE = ("gd", "cgd", "sgd")
 
 
@@ -172,8 +168,9 @@ def fields_of(kind: str, sampling: str = "without_replacement") -> tuple[str, ..
     if kind == "cgd":
         own -= {"steps"}
     if kind == "sgd":
-        own -= {"steps" if sampling == "random_allocation" else "epochs"}
-        own -= set() if sampling in _OF_SIZE else {"batch_cap"}
+        sampler = SAMPLERS[sampling]
+        own -= {"steps" if sampler.in_epochs else "epochs"}
+        own -= {"batch_cap"} if sampler.replaces else set()
     else:
         own -= {"gradient_bound"}
     if kind == "exponential":

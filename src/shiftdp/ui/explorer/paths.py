@@ -19,9 +19,6 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    ExponentialMechanism,
-    NoisyStream,
-    Unlearning,
     one_record,
     people,
 )
@@ -91,7 +88,7 @@ def path_of(certificate: Certificate) -> Path:
     proofs = certificate.proofs
     if not proofs:
         # the exponential mechanism has no steps that could be composed
-        steps_composed = not isinstance(certificate.run, ExponentialMechanism)
+        steps_composed = not certificate.run.one_draw
         composed = steps_composed and family_of(certificate.bound) == "composition"
         return NoPath(
             "Composition takes back each use of the record at once: every shift is as large as the "
@@ -115,7 +112,7 @@ def path_of(certificate: Certificate) -> Path:
             "theorem of its own."
         )
     run = cast(Any, certificate.run)
-    steps = getattr(run.window if isinstance(run, NoisyStream) else run, "steps", 0)
+    steps = getattr(run.window, "steps", 0)
     if steps != np.inf and steps > MOST_FOLLOWED:
         return NoPath(f"{steps} steps are too many to be drawn one by one.")
     if isinstance(first, ReleasesProof):
@@ -178,7 +175,7 @@ def _schedules(certificate: Certificate, visits: Visits) -> Iterator[StepSchedul
     geometry = certificate.geometry
     if run.endless:
         run = stand_in(run, geometry)
-    if isinstance(run, Unlearning):
+    if run.deletes:
         yield from _tried(lambda: deletion_schedule(run, geometry, visits))
         run = run.training
     k = people(run)

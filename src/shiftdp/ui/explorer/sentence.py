@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp._printed import percent, trimmed, up
-from shiftdp.last_iterate import Certificate, NoisyStream, Unlearning
+from shiftdp.last_iterate import Certificate, Unlearning
 from shiftdp.last_iterate.runs import has_releases, people
 from shiftdp.last_iterate.schedules.releases import number_of_releases
 
@@ -31,7 +31,7 @@ def sentence(certificate: Certificate, delta: float, epsilon: float, caught: flo
     run: Any = certificate.run
     guarantee = f"({trimmed(up(epsilon))}, {delta:g})-differential"
     proved = f"(proved by {certificate.bound}, if the hypotheses below hold)"
-    if isinstance(run, Unlearning):
+    if run.deletes:
         return (
             f"After {run.further_steps:,} further steps without {_deleted(run)}, the model keeps "
             f"{guarantee} privacy towards one that never saw the deleted data: with false alarms "
@@ -60,7 +60,7 @@ def _deleted(run: Unlearning) -> str:
 
 def _released(run: Any) -> tuple[str, str]:
     """What of a run is released, and the verb that goes with it."""
-    if isinstance(run, NoisyStream):
+    if run.streams:
         return "All releases of the stream together, however long it is,", "are"
     if has_releases(run):
         return f"All {number_of_releases(run):,} released iterates of this run together", "are"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftdp._errors import InvalidInput, ShiftdpError
-from shiftdp.last_iterate import Certificate, NoisySGD, NoisyStream, Unlearning
+from shiftdp.last_iterate import Certificate, Unlearning
 from shiftdp.last_iterate.certification import certify
 from shiftdp.privacy.comparison import ATTAINED_DOWN, CURVES, Compared, Row, kind_of
 from shiftdp.privacy.parameter_sweep import frontier
@@ -54,14 +54,14 @@ class Sweep:
 
 def is_sampled(run: Any) -> bool:
     """Whether bounds on it are composed numerically, which takes tenths of a second."""
-    return isinstance(getattr(run, "training", run), NoisySGD)
+    return bool(run.with_records.sampled)
 
 
 def parameter_of(run: Any) -> str | None:
     """What the length of a run is called; None if it has none."""
-    if isinstance(run, Unlearning):
+    if run.deletes:
         return "further_steps"
-    if isinstance(run, NoisyStream):
+    if run.streams:
         return "batches_per_release"
     if run.in_epochs:
         return "epochs"
@@ -77,7 +77,7 @@ def why_no_sweep(run: Any) -> str | None:
         return None
     try:
         refuse_schedules(run, name)
-        if isinstance(run, NoisyStream):
+        if run.streams:
             values = (run.learning_rate, run.noise)
             if not all(isinstance(value, float) for value in values):
                 raise InvalidInput(name, "", "cannot change: a window has a schedule", "give one")
@@ -96,7 +96,7 @@ def lengths_of(run: Any) -> tuple[float, ...]:
     own = float(getattr(run, parameter_of(run) or ""))
     around = _REFERENCE if math.isinf(own) else max(own, 1.0)
     if is_sampled(run):
-        spread = [part * around for part in (_FEWEST if isinstance(run, Unlearning) else _FEW)]
+        spread = [part * around for part in (_FEWEST if run.deletes else _FEW)]
     else:
         spread = np.geomspace(1.0, 2.0 * around, _POINTS).tolist()
     return tuple(sorted({own, *(max(1.0, float(round(x))) for x in spread)}))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD
 from shiftdp.training import Plan, Seeded, Softmax
-from shiftdp.training.descent.batches import is_repeated
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.loop import iterates, starting_point
 from shiftdp.training.descent.records import Records, prepare
@@ -91,7 +90,7 @@ def experiment(
     sources = [each.several(len(setting.ridges)) for each in Seeded(seed).several(runs)]
 
     # runs on the same batches are one stack, others follow one another
-    stacks = [sources] if is_repeated(run) else [[source] for source in sources]
+    stacks = [[source] for source in sources] if run.secret_batches else [sources]
     parts = []
     for together in stacks:
         ridges = [ridge for ridge in setting.ridges for _ in together]

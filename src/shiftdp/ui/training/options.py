@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftdp.ui.options import ANSWER, AnyCallable, answer_options, option_group
+from shiftdp.ui.options import ANSWER, SAMPLINGS, AnyCallable, answer_options, option_group
 from shiftdp.ui.types import (
     BYTES,
     CHECKPOINTS,
@@ -115,7 +115,7 @@ PLAN: dict[str, dict[str, Any]] = {
         "help": "What is done with records that do not fill a batch; divide_by_b by default.",
     },
     "sampling": {
-        "type": Word(("without_replacement", "poisson", "random_allocation")),
+        "type": Word(SAMPLINGS),
         "help": "Of random batches. random_allocation puts each record into one batch of each "
         "epoch, and needs --adjacency zero_out; without_replacement needs replace_one.",
     },

@@ -23,7 +23,7 @@ from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, Training, Unlearning, people
+from shiftdp.last_iterate.runs import NoisySGD, Run, Training, Unlearning, people
 from shiftdp.last_iterate.schedules.deletion import (
     further_idle,
     require_one_prox,
@@ -51,8 +51,7 @@ def largest_distance(training: Training, losses: Geometry) -> float:
     0.7
     """
     eta, _ = given.require_equal_steps(training.learning_rate, training.noise)
-    one_an_epoch = isinstance(training, NoisyCGD)
-    l = training.batches if one_an_epoch else 1  # noqa: E741
+    l = training.batches if training.in_turn else 1  # noqa: E741
     c, epochs = losses.contraction(eta), -(-training.steps // l)
     move = eta * losses.sensitivity / _divisor(training) * _UP
     if c == 1.0:
@@ -71,9 +70,9 @@ def largest_distance(training: Training, losses: Geometry) -> float:
 
 
 def _divisor(training: Training) -> float:
-    if isinstance(training, NoisyGD):
+    if training.full_batches:
         return float(training.n)
-    if isinstance(training, NoisyCGD):
+    if training.in_turn:
         return float(min(training.divisor_of(1), training.divisor_of(training.batches)))
     return float(training.batch_size)
 
@@ -93,7 +92,7 @@ class _FromDistance(Theorem):
         run = cast(Unlearning, run)
         self._require(run, geometry)
         cap = None
-        if isinstance(run.training, NoisySGD):
+        if run.training.sampled:
             cap = shared_cap(run, geometry, delta)
         proofs = () if cap is None else (StochasticProof(tau=run.training.steps, cap=cap),)
         return Bound(self, self._function(run, geometry, cap), proofs)
@@ -146,7 +145,7 @@ class _FromDistance(Theorem):
         run, geometry = cast(Unlearning, claim.run), claim.geometry
         self._require(run, geometry)
         cap, training = _cap_of(claim.proofs), training_of(run)
-        random = isinstance(training, NoisySGD) and training.has_random_sizes
+        random = training.sampled and training.has_random_sizes
         require(len(claim.proofs) == int(random), "it has no batch cap, or one")
         if random:
             given.require_convex(geometry)
@@ -176,7 +175,7 @@ class _FromDistance(Theorem):
         run = cast(Unlearning, run)
         training = cast(Any, run.training)
         constraint = (given.constraint(geometry),) if geometry.bounded else ()
-        random = isinstance(training, NoisySGD)
+        random = training.sampled
         cap = _cap_of(proofs)
         if cap is not None:
             losses = given.summed_losses(geometry, "the sampled sum")
@@ -217,7 +216,7 @@ def _moved_later(run: Unlearning, losses: Geometry, after: int) -> float:
         return math.inf
     steps = min(float(after), 1.0 / (1.0 - c)) if c < 1.0 else float(after)
     divisor = _divisor(run.training)
-    if isinstance(run.training, NoisyGD):  # the mean of the records that are left
+    if run.training.full_batches:  # the mean of the records that are left
         divisor = max(1.0, divisor - sum(records for _, records in _requests(run)))
     return max(rates) * losses.sensitivity / divisor * steps * (1.0 + GENEROUS)
 

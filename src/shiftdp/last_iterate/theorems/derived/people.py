@@ -75,7 +75,7 @@ class _Together(Delegated):
 
     def _base_problem(self, run: Any, geometry: Geometry) -> tuple[Run, Geometry]:
         single = one_record(run)
-        if self.contracts and geometry.bounded and not isinstance(single, NoisySGD):
+        if self.contracts and geometry.bounded and not single.sampled:
             self._require_one_worst(single, geometry)
         return single, scaled_losses(geometry, people(run))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftdp.last_iterate.assumptions import Assumption, Assumptions
-from shiftdp.last_iterate.runs import NoisyCGD, people
+from shiftdp.last_iterate.runs import people
 
 _WHOLE_BATCHES: dict[str, str] = {
     "shuffled_once": "batches, put together without a look at what the records are, are used in "
@@ -24,7 +24,7 @@ def for_people(run: Any, hypotheses: Assumptions) -> Assumptions:
     has two of them, that a random order is one of whole batches.
     """
     k, where = people(run), "anywhere in the data"
-    whole_batches = isinstance(run, NoisyCGD) and run.arrangement == "one_per_batch"
+    whole_batches = run.cyclic and run.arrangement == "one_per_batch"
     if whole_batches:
         where = "no two of them in one batch"
     found = []

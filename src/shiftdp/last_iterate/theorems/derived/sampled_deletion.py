@@ -73,7 +73,7 @@ def shared_cap(run: Unlearning, geometry: Geometry, delta: float) -> int | None:
 def passed(training: NoisySGD, cap: int, steps: int) -> float:
     """The probability that so many steps draw more than `cap` records, rounded up."""
     k, p = people(training), participation_up(training)
-    apart = training.sampling != "random_allocation"
+    apart = not training.in_epochs
     return cap_failure(training.n - k + 1, p, cap - k + 1, steps, independent=apart)
 
 
@@ -124,7 +124,7 @@ class Merged(Delegated):
         self.protects_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        if run.later_requests or not isinstance(run.training, NoisySGD):
+        if run.later_requests or not run.training.sampled:
             return False
         # shifts of a rounded restart are known for laws of mu(V)
         return (is_hidden(self.base) or not run.grid) and self.base.applies_to(training_of(run))

@@ -246,14 +246,14 @@ def _hidden(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFu
 
 def _beyond_cap(run: NoisySGD, cap: int, steps: int) -> float:
     k, p = people(run), participation_up(run)
-    apart = run.sampling != "random_allocation"
+    apart = not run.in_epochs
     return cap_failure(run.n - k + 1, p, cap - k + 1, steps, independent=apart)
 
 
 def affordable_people_cap(run: NoisySGD, delta: float, more: int = 0) -> int:
     """The cap of the run, or one that hardly costs anything; `more` steps of others are counted."""
     k, p, cap = people(run), participation_up(run), run.batch_cap
-    apart, steps = run.sampling != "random_allocation", run.steps + more
+    apart, steps = not run.in_epochs, run.steps + more
     if cap is None:
         cap = k - 1 + choose_cap(run.n - k + 1, p, steps, _SHARE * delta, independent=apart)
     failure = _beyond_cap(run, cap, steps)

@@ -28,7 +28,6 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits
 from shiftdp.last_iterate.runs import (
     NoisyCGD,
-    NoisyGD,
     Run,
     Unlearning,
     people,
@@ -69,7 +68,7 @@ class _Deleted(Theorem):
     protects_people = True
 
     def speaks_of(self, run: Any) -> bool:
-        return isinstance(run.training, (NoisyGD, NoisyCGD))
+        return bool(run.training.in_turn)
 
     def _require(self, run: Unlearning, geometry: Geometry) -> None:
         given.require_smooth(geometry)

@@ -44,8 +44,8 @@ class _TheoremV1(OnDescent):
     runs = NoisyGD, NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
-        if isinstance(run, NoisySGD):
-            return run.batch_size == run.n
+        if run.sampled:
+            return bool(run.batch_size == run.n)
         return not positions_apart(run)
 
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:

@@ -51,8 +51,8 @@ class _TheoremV1Segments(Theorem):
     runs = NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
-        if isinstance(run, NoisySGD):
-            return run.batch_size < run.n
+        if run.sampled:
+            return bool(run.batch_size < run.n)
         return positions_apart(run)
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
@@ -130,11 +130,10 @@ def segment_run(run: Any, segment: Segment) -> Any:
 
 def _required(run: Run, geometry: Geometry) -> tuple[Segment, ...]:
     """The segments, if they are independent and not too many."""
-    if isinstance(run, NoisySGD):
+    if run.sampled:
         refuse_adjacency(run, geometry)
-    in_epochs = isinstance(run, NoisyCGD) or run.sampling == "random_allocation"  # type: ignore[union-attr]
-    if in_epochs and within_epochs(run):
-        where = "order" if isinstance(run, NoisyCGD) else "sampling"
+    if run.in_epochs and within_epochs(run):
+        where = "sampling" if run.sampled else "order"
         raise UnmetHypothesis(
             "releases",
             f"<{number_of_releases(run)} steps>",

@@ -107,7 +107,7 @@ def affordable_cap(
         delta: of which the cap must leave something.
         more: steps that follow the run in batches of the same kind, and are counted as well.
     """
-    apart, steps = run.sampling != "random_allocation", run.steps + more
+    apart, steps = not run.in_epochs, run.steps + more
     least = choose_cap(run.n, p, steps, _SHARE * delta, independent=apart)
     cap = run.batch_cap
     if cap is None:

@@ -56,7 +56,7 @@ def verify_constants(
     where they differ; all of them if not given.
     """
     move = geometry.sensitivity
-    if run.sampling == "poisson" and geometry.adjacency == "replace_one":
+    if run.has_random_sizes and geometry.adjacency == "replace_one":
         # the norm of one gradient, of which the distance of two says nothing
         require(geometry.gradient_bound is not None, "no bound on the norm of a gradient is given")
         move = geometry.gradient_bound or 0.0
@@ -97,7 +97,7 @@ def verify_allocation(
 
 def _participation(run: NoisySGD) -> Fraction:
     """b/n, or one in l of random allocation."""
-    if run.sampling == "random_allocation":
+    if run.in_epochs:
         return Fraction(1, -(-run.n // run.batch_size))
     return Fraction(run.batch_size, run.n)
 
@@ -294,7 +294,7 @@ def _failure(run: NoisySGD, cap: int, steps: int) -> Decimal:
     if tail >= 1:
         return Decimal(1)
     # in a product of so many factors next to 1 the digits of a tiny tail would be lost
-    added = run.sampling == "random_allocation" or tail * steps < _TINY
+    added = run.in_epochs or tail * steps < _TINY
     return min(Decimal(1), tail * steps if added else 1 - (1 - tail) ** steps)
 
 

@@ -219,7 +219,7 @@ def other_split(beta: float) -> float:
 def require_paper(run: NoisySGD, geometry: Geometry) -> None:
     """What all theorems of the paper on NoisySGD ask for."""
     refuse_adjacency(run, geometry)
-    if run.sampling != "without_replacement":
+    if run.has_random_sizes:
         raise UnmetHypothesis(
             "sampling",
             run.sampling,

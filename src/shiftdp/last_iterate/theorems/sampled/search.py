@@ -81,7 +81,7 @@ class _Costs:
 
 def pair_of(run: NoisySGD, geometry: Geometry) -> Pair:
     """Which law a step has."""
-    if run.sampling == "without_replacement":
+    if not run.has_random_sizes:
         return "symmetric"
     return "two_sided" if geometry.adjacency == "replace_one" else "one_sided"
 

@@ -226,7 +226,7 @@ def record_move(run: NoisySGD, geometry: Geometry) -> float:
     Under Poisson sampling and random allocation nothing is, and it is the norm of one gradient,
     which L does not bound: gradients v and v + u have distance |u|, however long v is.
     """
-    if run.sampling == "without_replacement":
+    if not run.has_random_sizes:
         return geometry.sensitivity
     norm = geometry.record_bound
     if norm is None:
@@ -250,30 +250,15 @@ def refuse_adjacency(run: NoisySGD, geometry: Geometry) -> None:
     about a record and nothing: of two versions of it, hidden in different batches of an epoch, none
     speaks.
     """
-    if run.sampling == "random_allocation" and geometry.adjacency == "replace_one":
-        raise UnmetHypothesis(
-            "adjacency",
-            geometry.adjacency,
-            "does not fit random allocation, whose theorems compare a record with nothing",
-            "give adjacency='zero_out' with the largest norm of one gradient as sensitivity, or "
-            "sampling='poisson' or 'without_replacement'",
-        )
+    refusal = run.sampler.refused.get(geometry.adjacency)
+    if refusal is not None:
+        raise UnmetHypothesis("adjacency", geometry.adjacency, *refusal)
     record_move(run, geometry)
-    if run.sampling == "without_replacement" and geometry.adjacency == "zero_out":
-        raise UnmetHypothesis(
-            "adjacency",
-            geometry.adjacency,
-            "does not fit sampling without replacement, where another record takes the place",
-            "give adjacency='replace_one' with sensitivity L = 2G, which is a valid upper bound "
-            "for it, or sampling='poisson'",
-        )
 
 
 def participation_up(run: NoisySGD) -> float:
     """b/n, or 1/l, not below it."""
-    drawn, out_of = run.batch_size, run.n
-    if run.sampling == "random_allocation":
-        drawn, out_of = 1, run.batches
+    drawn, out_of = run.odds
     p = drawn / out_of
     if drawn == out_of or p.as_integer_ratio() == _lowest(drawn, out_of):
         return p
