@@ -9,7 +9,7 @@ for the cache, and large batches are shared out among threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -120,9 +120,7 @@ class _Sum:
     """The sum of the gradients of some records, by one thread in buffers of its own."""
 
     def __init__(self, plan: Plan, records: Records, models: Floats) -> None:
-        self._residuals: Callable[..., None] = (
-            plan.loss.scaled_residuals if plan.plainly_clipped else plan.loss.residuals
-        )
+        self._residuals = plan.residuals
         self._intercept, self._sparse = plan.intercept, records.rows.sparse
         self._features = d = records.rows.shape[1]
         self._outputs = outputs = models.size // models.shape[-1]

@@ -26,9 +26,11 @@ from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.records import BoundedRows, Indices, Records
 from shiftdp.training.descent.source import BatchGradient, Source
-from shiftdp.training.heads.residuals import Targets, held_targets, require_formula, residuals_of
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
+
+Targets = torch.Tensor | dict[str, torch.Tensor]
+"""The targets of all records; of several heads by the names of the fields that their array has."""
 
 
 def usable_device(device: Any) -> torch.device:
@@ -77,7 +79,7 @@ class DeviceSource:
         held: the features on the device, as they were given; None if they are in a file.
         factors: of each row on the device, applied one after the other in float64, so that none
             is too long.
-        targets: one tensor a head.
+        targets: as the loss wants them.
         limits: the norm that the residual of each record is clipped to.
     """
 
@@ -91,20 +93,34 @@ class DeviceSource:
     @classmethod
     def of(cls, plan: Plan, records: Records, device: torch.device) -> DeviceSource:
         """These records, copied to the device."""
-        require_formula(plan.loss)
         rows = records.rows
         if rows.sparse:
             raise InvalidInput(
                 "X", "<sparse>", "is not a dense matrix", 'give a tensor, or device="cpu"'
             )
         factors = [part for part in (rows.shrink, rows.scales) if part is not None]
-        return cls(
+        source = cls(
             rows,
             device,
             None if rows.mapped else _moved(rows.features, device),
             () if rows.mapped else tuple(_moved(part, device) for part in factors),
-            held_targets(plan.loss, records.targets, device),
+            _held_targets(records.targets, device),
             None if records.limits is None else _moved(records.limits, device),
+        )
+        source._require_formula(plan)
+        return source
+
+    def _require_formula(self, plan: Plan) -> None:
+        """Refuse a loss that does not take tensors: it is tried on the first record."""
+        z = torch.zeros((plan.loss.outputs, 1), dtype=torch.float64, device=self.device)
+        with suppress(TypeError, ValueError, AttributeError, RuntimeError):
+            self._residuals(plan, z, slice(0, 1))
+            return
+        raise InvalidInput(
+            "loss",
+            plan.loss.name,
+            "is not written for devices other than the processor",
+            'give device="cpu", or a loss of shiftdp.training',
         )
 
     @property
@@ -148,17 +164,21 @@ class DeviceSource:
         z = models[..., :d] @ X.T
         if plan.intercept:
             z = z + models[..., d:]
-        g = residuals_of(
-            plan.loss,
-            z,
-            tuple(part[places] for part in self.targets),
-            None if self.limits is None else self.limits[places],
-            scaled=plan.plainly_clipped,
-        )
-        weights = g @ X
+        self._residuals(plan, z, places)
+        weights = z @ X
         if not plan.intercept:
             return weights
-        return torch.cat([weights, g.sum(dim=-1, keepdim=True)], dim=-1)
+        return torch.cat([weights, z.sum(dim=-1, keepdim=True)], dim=-1)
+
+    def _residuals(self, plan: Plan, z: torch.Tensor, places: slice | torch.Tensor) -> None:
+        """Replace the scores of these records by the residuals, by the formulas of the loss."""
+        limits = None if self.limits is None else self.limits[places]
+        targets: Any = (
+            {name: part[places] for name, part in self.targets.items()}
+            if isinstance(self.targets, dict)
+            else self.targets[places]
+        )
+        plan.residuals(z, targets, limits)
 
     def _taken(self, rows: Indices, places: slice | torch.Tensor) -> torch.Tensor:
         """These rows in float64, within the bound."""
@@ -168,6 +188,13 @@ class DeviceSource:
         for factor in self.factors:
             X = X * factor[places][:, None]
         return X
+
+
+def _held_targets(targets: NDArray[Any], device: torch.device) -> Targets:
+    """Targets, as the loss made them, on a device."""
+    if targets.dtype.names is None:
+        return _moved(targets, device)
+    return {name: _moved(targets[name], device) for name in targets.dtype.names}
 
 
 def _moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
