@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 
 from shiftdp._checks import Array, count
 from shiftdp._errors import ShiftdpError
@@ -124,11 +125,9 @@ def normals(size: int, draw: Draw) -> Array:
     >>> normals(1, lambda size: bytes(size)) == -normals(1, lambda size: b"\\xff" * size)
     array([ True])
     """
-    from scipy.special import erfinv
-
     x = np.add(np.frombuffer(draw(8 * size), dtype=np.int64) >> 11, 0.5, dtype=np.float64)
     x *= ULP  # 2^-52, a power of two: exact
-    erfinv(x, out=x)
+    scipy.special.erfinv(x, out=x)
     x *= math.sqrt(2.0)
     return np.asarray(x)
 

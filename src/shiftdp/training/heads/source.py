@@ -13,7 +13,7 @@ gradient of a single record is ever formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.descent.gradient import LocalSource
-from shiftdp.training.descent.records import BoundedRows, Indices, Records
+from shiftdp.training.descent.records import BoundedRows, Indices, Records, parts_of
 from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -131,11 +131,8 @@ class DeviceSource:
     def mapped(self) -> bool:
         return self.rows.mapped
 
-    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
-        return self._gradient(plan, models)
-
     @contextmanager
-    def _gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
+    def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
         out = np.empty_like(models)
         on_device = torch.empty(models.shape, dtype=torch.float64, device=self.device)
         total = torch.empty_like(on_device)
@@ -144,7 +141,7 @@ class DeviceSource:
         def gradient(at: Floats, rows: Indices) -> Floats:
             on_device.copy_(torch.from_numpy(at))
             total.zero_()
-            for part in _chunks(rows):
+            for part in parts_of(rows, CHUNK):
                 total.add_(self._chunk(plan, on_device, part))
             out[...] = total.cpu().numpy()
             return out
@@ -202,13 +199,3 @@ def _moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     if not contiguous.flags.writeable:  # torch warns of memory that it must not write to
         contiguous = contiguous.copy()
     return torch.from_numpy(contiguous).to(device)
-
-
-def _chunks(rows: Indices) -> Iterator[Indices]:
-    """The rows of a batch, at most `CHUNK` at a time."""
-    if isinstance(rows, slice):
-        for start in range(rows.start, rows.stop, CHUNK):
-            yield slice(start, min(start + CHUNK, rows.stop))
-    else:
-        for start in range(0, rows.size, CHUNK):
-            yield rows[start : start + CHUNK]

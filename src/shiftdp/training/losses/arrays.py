@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 
@@ -38,9 +39,7 @@ def is_contiguous(array: Any) -> bool:
 def sigmoid(z: Any) -> None:
     """Replace each entry z by 1 / (1 + exp(-z))."""
     if isinstance(z, np.ndarray):
-        from scipy.special import expit
-
-        expit(z, out=z)
+        scipy.special.expit(z, out=z)
     else:
         z.sigmoid_()
 
