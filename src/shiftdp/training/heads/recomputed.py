@@ -66,10 +66,9 @@ class RecomputedSource:
         chunk, total = np.empty_like(models), np.empty_like(models)
 
         def gradient(at: Floats, rows: Indices) -> Floats:
-            places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             total.fill(0)
             # blocks are added up to chunks, and chunks to the total: the order of Theorem F1
-            for part in parts_of(places, CHUNK):
+            for part in parts_of(rows, CHUNK):
                 self._sum(plan, at, part, chunk)
                 np.add(total, chunk, out=total)
             return total
@@ -80,7 +79,8 @@ class RecomputedSource:
             chunk.fill(0)
             total.fill(0)
 
-    def _sum(self, plan: Plan, at: Floats, places: NDArray[np.intp], into: Floats) -> None:
+    def _sum(self, plan: Plan, at: Floats, rows: Indices, into: Floats) -> None:
+        places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         into.fill(0)
         done = 0
         for X, _ in self.reader.read([int(i) for i in places]):
