@@ -8,11 +8,12 @@ projection that the loop applies.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -187,6 +188,11 @@ class Plan:
         """
         scaled = self.clipping in ("plain", "uncertified")
         return scaled and multiclass(self.loss) and self.residual_clip is not None
+
+    @property
+    def residuals(self) -> Callable[[Any, Any, Any], None]:
+        """The residuals of the loss, clipped as the plan says."""
+        return self.loss.scaled_residuals if self.plainly_clipped else self.loss.residuals
 
     @property
     def sensitivity(self) -> float:

@@ -14,7 +14,8 @@ from shiftdp import InvalidInput
 from shiftdp.last_iterate.sum_rounding import THREADS
 from shiftdp.training import Ball, Huber, Logistic, Loss, Plan, Seeded, Softmax, descend
 from shiftdp.training.cluster.collection import table_of
-from shiftdp.training.cluster.fitting import descend_on_workers, on_workers
+from shiftdp.training.cluster.doors import descend as descend_on_workers
+from shiftdp.training.cluster.fitting import on_workers
 from shiftdp.training.cluster.source import Division, pairwise, require_provable
 from shiftdp.training.cluster.workers import MOST_THREADS
 from tests.training.cluster.tables import RUNS, as_arrays, numbers

@@ -15,7 +15,7 @@ import pytest
 from shiftdp import NoisyCGD, NoisyGD
 from shiftdp.training import Plan, Seeded, TrainingStopped, descend
 from shiftdp.training.cluster.collection import table_of
-from shiftdp.training.cluster.fitting import descend_on_workers
+from shiftdp.training.cluster.doors import descend as descend_on_workers
 from shiftdp.training.cluster.guard import ClusterFailed
 from shiftdp.training.cluster.workers import Workers
 from tests.training.cluster.faults import Mortal, deaths, from_files, order_death, settle

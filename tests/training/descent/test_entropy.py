@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from shiftdp import InvalidInput
 from shiftdp.training import Aes, Entropy, Seeded, System
-from shiftdp.training.descent.entropy import MissingPackage, normals
+from shiftdp.training.descent.entropy import MissingPackage, entropy_of, normals
 
 
 def given(*answers: bytes):  # type: ignore[no-untyped-def]
@@ -102,3 +102,13 @@ def test_the_system_stream_is_urandom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "urandom", lambda size: counted(size)[:size])
     System().open("noise").fill(np.empty(100))
     assert sum(asked) == 800
+
+
+def test_a_random_state_is_a_seed_or_none_or_refused() -> None:
+    assert entropy_of(None) == System()
+    assert entropy_of(7) == entropy_of(np.int64(7)) == entropy_of(np.random.RandomState(7))
+    assert entropy_of(7) != entropy_of(8)
+    assert not entropy_of(np.random).private
+    for wrong in (-1, 2**40, 1.5, "seed", np.random.default_rng(1)):
+        with pytest.raises(InvalidInput, match="is no seed; give a whole number"):
+            entropy_of(wrong)

@@ -21,7 +21,9 @@ from shiftdp.training import (
 )
 from shiftdp.training.descent import gradient as gradient_module
 from shiftdp.training.descent.batches import TrainingRun
+from shiftdp.training.descent.gradient import BlockReader
 from shiftdp.training.descent.records import prepare
+from tests.training.descent.stored import D, N, records
 
 PLAN = Plan(
     run=NoisyGD(n=6, steps=3, learning_rate=0.1, noise=0.1),
@@ -161,3 +163,32 @@ def test_a_file_gives_the_sums_of_the_table_in_memory_by_any_number_of_threads(
     memory = descend(plan, features, y)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     np.testing.assert_array_equal(descend(plan, mapped, y), memory)
+
+
+def test_a_block_has_its_own_records_whatever_was_read_before(tmp_path: Path) -> None:
+    orders: list[Any] = [
+        slice(0, 8),
+        slice(8, 16),
+        slice(0, 8),
+        np.array([3, 17, 30]),
+        slice(8, 16),
+    ]
+    for mapped in (False, True):
+        table = records(tmp_path, mapped=mapped)
+        reader = BlockReader(table, rows=8, entries=1 << 10)
+        for rows in [*orders, slice(36, 40)]:
+            block = reader.read(table, rows, stop=N)
+            np.testing.assert_array_equal(block.X, table.rows.take(rows))
+            np.testing.assert_array_equal(block.targets, table.targets[rows])
+            assert block.limits is not None
+            assert table.limits is not None
+            np.testing.assert_array_equal(block.limits, table.limits[rows])
+
+
+def test_a_block_of_a_file_is_read_together_with_those_that_follow(tmp_path: Path) -> None:
+    table = records(tmp_path, mapped=True)
+    reader = BlockReader(table, rows=8, entries=3 * 8 * D)
+    first = reader.read(table, slice(0, 8), stop=20).X
+    second = reader.read(table, slice(8, 16), stop=20).X
+    assert first.base is second.base
+    assert np.shares_memory(first.base[8:16], second)

@@ -10,7 +10,7 @@ import torch
 
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.last_iterate.sum_rounding import CHUNK
-from shiftdp.training import Loss, Softmax, descend
+from shiftdp.training import Logistic, Loss, Softmax, descend
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.disk import on_disk
 from shiftdp.training.descent.gradient import LocalSource
@@ -120,3 +120,22 @@ def test_what_is_left_on_a_device_is_overwritten() -> None:
 def test_a_device_without_float64_is_refused_with_the_reason(device: str, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         usable_device(device)
+
+
+class Foreign(Loss):
+    """A loss of a user's, whose residuals are written for arrays of NumPy."""
+
+    outputs, slope, curvature = 1, 1.0, 1.0
+
+    def targets(self, y: Any) -> Any:
+        return Logistic().targets(y)
+
+    def residuals(self, z: Any, targets: Any, limits: Any) -> None:
+        np.tanh(z, out=z)
+
+
+def test_a_loss_that_takes_no_tensors_is_refused_with_the_cure() -> None:
+    X, y = records(Logistic())
+    plan = plan_of(RUNS["full"], Foreign())
+    with pytest.raises(InvalidInput, match="Foreign' is not written for devices"):
+        DeviceSource.of(plan, prepare(plan, X, y), CPU)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.cluster.collection import require_dask
+from shiftdp.training.cluster.collection import require_dask, table_of
 from shiftdp.training.cluster.encoding import fit_pipeline
-from shiftdp.training.cluster.fitting import client_of, descend_on_workers, fit_collection
-from shiftdp.training.descent.loop import Checkpoints, Progress
+from shiftdp.training.cluster.fitting import client_of, fit_collection, on_workers
+from shiftdp.training.descent import loop
 from shiftdp.training.descent.state_file import EncryptedState
 from shiftdp.training.plan import Plan
 
@@ -121,8 +121,8 @@ def descend(
     y: Any,
     *,
     client: Any = None,
-    progress: Progress | None = None,
-    checkpoints: Checkpoints | None = None,
+    progress: loop.Progress | None = None,
+    checkpoints: loop.Checkpoints | None = None,
     state: EncryptedState | None = None,
 ) -> Any:
     """`shiftdp.training.descend` on Dask collections: the same batches, noise and certificate.
@@ -132,12 +132,10 @@ def descend(
         X, y, client: as for `fit`; labels are numbers, as the loss of the plan wants them.
         progress, checkpoints, state: as for `shiftdp.training.descend`.
     """
-    return descend_on_workers(
-        plan,
-        X,
-        y,
-        client=client,
-        progress=progress,
-        checkpoints=checkpoints,
-        state=state,
-    )
+    loop.require_certified(plan)
+    table = table_of(X, y)
+    with client_of(client) as known, on_workers(known, table, table.numbers("given")) as rows:
+        rows.workers.tell("assemble")
+        return loop.descend(
+            plan, rows, None, progress=progress, checkpoints=checkpoints, state=state
+        )

@@ -134,5 +134,5 @@ class RemoteColumn(Summed):
 
     def _all(self, kind: str, *arguments: Any) -> list[Any]:
         """The sums of all blocks."""
-        everybody = dict.fromkeys(range(len(self.workers.shards)), (self.place, kind, *arguments))
-        return [one for found in self.workers.ask("sums", everybody).values() for one in found]
+        asked = self.workers.ask_all("sums", self.place, kind, *arguments)
+        return [one for found in asked for one in found]

@@ -7,7 +7,7 @@ for arrays, with the same warning: each worker tells the set of its labels, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,6 @@ from shiftdp.training.cluster.reading import Reading
 from shiftdp.training.cluster.shard import union
 from shiftdp.training.cluster.source import ClusterTable
 from shiftdp.training.cluster.workers import Workers
-from shiftdp.training.descent.loop import (
-    Checkpoints,
-    Progress,
-    certified_records,
-    descend_on,
-    require_certified,
-)
-from shiftdp.training.descent.resume import kept_in
-from shiftdp.training.plan import Plan
 
 
 @contextmanager
@@ -100,9 +91,18 @@ def fit_rows(model: Any, rows: ClusterTable, state: Any = None) -> None:
     from sklearn.base import is_classifier
 
     from shiftdp.training.estimators.base import Records
+    from shiftdp.training.estimators.classifier import warn_of_learnt_classes
 
     rows.workers.tell("assemble")
-    outputs = _numbered_classes(model, rows.workers) if is_classifier(model) else 1
+    outputs = 1
+    if is_classifier(model):
+        known, learnt = _classes(model, rows.workers)
+        model._require_classes(known, known.size)
+        rows.workers.tell("number", known)
+        if learnt:
+            warn_of_learnt_classes()
+        model.classes_, model.classes_learnt_ = known, learnt
+        outputs = _scores(known)
     model._keep(model._run(Records(rows, np.empty(0), outputs), None, state))
 
 
@@ -125,21 +125,13 @@ def outputs_on_workers(model: Any, workers: Workers) -> int:
     if not is_classifier(model):
         return 1
     known, _ = _classes(model, workers)
-    workers.ask("number", dict.fromkeys(range(len(workers.shards)), (known,)))
-    return 1 if known.size == 2 else int(known.size)
+    workers.ask_all("number", known)
+    return _scores(known)
 
 
-def _numbered_classes(model: Any, workers: Workers) -> int:
-    """Number the labels on the workers; how many scores a record has."""
-    from shiftdp.training.estimators.classifier import warn_of_learnt_classes
-
-    known, learnt = _classes(model, workers)
-    model._require_classes(known, known.size)
-    workers.tell("number", known)
-    if learnt:
-        warn_of_learnt_classes()
-    model.classes_, model.classes_learnt_ = known, learnt
-    return 1 if known.size == 2 else int(known.size)
+def _scores(classes: Any) -> int:
+    """How many scores a record has, of so many classes."""
+    return 1 if classes.size == 2 else int(classes.size)
 
 
 def _classes(model: Any, workers: Workers) -> tuple[Any, bool]:
@@ -149,8 +141,8 @@ def _classes(model: Any, workers: Workers) -> tuple[Any, bool]:
     if model.classes is not None:
         known = np.asarray(model.classes)
         return given_classes(model.classes, known[:0])[0], False
-    sets = workers.ask("label_set", dict.fromkeys(range(len(workers.shards)), ()))
-    return learnt_classes(union([one for one in sets.values() if one is not None]))[0], True
+    sets = [one for one in workers.ask_all("label_set") if one is not None]
+    return learnt_classes(union(sets))[0], True
 
 
 def note_columns(model: Any, table: Table) -> None:
@@ -162,23 +154,3 @@ def note_columns(model: Any, table: Table) -> None:
     else:
         model.n_features_in_ = table.columns
         model.__dict__.pop("feature_names_in_", None)
-
-
-def descend_on_workers(
-    plan: Plan,
-    X: Any,
-    y: Any,
-    *,
-    client: Any = None,
-    progress: Progress | None = None,
-    checkpoints: Checkpoints | None = None,
-    state: Any = None,
-) -> Any:
-    """`descend` of a plan on Dask collections."""
-    require_certified(plan)
-    table = table_of(X, y)
-    with client_of(client) as known, on_workers(known, table, table.numbers("given")) as rows:
-        rows.workers.tell("assemble")
-        records = certified_records(plan, rows, None)
-        with nullcontext() if state is None else kept_in(state, plan, records) as kept:
-            return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)

@@ -9,9 +9,13 @@ than the name of its type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class ClusterFailed(ShiftdpError):
@@ -49,6 +53,17 @@ def guarded(call: Callable[..., Any], *arguments: Any) -> Any:
         return Refusal(error.name, str(error.value), error.problem, error.remedy)
     except Exception as error:
         return Failure(type(error).__name__)
+
+
+def guarded_method(method: Callable[P, T]) -> Callable[P, T | Refusal | Failure]:
+    """A method that does not raise, but returns what it would have raised: see `guarded`."""
+
+    @wraps(method)
+    def call(*arguments: P.args, **named: P.kwargs) -> T | Refusal | Failure:
+        found: T | Refusal | Failure = guarded(partial(method, *arguments, **named))
+        return found
+
+    return call
 
 
 def opened(answer: Any) -> Any:

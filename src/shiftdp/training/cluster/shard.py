@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp.training.cluster.guard import Failure, Refusal, guarded
+from shiftdp._errors import InvalidInput
+from shiftdp.training.cluster.guard import Failure, Refusal, guarded_method
 from shiftdp.training.cluster.reading import Block
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.records import Indices, Records, prepare
@@ -61,67 +62,23 @@ class Shard:
         self._gradient: BatchGradient | None = None
         self._open = ExitStack()
 
-    # --- what the driver calls ---
-
     def contents(self) -> Contents | Refusal | Failure:
         """What is in the blocks, or why one of them could not be read."""
         return self._contents if self._refused is None else self._refused
 
-    def sums(self, column: int, kind: str, *arguments: Any) -> Any:
+    @guarded_method
+    def sums(self, column: int, kind: str, *arguments: Any) -> list[Any]:
         """The sums that something is learnt by of a column, as `preparation.learning` makes them:
         `histogram`, `whole_sums` or `word_counts`, of each block."""
-        return guarded(self._sums, column, kind, *arguments)
-
-    def encode(self, codes: Sequence[Code], columns: Sequence[Column]) -> Refusal | Failure | None:
-        """Make rows of columns, block by block."""
-        found: Refusal | Failure | None = guarded(self._encode, codes, columns)
-        return found
-
-    def assemble(self) -> Refusal | Failure | None:
-        """Put the blocks together, one after another, so that no more than one is there twice."""
-        found: Refusal | Failure | None = guarded(self._assemble)
-        return found
-
-    def label_set(self) -> NDArray[Any] | Refusal | Failure | None:
-        """The labels that occur; None if there are no records."""
-        found: NDArray[Any] | Refusal | Failure | None = guarded(self._label_set)
-        return found
-
-    def number(self, classes: NDArray[Any]) -> Refusal | Failure | None:
-        """Replace labels by their places among the classes."""
-        found: Refusal | Failure | None = guarded(self._number, classes)
-        return found
-
-    def prepare(self, plan: Plan) -> Refusal | Failure | None:
-        """Bound the rows as the plan says, and check the labels for its loss."""
-        found: Refusal | Failure | None = guarded(self._prepare, plan)
-        return found
-
-    def begin(self, plan: Plan, shape: tuple[int, ...]) -> Refusal | Failure | None:
-        """Make ready for sums of gradients of models in this shape."""
-        found: Refusal | Failure | None = guarded(self._begin, plan, shape)
-        return found
-
-    def step(self, models: Floats, rows: Indices) -> Sum | Refusal | Failure:
-        """The sum of the gradients of these records, by their places in the shard."""
-        found: Sum | Refusal | Failure = guarded(self._step, models, rows)
-        return found
-
-    def end(self) -> Refusal | Failure | None:
-        """Overwrite and let go of what sums were made with."""
-        found: Refusal | Failure | None = guarded(self._end)
-        return found
-
-    # --- how it is done ---
-
-    def _sums(self, column: int, kind: str, *arguments: Any) -> list[Any]:
         from shiftdp.training.preparation import learning
 
         return [
             getattr(learning, kind)(block.features[column], *arguments) for block in self._blocks
         ]
 
-    def _encode(self, codes: Sequence[Code], columns: Sequence[Column]) -> None:
+    @guarded_method
+    def encode(self, codes: Sequence[Code], columns: Sequence[Column]) -> None:
+        """Make rows of columns, block by block."""
         for place, block in enumerate(self._blocks):
             if isinstance(block.features, list):
                 entries = zip(codes, block.features, columns, strict=True)
@@ -129,7 +86,9 @@ class Shard:
                 rows = np.concatenate(parts, axis=1)
                 self._blocks[place] = block._replace(features=rows)
 
-    def _assemble(self) -> None:
+    @guarded_method
+    def assemble(self) -> None:
+        """Put the blocks together, one after another, so that no more than one is there twice."""
         if self._features is not None or not self._blocks:
             return
         first = np.asarray(self._blocks[0].features)
@@ -142,7 +101,9 @@ class Shard:
             start += block.size
         self._features = features
 
-    def _label_set(self) -> NDArray[Any] | None:
+    @guarded_method
+    def label_set(self) -> NDArray[Any] | None:
+        """The labels that occur; None if there are no records."""
         # as numbers or as text: labels of both kinds are refused when they come together
         found = [np.unique(labels) for labels in self._all_labels() if labels.size]
         return union(found) if found else None
@@ -150,28 +111,36 @@ class Shard:
     def _all_labels(self) -> list[NDArray[Any]]:
         return [*self._labels, *(block.labels for block in self._blocks)]
 
-    def _number(self, classes: NDArray[Any]) -> None:
+    @guarded_method
+    def number(self, classes: NDArray[Any]) -> None:
+        """Replace labels by their places among the classes."""
         from shiftdp.training.estimators.inputs import given_classes
 
         places = [given_classes(classes, labels)[1] for labels in self._all_labels() if labels.size]
         self._targets = np.concatenate(places) if places else np.empty(0, dtype=np.int8)
 
-    def _prepare(self, plan: Plan) -> None:
+    @guarded_method
+    def prepare(self, plan: Plan) -> None:
+        """Bound the rows as the plan says, and check the labels for its loss."""
         if self._features is None or not len(self._features):
             return
         if self._targets is None:
             self._targets = np.concatenate([labels for labels in self._labels if labels.size])
         self._records = prepare(plan, self._features, self._targets, part=len(self._features))
 
-    def _begin(self, plan: Plan, shape: tuple[int, ...]) -> None:
-        self._end()
+    @guarded_method
+    def begin(self, plan: Plan, shape: tuple[int, ...]) -> None:
+        """Make ready for sums of gradients of models in this shape."""
+        self._let_go()
         if self._records is not None:
             models = np.zeros(shape)
             self._gradient = self._open.enter_context(
                 LocalSource(self._records, self._threads).gradient(plan, models)
             )
 
-    def _step(self, models: Floats, rows: Indices) -> Sum:
+    @guarded_method
+    def step(self, models: Floats, rows: Indices) -> Sum:
+        """The sum of the gradients of these records, by their places in the shard."""
         if self._gradient is None:
             raise RuntimeError  # the name of it is told
         places = rows if isinstance(rows, slice) else rows.astype(np.intp)
@@ -179,7 +148,12 @@ class Shard:
         total = self._gradient(np.array(models), places).copy()
         return Sum(total, time.perf_counter() - clock, time.process_time() - busy)
 
-    def _end(self) -> None:
+    @guarded_method
+    def end(self) -> None:
+        """Overwrite and let go of what sums were made with."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         self._gradient = None
         self._open.close()
         self._open = ExitStack()
@@ -187,8 +161,6 @@ class Shard:
 
 def union(sets: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """All labels of several sets, in order; refused if some are text and others numbers."""
-    from shiftdp._errors import InvalidInput
-
     words = {each.dtype.kind in "OUS" for each in sets}
     if len(words) > 1:
         raise InvalidInput(

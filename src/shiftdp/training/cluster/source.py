@@ -37,7 +37,7 @@ from shiftdp.last_iterate.sum_rounding import THREADS
 from shiftdp.training.cluster.shard import Contents, Sum
 from shiftdp.training.cluster.workers import Workers
 from shiftdp.training.descent.entropy import System
-from shiftdp.training.descent.records import Indices
+from shiftdp.training.descent.records import Indices, length_of
 from shiftdp.training.descent.source import BatchGradient, Elsewhere
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -197,7 +197,7 @@ class ClusterSource:
 
         def total(at: Floats, rows: Indices) -> Floats:
             parts = self.division.parts(rows)
-            asked = {k: (at, part) for k, part in enumerate(parts) if _length(part)}
+            asked = {k: (at, part) for k, part in enumerate(parts) if length_of(part)}
             if not asked:
                 return np.zeros_like(at)
             sums = workers.ask("step", asked)
@@ -224,7 +224,3 @@ def require_provable(shards: int, threads: int) -> None:
 def _for_workers(plan: Plan) -> Plan:
     """The plan without what is secret about it or was computed for it."""
     return replace(plan, entropy=System())
-
-
-def _length(rows: Indices) -> int:
-    return int(rows.stop - rows.start) if isinstance(rows, slice) else rows.size

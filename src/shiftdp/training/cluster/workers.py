@@ -109,10 +109,13 @@ class Workers:
 
     def tell(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method of all shards; a shard that is made anew later will be told it, too."""
-        answers = self.ask(method, dict.fromkeys(range(len(self._members)), arguments))
-        found = [answers[place] for place in range(len(self._members))]
+        found = self.ask_all(method, *arguments)
         self._history.append((method, arguments, found))
         return found
+
+    def ask_all(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of all shards, of which nothing depends on having been called."""
+        return list(self.ask(method, dict.fromkeys(range(len(self._members)), arguments)).values())
 
     def end(self) -> None:
         """Sums are over: shards let go of what they made them with, and are not told to begin."""

@@ -9,19 +9,23 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
+import scipy
 
 from shiftdp._checks import Array, count
-from shiftdp._errors import ShiftdpError
+from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import ULP
 from shiftdp.training.losses.base import Floats
 
 Role = Literal["noise", "batches"]
 Draw = Callable[[int], bytes]
 
+_SEEDS = 2**31 - 1  # that a `random_state` draws from, as scikit-learn's estimators do
 _BLOCK = 1 << 16  # numbers that are made together: half a megabyte, which stays in the cache
 
 
@@ -114,6 +118,25 @@ class Seeded(Entropy):
         return _SeededStream(self.seed, ("noise", "batches").index(role))
 
 
+def entropy_of(random_state: Any) -> Entropy:
+    """The operating system's randomness; or that of a seed, or a generator of NumPy's older kind,
+    which is not private."""
+    if random_state is None:
+        return System()
+    generator = np.random.mtrand._rand if random_state is np.random else random_state
+    if isinstance(random_state, Integral):
+        with suppress(ValueError):
+            generator = np.random.RandomState(int(random_state))
+    if not isinstance(generator, np.random.RandomState):
+        raise InvalidInput(
+            "random_state",
+            random_state,
+            "is no seed",
+            "give a whole number from 0 to 4294967295, or none",
+        )
+    return Seeded(int(generator.randint(_SEEDS)))
+
+
 def normals(size: int, draw: Draw) -> Array:
     """Standard normals by the inverse normal distribution function at uniforms of 53 bits.
 
@@ -124,11 +147,9 @@ def normals(size: int, draw: Draw) -> Array:
     >>> normals(1, lambda size: bytes(size)) == -normals(1, lambda size: b"\\xff" * size)
     array([ True])
     """
-    from scipy.special import erfinv
-
     x = np.add(np.frombuffer(draw(8 * size), dtype=np.int64) >> 11, 0.5, dtype=np.float64)
     x *= ULP  # 2^-52, a power of two: exact
-    erfinv(x, out=x)
+    scipy.special.erfinv(x, out=x)
     x *= math.sqrt(2.0)
     return np.asarray(x)
 

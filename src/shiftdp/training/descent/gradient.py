@@ -9,20 +9,29 @@ for the cache, and large batches are shared out among threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
-from shiftdp.training.descent.reading import Block, BlockReader, FileGradient, let_go_after
-from shiftdp.training.descent.records import Indices, Records
+from shiftdp.training.descent.reading import FileGradient
+from shiftdp.training.descent.records import (
+    Indices,
+    Records,
+    length_of,
+    let_go_around,
+    numbers_at,
+    part_of,
+    parts_of,
+)
 from shiftdp.training.descent.source import BatchGradient
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -98,7 +107,7 @@ class _Shared:
             self._free.put(each)
 
     def __call__(self, records: Records, models: Floats, rows: Indices) -> Floats:
-        number = _length(rows)
+        number = length_of(rows)
         if number <= self._few:
             return self._first(records, models, rows)
         ends = [number * k // self._shares for k in range(self._shares + 1)]
@@ -110,7 +119,7 @@ class _Shared:
             finally:
                 self._free.put(one)
 
-        totals = list(self._pool.map(total, (_part(rows, *pair) for pair in pairwise(ends))))
+        totals = list(self._pool.map(total, (part_of(rows, *pair) for pair in pairwise(ends))))
         for other in totals[1:]:
             totals[0] += other
         return totals[0]
@@ -120,9 +129,7 @@ class _Sum:
     """The sum of the gradients of some records, by one thread in buffers of its own."""
 
     def __init__(self, plan: Plan, records: Records, models: Floats) -> None:
-        self._residuals: Callable[..., None] = (
-            plan.loss.scaled_residuals if plan.plainly_clipped else plan.loss.residuals
-        )
+        self._residuals = plan.residuals
         self._intercept, self._sparse = plan.intercept, records.rows.sparse
         self._features = d = records.rows.shape[1]
         self._outputs = outputs = models.size // models.shape[-1]
@@ -137,23 +144,21 @@ class _Sum:
 
         Theorem F1 bounds the rounding of sums in this order. A single block is the sum itself.
         """
-        number = _length(rows)
         stop = rows.stop if isinstance(rows, slice) else 0
         with np.errstate(all="ignore"):  # each thread has settings of its own
-            if 0 < number <= self._rows:
+            if 0 < length_of(rows) <= self._rows:
                 self._sum_block(self._reader.read(records, rows, stop), models, self._total)
             else:
                 self._total.fill(0)
-                for start in range(0, number, CHUNK):
-                    end = min(start + CHUNK, number)
+                for chunk in parts_of(rows, CHUNK):
                     self._chunk.fill(0)
-                    for low in range(start, end, self._rows):
-                        part = _part(rows, low, min(low + self._rows, end))
+                    for part in parts_of(chunk, self._rows):
                         block = self._reader.read(records, part, stop)
                         self._sum_block(block, models, self._block)
                         self._chunk += self._block
                     self._total += self._chunk
-        let_go_after(records, rows)
+        if isinstance(rows, slice) and records.rows.mapped:
+            let_go_around(records, stop)  # nothing stays mapped behind what is summed
         return self._total
 
     def _sum_block(self, block: Block, models: Floats, into: Floats) -> None:
@@ -168,7 +173,8 @@ class _Sum:
             np.matmul(W[:, :d], X.T, out=z)
         if self._intercept:
             z += W[:, d:]
-        self._residuals(z.reshape(*models.shape[:2], -1), targets, limits)
+        stacked = z if len(models) == 1 else z.reshape(*models.shape[:2], -1)
+        self._residuals(stacked, targets, limits)
         if self._sparse:
             out[:, :d] = (X.T @ np.ascontiguousarray(z.T)).T
         else:
@@ -181,15 +187,65 @@ class _Sum:
             array.fill(0)
 
 
-def _length(rows: Indices) -> int:
-    return int(rows.stop - rows.start) if isinstance(rows, slice) else rows.size
+class Block(NamedTuple):
+    """Some records as the products see them."""
+
+    rows: Any
+    X: Any
+    targets: NDArray[Any]
+    limits: Floats | None
+
+    def part(self, rows: slice) -> Block:
+        """Those of these rows, which are a part of a slice."""
+        part = slice(rows.start - self.rows.start, rows.stop - self.rows.start)
+        limits = None if self.limits is None else self.limits[part]
+        return Block(rows, self.X[part], self.targets[part], limits)
 
 
-def _part(rows: Indices, start: int, stop: int) -> Indices:
-    """Some of these rows, by their places among them."""
-    if isinstance(rows, slice):
-        return slice(rows.start + start, rows.start + stop)
-    return rows[start:stop]
+class BlockReader:
+    """Reads blocks of records into a buffer of its own.
+
+    The block that was read last is not read again: a small table in memory is converted once. Of a
+    file several blocks are read at once.
+
+    Args:
+        records: that it is made for; it reads parts of them, too.
+        rows: how many records a block has at most.
+        entries: how many numbers of a file may be read at once.
+    """
+
+    def __init__(self, records: Records, rows: int, entries: int) -> None:
+        features = records.rows.shape[1]
+        self._together = rows
+        if records.rows.mapped:
+            self._together *= max(1, entries // (rows * features))
+        self._buffer = None if records.rows.sparse else np.empty((self._together, features))
+        self._last: Block | None = None
+
+    def read(self, records: Records, rows: Indices, stop: int) -> Block:
+        """These records. What is returned is overwritten by the next call.
+
+        Args:
+            rows: a block; a slice is one of the records that the reader was made for.
+            stop: where the slice ends whose blocks are read one after another.
+        """
+        last = self._last
+        if not isinstance(rows, slice):
+            self._last = None
+            return self._taken(records, rows)
+        if last is None or rows.start < last.rows.start or rows.stop > last.rows.stop:
+            if records.rows.mapped:
+                more = slice(rows.start, max(rows.stop, min(rows.start + self._together, stop)))
+                last = self._taken(records, more)
+            else:
+                last = self._taken(records, rows)
+            self._last = last
+        return last if rows == last.rows else last.part(rows)
+
+    def _taken(self, records: Records, rows: Indices) -> Block:
+        limits = None if records.limits is None else numbers_at(records.limits, rows)
+        targets = numbers_at(records.targets, rows)
+        return Block(rows, records.rows.take(rows, self._buffer), targets, limits)
 
 
 def _cores() -> int:

@@ -82,7 +82,7 @@ def iterates(
     order = sources[0].open("batches") if kept is None or again else kept.order()
     chosen = batches(run, order, mapped=records.mapped)
     streams = [source.open("noise") for source in sources]
-    noise, numbers = np.empty_like(models), np.empty(models[0].size)
+    numbers = np.empty(models[0].size)
     rates, deviations = _each(run.learning_rate, run.steps), _each(run.noise, run.steps)
     try:
         with records.gradient(plan, models) as gradient:
@@ -90,16 +90,14 @@ def iterates(
                 chosen = announced(gradient, chosen)
             steps = enumerate(zip(rates, deviations, chosen, strict=True), 1)
             for _, (_, sigma, _) in islice(steps, before):  # done, and not done again
-                if again and sigma > 0.0:
-                    _draw(noise, numbers, streams, d)
+                for stream in streams if again and sigma > 0.0 else ():
+                    stream.fill(numbers)
             for step, (eta, sigma, batch) in steps:
                 # models <- Proj(prox((1 - eta l2) models - eta (total / divisor + sigma noise)))
                 total = gradient(models, batch.rows)
                 total *= eta / batch.divisor
                 if sigma > 0.0:
-                    _draw(noise, numbers, streams, d)
-                    noise *= eta * sigma
-                    total += noise
+                    _add_noise(total, eta * sigma, streams, numbers, d)
                 if shrinks:
                     models *= 1.0 - eta * ridge
                 models -= total
@@ -109,7 +107,6 @@ def iterates(
                     _project(plan, models)
                 yield step
     finally:
-        noise.fill(0)
         numbers.fill(0)
 
 
@@ -121,19 +118,22 @@ def starting_point(plan: Plan, records: Source, models: int) -> Floats:
     return start
 
 
-def _draw(noise: Floats, numbers: Floats, streams: Sequence[Stream], features: int) -> None:
-    """Standard normals for each parameter of each model, from the model's own stream: first for
-    all of its weights, then for its intercepts.
+def _add_noise(
+    total: Floats, sigma: float, streams: Sequence[Stream], numbers: Floats, features: int
+) -> None:
+    """Normals of deviation sigma for each parameter of each model, from the model's own stream:
+    first for all of its weights, then for its intercepts.
 
     Args:
         numbers: room for as many numbers as a model has parameters.
     """
-    for model, stream in zip(noise, streams, strict=True):
+    for model, stream in zip(total, streams, strict=True):
         stream.fill(numbers)
-        outputs, columns = model.shape
+        numbers *= sigma
+        outputs = len(model)
         weights = outputs * features
-        model[:, :features] = numbers[:weights].reshape(outputs, features)
-        model[:, features:] = numbers[weights:].reshape(outputs, columns - features)
+        model[:, :features] += numbers[:weights].reshape(outputs, features)
+        model[:, features:] += numbers[weights:].reshape(outputs, -1)
 
 
 def _each(value: PerStep, steps: int) -> Iterator[float]:

@@ -1,97 +1,25 @@
-"""How sums of gradients read their records: block by block, and as little of a file as they can.
+"""Random batches of a file: a batch alone would be a pass over the file for a few of its rows.
 
-The block that was read last is not read again: a small table in memory is converted once. Of a
-file several blocks are read at once. A batch of random records alone would be a pass over the file
-for a few of its rows; so random batches are drawn some steps before they are used (`announced`),
-and the records of all of them are read together (`FileGradient.expect`).
+So random batches are drawn some steps before they are used (`announced`), and the records of all of
+them are read together (`FileGradient.expect`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training.descent.batches import Batch
 from shiftdp.training.descent.disk import read_ahead
-from shiftdp.training.descent.records import (
-    Indices,
-    Records,
-    held_records,
-    let_go_around,
-    numbers_at,
-)
+from shiftdp.training.descent.records import Indices, Records, held_records
 from shiftdp.training.losses.base import Floats
 
 _NUMBERS = (
     6  # of a record beside its features, while it is held: norm, scale, limit, target, places
 )
-
-
-class Block(NamedTuple):
-    """Some records as the products see them."""
-
-    rows: Any
-    X: Any
-    targets: NDArray[Any]
-    limits: Floats | None
-
-    def part(self, rows: slice) -> Block:
-        """Those of these rows, which are a part of a slice."""
-        part = slice(rows.start - self.rows.start, rows.stop - self.rows.start)
-        limits = None if self.limits is None else self.limits[part]
-        return Block(rows, self.X[part], self.targets[part], limits)
-
-
-class BlockReader:
-    """Reads blocks of records into a buffer of its own.
-
-    Args:
-        records: that it is made for; it reads parts of them, too.
-        rows: how many records a block has at most.
-        entries: how many numbers of a file may be read at once.
-    """
-
-    def __init__(self, records: Records, rows: int, entries: int) -> None:
-        features = records.rows.shape[1]
-        self._together = rows
-        if records.rows.mapped:
-            self._together *= max(1, entries // (rows * features))
-        self._buffer = None if records.rows.sparse else np.empty((self._together, features))
-        self._last: Block | None = None
-
-    def read(self, records: Records, rows: Indices, stop: int) -> Block:
-        """These records. What is returned is overwritten by the next call.
-
-        Args:
-            rows: a block; a slice is one of the records that the reader was made for.
-            stop: where the slice ends whose blocks are read one after another.
-        """
-        last = self._last
-        if not isinstance(rows, slice):
-            self._last = None
-            return self._taken(records, rows)
-        if last is None or rows.start < last.rows.start or rows.stop > last.rows.stop:
-            if records.rows.mapped:
-                more = slice(rows.start, max(rows.stop, min(rows.start + self._together, stop)))
-                last = self._taken(records, more)
-            else:
-                last = self._taken(records, rows)
-            self._last = last
-        return last if rows == last.rows else last.part(rows)
-
-    def _taken(self, records: Records, rows: Indices) -> Block:
-        limits = None if records.limits is None else numbers_at(records.limits, rows)
-        targets = numbers_at(records.targets, rows)
-        return Block(rows, records.rows.take(rows, self._buffer), targets, limits)
-
-
-def let_go_after(records: Records, rows: Indices) -> None:
-    """Leave nothing mapped of a file behind a slice of its rows, once they are summed."""
-    if isinstance(rows, slice) and records.rows.mapped:
-        let_go_around(records, rows.stop)
 
 
 SumOver = Callable[[Records, Floats, Indices], Floats]

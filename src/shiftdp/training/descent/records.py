@@ -11,6 +11,7 @@ Features in a mapped file stay there, and what is computed of each row is in fil
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ class BoundedRows:
         """
         if self.sparse:
             return self._sparse_block(rows)
-        number = rows.stop - rows.start if isinstance(rows, slice) else rows.size
+        number = length_of(rows)
         block = np.empty((number, self.shape[1])) if buffer is None else buffer[:number]
         if self.mapped:
             taken(self.features, rows, block)
@@ -225,8 +226,7 @@ def numbers_at(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
     if not is_mapped(array):
         found: NDArray[Any] = array[rows]
         return found
-    number = rows.stop - rows.start if isinstance(rows, slice) else rows.size
-    block = np.empty(number, dtype=array.dtype)
+    block = np.empty(length_of(rows), dtype=array.dtype)
     taken(array, rows, block)
     return block
 
@@ -393,3 +393,22 @@ def _features(X: Any) -> Any:
 
 Indices = slice | NDArray[np.intp]
 """Which rows: a slice with both ends given, or an array of their places."""
+
+
+def length_of(rows: Indices) -> int:
+    """How many rows there are."""
+    return int(rows.stop - rows.start) if isinstance(rows, slice) else rows.size
+
+
+def part_of(rows: Indices, start: int, stop: int) -> Indices:
+    """Some of these rows, by their places among them."""
+    if isinstance(rows, slice):
+        return slice(rows.start + start, rows.start + stop)
+    return rows[start:stop]
+
+
+def parts_of(rows: Indices, size: int) -> Iterator[Indices]:
+    """These rows in turn, at most so many at a time."""
+    number = length_of(rows)
+    for start in range(0, number, size):
+        yield part_of(rows, start, min(start + size, number))

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from shiftdp._checks import choice, count, number_in
-from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate import Certificate
 from shiftdp.training.assumed_bound import ASSUMED_BOUND
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.disk import is_mapped
-from shiftdp.training.descent.entropy import Entropy, Seeded, System
+from shiftdp.training.descent.entropy import Entropy, entropy_of
 from shiftdp.training.descent.proximal import L1, ElasticNet, Prox
 from shiftdp.training.descent.resume import Kept
 from shiftdp.training.estimators.combinations import refuse_unproved
@@ -250,19 +248,3 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
-
-
-def entropy_of(random_state: Any) -> Entropy:
-    """The operating system's randomness, or what a seed makes, which is not private."""
-    if random_state is None:
-        return System()
-    try:
-        generator = check_random_state(random_state)
-    except ValueError:
-        raise InvalidInput(
-            "random_state",
-            random_state,
-            "is no seed",
-            "give a whole number from 0 to 4294967295, or none",
-        ) from None
-    return Seeded(int(generator.randint(2**31 - 1)))

@@ -23,7 +23,7 @@ from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.parameters import DELTA
 from shiftdp.training.estimators.people import apart
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
-from shiftdp.training.planning.checkpoints import averaged_steps
+from shiftdp.training.planning.checkpoints import average_of
 from shiftdp.training.planning.outlook import warn_if_hopeless
 
 if TYPE_CHECKING:
@@ -185,5 +185,4 @@ class Fitting(PrivateLinearModel):
             self.releases_ = tuple(Checkpoint(step, *self._parts(one)) for step, one in shown)
         if self.average is None:
             return released
-        wanted = averaged_steps(plan.run, self.average)
-        return np.asarray(np.mean([one for step, one in shown if step in wanted], axis=0))
+        return average_of(plan.run, self.average, shown)

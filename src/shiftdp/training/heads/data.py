@@ -171,7 +171,7 @@ def gathered(reader: Reader, cache: Cache) -> Block:
         y_all.append(y)
         done += len(features)
     if X_all is None:
-        raise _empty()
+        raise no_records()
     return X_all, np.concatenate(y_all)
 
 
@@ -182,11 +182,11 @@ def _streamed(reader: Reader) -> Block:
         _require_alike(blocks[0][0] if blocks else block[0], block[0])
         blocks.append(block)
     if not blocks:
-        raise _empty()
+        raise no_records()
     return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
 
 
-def _empty() -> InvalidInput:
+def no_records() -> InvalidInput:
     return InvalidInput("data", "<no records>", "is empty", "give some records")
 
 

@@ -19,7 +19,7 @@ from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling, has_releases
 from shiftdp.training.assumed_bound import ASSUMED_BOUND, warn_of_assumed_bound
 from shiftdp.training.charging import charged
-from shiftdp.training.descent.entropy import Entropy, Seeded, System
+from shiftdp.training.descent.entropy import entropy_of
 from shiftdp.training.descent.loop import descend_on, require_certified
 from shiftdp.training.descent.records import prepare
 from shiftdp.training.descent.source import Source
@@ -35,7 +35,7 @@ from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import Logistic
 from shiftdp.training.losses.softmax import Softmax
 from shiftdp.training.plan import Oversized
-from shiftdp.training.planning.checkpoints import Checkpoints, averaged_steps
+from shiftdp.training.planning.checkpoints import Checkpoints, average_of
 from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import COMPUTE, Algorithm, Overrides, Problem
@@ -43,7 +43,6 @@ from shiftdp.training.planning.problem import COMPUTE, Algorithm, Overrides, Pro
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 _DELTA = 1e-5  # unless another is given, as for the estimators
 _COMPARED = 64  # records by which ranks that hold the same ones are found
-_SEEDS = 2**31 - 1  # as many as the estimators draw from: equal random_state, equal run
 
 
 class Release(NamedTuple):
@@ -171,7 +170,7 @@ class PrivateHead:
             intercept=bool(self.bias),
             compute=self.compute,
         )
-        entropy = _entropy_of(self.random_state)
+        entropy = entropy_of(self.random_state)
         return plan_for(problem, self._overrides(), entropy=entropy, oversized=self.oversized)
 
     def fit(self, data: Any, y: Any = None) -> CertifiedLinear:
@@ -305,8 +304,7 @@ class PrivateHead:
 
         last = shown[-1][1]
         if self.average is not None:
-            wanted = averaged_steps(plan.run, self.average)
-            last = np.mean([one for step, one in shown if step in wanted], axis=0)
+            last = average_of(plan.run, self.average, shown)
         self.plan_, self.certificate_, self.head_ = planned, certificate, layer(last)
         vars(self).pop("releases_", None)
         if has_releases(plan.run):
@@ -315,16 +313,3 @@ class PrivateHead:
 
 _Shown = list[tuple[int, NDArray[Any]]]
 """Steps after which something was released, and what."""
-
-
-def _entropy_of(random_state: int | None) -> Entropy:
-    """The operating system's randomness; or that of a seed, the same as for the estimators."""
-    if random_state is None:
-        return System()
-    seed = count("random_state", random_state, 0)
-    try:
-        return Seeded(int(np.random.RandomState(seed).randint(_SEEDS)))
-    except ValueError:
-        raise InvalidInput(
-            "random_state", seed, "is no seed", "give a whole number from 0 to 4294967295, or none"
-        ) from None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -210,11 +210,8 @@ class _Part:
     def mapped(self) -> bool:
         return self._source.mapped
 
-    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
-        return self._gradient(plan, models)
-
     @contextmanager
-    def _gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
+    def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
         """On the first rank: send, sum one's own part, add up."""
         message, out = self._message(), np.empty_like(models)
 

@@ -9,7 +9,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
-from shiftdp.training.descent.records import Indices, prepare
+from shiftdp.training.descent.records import Indices, parts_of, prepare
 from shiftdp.training.descent.source import BatchGradient
-from shiftdp.training.heads.data import Block, Reader
+from shiftdp.training.heads.data import Block, Reader, no_records
 from shiftdp.training.heads.source import source_of
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -61,19 +61,15 @@ class RecomputedSource:
             features = X.shape[1]
         return cls(reader, np.concatenate(targets), features, device, threads)
 
-    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
-        return self._gradient(plan, models)
-
     @contextmanager
-    def _gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
+    def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
         chunk, total = np.empty_like(models), np.empty_like(models)
 
         def gradient(at: Floats, rows: Indices) -> Floats:
-            places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             total.fill(0)
             # blocks are added up to chunks, and chunks to the total: the order of Theorem F1
-            for start in range(0, places.size, CHUNK):
-                self._sum(plan, at, places[start : start + CHUNK], chunk)
+            for part in parts_of(rows, CHUNK):
+                self._sum(plan, at, part, chunk)
                 np.add(total, chunk, out=total)
             return total
 
@@ -83,7 +79,8 @@ class RecomputedSource:
             chunk.fill(0)
             total.fill(0)
 
-    def _sum(self, plan: Plan, at: Floats, places: NDArray[np.intp], into: Floats) -> None:
+    def _sum(self, plan: Plan, at: Floats, rows: Indices, into: Floats) -> None:
+        places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         into.fill(0)
         done = 0
         for X, _ in self.reader.read([int(i) for i in places]):
@@ -106,4 +103,4 @@ def first_of(reader: Reader) -> Block:
         )
     for block in reader.read(range(min(reader.number, reader.size))):
         return block
-    raise InvalidInput("data", "<no records>", "is empty", "give some records")
+    raise no_records()

@@ -13,7 +13,7 @@ gradient of a single record is ever formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
 from shiftdp.training.descent.gradient import LocalSource
-from shiftdp.training.descent.records import BoundedRows, Indices, Records
+from shiftdp.training.descent.records import BoundedRows, Indices, Records, parts_of
 from shiftdp.training.descent.source import BatchGradient, Source
-from shiftdp.training.heads.residuals import Targets, held_targets, require_formula, residuals_of
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
+
+Targets = torch.Tensor | dict[str, torch.Tensor]
+"""The targets of all records; of several heads by the names of the fields that their array has."""
 
 
 def usable_device(device: Any) -> torch.device:
@@ -77,7 +79,7 @@ class DeviceSource:
         held: the features on the device, as they were given; None if they are in a file.
         factors: of each row on the device, applied one after the other in float64, so that none
             is too long.
-        targets: one tensor a head.
+        targets: as the loss wants them.
         limits: the norm that the residual of each record is clipped to.
     """
 
@@ -91,20 +93,34 @@ class DeviceSource:
     @classmethod
     def of(cls, plan: Plan, records: Records, device: torch.device) -> DeviceSource:
         """These records, copied to the device."""
-        require_formula(plan.loss)
         rows = records.rows
         if rows.sparse:
             raise InvalidInput(
                 "X", "<sparse>", "is not a dense matrix", 'give a tensor, or device="cpu"'
             )
         factors = [part for part in (rows.shrink, rows.scales) if part is not None]
-        return cls(
+        source = cls(
             rows,
             device,
             None if rows.mapped else _moved(rows.features, device),
             () if rows.mapped else tuple(_moved(part, device) for part in factors),
-            held_targets(plan.loss, records.targets, device),
+            _held_targets(records.targets, device),
             None if records.limits is None else _moved(records.limits, device),
+        )
+        source._require_formula(plan)
+        return source
+
+    def _require_formula(self, plan: Plan) -> None:
+        """Refuse a loss that does not take tensors: it is tried on the first record."""
+        z = torch.zeros((plan.loss.outputs, 1), dtype=torch.float64, device=self.device)
+        with suppress(TypeError, ValueError, AttributeError, RuntimeError):
+            self._residuals(plan, z, slice(0, 1))
+            return
+        raise InvalidInput(
+            "loss",
+            plan.loss.name,
+            "is not written for devices other than the processor",
+            'give device="cpu", or a loss of shiftdp.training',
         )
 
     @property
@@ -115,11 +131,8 @@ class DeviceSource:
     def mapped(self) -> bool:
         return self.rows.mapped
 
-    def gradient(self, plan: Plan, models: Floats) -> AbstractContextManager[BatchGradient]:
-        return self._gradient(plan, models)
-
     @contextmanager
-    def _gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
+    def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
         out = np.empty_like(models)
         on_device = torch.empty(models.shape, dtype=torch.float64, device=self.device)
         total = torch.empty_like(on_device)
@@ -128,7 +141,7 @@ class DeviceSource:
         def gradient(at: Floats, rows: Indices) -> Floats:
             on_device.copy_(torch.from_numpy(at))
             total.zero_()
-            for part in _chunks(rows):
+            for part in parts_of(rows, CHUNK):
                 total.add_(self._chunk(plan, on_device, part))
             out[...] = total.cpu().numpy()
             return out
@@ -148,17 +161,21 @@ class DeviceSource:
         z = models[..., :d] @ X.T
         if plan.intercept:
             z = z + models[..., d:]
-        g = residuals_of(
-            plan.loss,
-            z,
-            tuple(part[places] for part in self.targets),
-            None if self.limits is None else self.limits[places],
-            scaled=plan.plainly_clipped,
-        )
-        weights = g @ X
+        self._residuals(plan, z, places)
+        weights = z @ X
         if not plan.intercept:
             return weights
-        return torch.cat([weights, g.sum(dim=-1, keepdim=True)], dim=-1)
+        return torch.cat([weights, z.sum(dim=-1, keepdim=True)], dim=-1)
+
+    def _residuals(self, plan: Plan, z: torch.Tensor, places: slice | torch.Tensor) -> None:
+        """Replace the scores of these records by the residuals, by the formulas of the loss."""
+        limits = None if self.limits is None else self.limits[places]
+        targets: Any = (
+            {name: part[places] for name, part in self.targets.items()}
+            if isinstance(self.targets, dict)
+            else self.targets[places]
+        )
+        plan.residuals(z, targets, limits)
 
     def _taken(self, rows: Indices, places: slice | torch.Tensor) -> torch.Tensor:
         """These rows in float64, within the bound."""
@@ -170,18 +187,15 @@ class DeviceSource:
         return X
 
 
+def _held_targets(targets: NDArray[Any], device: torch.device) -> Targets:
+    """Targets, as the loss made them, on a device."""
+    if targets.dtype.names is None:
+        return _moved(targets, device)
+    return {name: _moved(targets[name], device) for name in targets.dtype.names}
+
+
 def _moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     contiguous = np.ascontiguousarray(array)
     if not contiguous.flags.writeable:  # torch warns of memory that it must not write to
         contiguous = contiguous.copy()
     return torch.from_numpy(contiguous).to(device)
-
-
-def _chunks(rows: Indices) -> Iterator[Indices]:
-    """The rows of a batch, at most `CHUNK` at a time."""
-    if isinstance(rows, slice):
-        for start in range(rows.start, rows.stop, CHUNK):
-            yield slice(start, min(start + CHUNK, rows.stop))
-    else:
-        for start in range(0, rows.size, CHUNK):
-            yield rows[start : start + CHUNK]

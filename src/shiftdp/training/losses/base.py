@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
+from shiftdp.training.losses.arrays import module_of
 
 Floats = NDArray[Any]
-"""An array of float64."""
+"""An array of float64, or in formulas of losses a tensor of it on a device."""
 
 Numbers = tuple[tuple[str, float], ...]
 """Numbers by name."""
@@ -81,7 +82,8 @@ class Loss(ABC):
 
         With `limits`, one number kappa a record, it is the gradient of the Lipschitz envelope:
         of the infimal convolution of the loss with kappa |.|. Axes before the last two are models
-        that look at the same records.
+        that look at the same records. Tensors of PyTorch take the place of arrays where a device
+        trains: formulas for both take their functions from `losses.arrays.module_of(z)`.
         """
 
     def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
@@ -100,9 +102,10 @@ def numbers_of(item: Any) -> Numbers:
 
 def scale_to_limits(g: Floats, limits: Floats) -> None:
     """Plain clipping: each residual scaled down to its limit. Not monotone for three classes."""
-    norms = np.sqrt(np.einsum("...kb,...kb->...b", g, g))
-    np.maximum(norms, limits, out=norms)
-    g *= np.divide(limits, norms, out=norms)[..., None, :]
+    xp = module_of(g)
+    norms = xp.sqrt(xp.einsum("...kb,...kb->...b", g, g))
+    xp.maximum(norms, limits, out=norms)
+    g *= xp.divide(limits, norms, out=norms)[..., None, :]
 
 
 def described(values: Any) -> str:

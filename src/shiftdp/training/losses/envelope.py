@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
+from shiftdp._rounding import ULP
+from shiftdp.training.losses.arrays import by_numpy, copy_of, module_of
 
 LEAST = 1e-4
 """The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse
 smaller ones: nu is about 1/kappa, and digits of z would be lost in it."""
 
-NEWTON = 20  # steps of Newton's method; what has not settled by then is bracketed
+_NEWTON = 20  # steps of Newton's method; what has not settled by then is bracketed
 _CLOSING = 200  # steps that a bracket may take to close; halving to the last bit takes some 60
-TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
+_TOLERANCE = 1e-11  # relative, of equations that are solved: a tenth of ENVELOPE_ACCURACY
 _MOVED = 4e-16  # a relative change that is still seen in a float
-SHRINKS = 0.9  # the part of nu that one step may take away at most, as nu has to stay positive
-BELOW_ONE = 1.0 - 1e-6  # the most that the other classes may have together, as a first guess
+_SHRINKS = 0.9  # the part of nu that one step may take away at most, as nu has to stay positive
+_BELOW_ONE = 1.0 - 1e-6  # the most that the other classes may have together, as a first guess
 _LEAST_END = 1e-3  # of the bracket of nu, so that doubling it gets somewhere
 
 
@@ -35,24 +37,23 @@ def envelope_residuals(z: NDArray[Any], y: NDArray[Any], kappa: NDArray[Any]) ->
     >>> q.ravel().round(4), round(float(np.linalg.norm(q)), 12)
     (array([-0.3944,  0.2884,  0.106 ]), 0.5)
     """
-    scores = z.astype(np.float64)
-    scores -= scores.max(axis=0)
-    limits = kappa.astype(np.float64)
-    q, settled = _newton(scores, y, limits)
+    xp = module_of(z)
+    scores = z - xp.amax(z, axis=0)
+    q, settled = _newton(scores, y, kappa)
     if not settled.all():
-        rest = np.flatnonzero(~settled)
-        q[:, rest] = _bracketed(scores[:, rest], y[rest], limits[rest])
-    norms = _length(q)
+        (rest,) = xp.where(~settled)
+        q[:, rest] = by_numpy(_bracketed, scores[:, rest], y[rest], kappa[rest])
     # what is left of the tolerance is taken off, and the roundings of this line with it
-    q *= np.minimum(1.0, limits / norms) * (1.0 - (4 + len(z)) * np.finfo(z.dtype).eps)
-    return q.astype(z.dtype)
+    q *= xp.clip(kappa / _length(q), None, 1.0) * (1.0 - (4 + len(z)) * ULP)
+    return q
 
 
 def _gradient(v: Array, y: NDArray[Any]) -> Array:
     """softmax(v) - e_y; the entry of y is minus the sum of the others, so that nothing cancels."""
-    p: Array = np.exp(v - v.max(axis=0))
+    xp = module_of(v)
+    p: Array = xp.exp(v - xp.amax(v, axis=0))
     p /= p.sum(axis=0)
-    columns = np.arange(v.shape[1])
+    columns = xp.arange(v.shape[1], device=v.device)
     p[y, columns] = 0.0
     p[y, columns] = -p.sum(axis=0)
     return p
@@ -64,43 +65,41 @@ def _newton(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, NDArray[np.
     The second equation is written so because 1/|q| is nearly linear in nu. Each step solves a
     system with the matrix I + nu (diag(p) - p p^T), diagonal plus rank one.
     """
-    columns = np.arange(z.shape[1])
+    xp = module_of(z)
     v, nu = _start(z, y, kappa)
-    final = np.zeros_like(v)
-    settled = np.zeros(z.shape[1], dtype=bool)
-    active = columns
-    scale = 1.0 + np.abs(z).max(axis=0)
-    for _ in range(NEWTON):
+    final = xp.zeros_like(v)
+    settled = xp.zeros_like(kappa, dtype=xp.bool)
+    active = columns = xp.arange(z.shape[1], device=z.device)
+    scale = 1.0 + xp.amax(xp.abs(z), axis=0)
+    for _ in range(_NEWTON):
         q = _gradient(v, y)
         size = _length(q)
         gap = v - z + nu * q
         # v matters through q only, which is smooth: an error e in v is at most e/2 in q
-        done = (np.abs(gap).max(axis=0) <= TOLERANCE * scale) & (
-            np.abs(size - kappa) <= TOLERANCE * kappa
-        )
-        done &= nu >= 0.0
+        done = (xp.amax(xp.abs(gap), axis=0) <= _TOLERANCE * scale) & (nu >= 0.0)
+        done &= xp.abs(size - kappa) <= _TOLERANCE * kappa
         if done.any():
             final[:, active[done]] = q[:, done]
             settled[active[done]] = True
-            keep = np.flatnonzero(~done)
-            if not keep.size:
+            (keep,) = xp.where(~done)
+            if not len(keep):
                 break
-            active, v, nu, z, y, kappa = (
-                active[keep], v[:, keep], nu[keep], z[:, keep], y[keep], kappa[keep],
-            )  # fmt: skip
-            q, size, gap, scale = q[:, keep], size[keep], gap[:, keep], scale[keep]
-        p = q.copy()
-        p[y, np.arange(y.size)] += 1.0
+            v, z, q, gap = (array[:, keep] for array in (v, z, q, gap))
+            active, nu, y, kappa, size, scale = (
+                array[keep] for array in (active, nu, y, kappa, size, scale)
+            )
+        p = copy_of(q)
+        p[y, columns[: len(y)]] += 1.0
         a, c, h = _solved(p, nu, gap), _solved(p, nu, q), _curved(p, q)
         wanted = size * size * (1.0 - size / kappa)
         with np.errstate(all="ignore"):
             step = -(wanted + _dot(h, a)) / _dot(h, c)
-            move = np.where(np.isfinite(step), np.maximum(step, -SHRINKS * nu), 0.0)
+            move = xp.where(xp.isfinite(step), xp.maximum(step, -_SHRINKS * nu), 0.0)
             change = -a - c * move
             # far from the solution scores may not run: half their spread and a little is enough
-            longest = np.abs(change).max(axis=0)
-            damp = np.minimum(1.0, (2.0 + 0.5 * np.ptp(v, axis=0)) / longest)
-        damp = np.where(np.isfinite(damp), damp, 1.0)
+            spread = xp.amax(v, axis=0) - xp.amin(v, axis=0)
+            damp = xp.clip((2.0 + 0.5 * spread) / xp.amax(xp.abs(change), axis=0), None, 1.0)
+        damp = xp.where(xp.isfinite(damp), damp, 1.0)
         v = v + damp * change
         nu = nu + damp * move
     return final, settled
@@ -108,17 +107,18 @@ def _newton(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, NDArray[np.
 
 def _start(z: Array, y: NDArray[Any], kappa: Array) -> tuple[Array, Array]:
     """The solution if the other classes kept their shares r of the probability they have."""
-    columns = np.arange(z.shape[1])
-    others = z.copy()
+    xp = module_of(z)
+    columns = xp.arange(z.shape[1], device=z.device)
+    others = copy_of(z)
     others[y, columns] = -np.inf
-    top = others.max(axis=0)
-    shares = np.exp(others - top)
+    top = xp.amax(others, axis=0)
+    shares = xp.exp(others - top)
     total = shares.sum(axis=0)
     shares /= total
-    length = 1.0 + np.einsum("ij,ij->j", shares, shares)
-    rest = np.minimum(kappa / np.sqrt(length), BELOW_ONE)
-    lead = top + np.log(total) - z[y, columns]
-    nu = np.maximum(lead - np.log(rest / (1.0 - rest)), 0.0) / (rest * length)
+    length = 1.0 + xp.einsum("ij,ij->j", shares, shares)
+    rest = xp.clip(kappa / xp.sqrt(length), None, _BELOW_ONE)
+    lead = top + xp.log(total) - z[y, columns]
+    nu = xp.clip(lead - xp.log(rest / (1.0 - rest)), 0.0, None) / (rest * length)
     q = shares * rest
     q[y, columns] = -rest
     return z - nu * q, nu
@@ -144,7 +144,7 @@ def _bracketed(z: Array, y: NDArray[Any], kappa: Array) -> Array:
         size = _length(q)
         long = size > kappa
         low, high = np.where(long, nu, low), np.where(long, high, nu)
-        open_still = (high - low > _MOVED * high) & (np.abs(size - kappa) > TOLERANCE * kappa)
+        open_still = (high - low > _MOVED * high) & (np.abs(size - kappa) > _TOLERANCE * kappa)
         if not (open_still | long).any():
             break
         p = q.copy()
@@ -188,16 +188,18 @@ def _proximal(z: Array, y: NDArray[Any], nu: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Column by column."""
-    return np.asarray(np.add.reduce(a * b, axis=0))
+    total: Array = (a * b).sum(axis=0)
+    return total
 
 
 def _length(q: Array) -> Array:
-    return np.asarray(np.sqrt(_dot(q, q)))
+    length: Array = module_of(q).sqrt(_dot(q, q))
+    return length
 
 
 def _curved(p: Array, q: Array) -> Array:
     """(diag(p) - p p^T) q."""
-    return np.asarray(p * (q - _dot(p, q)))
+    return p * (q - _dot(p, q))
 
 
 def _solved(p: Array, nu: Array, right: Array) -> Array:
@@ -209,4 +211,4 @@ def _solved(p: Array, nu: Array, right: Array) -> Array:
     scaled = diagonal * p
     solution = diagonal * right
     solution += scaled * (nu * _dot(p, solution) / scaled.sum(axis=0))
-    return np.asarray(solution)
+    return solution

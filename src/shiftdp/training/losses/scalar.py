@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
+from shiftdp.training.losses.arrays import module_of, sigmoid
 from shiftdp.training.losses.base import Floats, Loss, real_numbers, signs
 
 
@@ -51,8 +51,8 @@ class Logistic(_OneScore):
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         # -y / (1 + e^{yz}) is the sigmoid, less 1 where y = 1: two calls, for which threads queue
-        scipy.special.expit(z, out=z)
-        np.subtract(z, targets, out=z)
+        sigmoid(z)
+        z -= targets
         _clip(z, limits)
 
 
@@ -85,12 +85,12 @@ class SmoothedHinge(_OneScore):
         return signs(y)
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
-        np.multiply(z, targets, out=z)
-        np.subtract(1.0 + self.width / 2.0, z, out=z)
+        opposite = -targets
+        z *= opposite
+        z += 1.0 + self.width / 2.0
         z /= self.width
-        np.clip(z, 0.0, 1.0, out=z)
-        z *= targets
-        np.negative(z, out=z)
+        module_of(z).clip(z, 0.0, 1.0, out=z)
+        z *= opposite
         _clip(z, limits)
 
 
@@ -111,7 +111,7 @@ class _Regression(_OneScore):
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         z -= targets
         if math.isfinite(self.slope):
-            np.clip(z, -self.slope, self.slope, out=z)
+            module_of(z).clip(z, -self.slope, self.slope, out=z)
         _clip(z, limits)
 
 
@@ -160,5 +160,6 @@ class ClippedSquared(_Regression):
 
 def _clip(g: Floats, limits: Floats | None) -> None:
     if limits is not None:
-        np.minimum(g, limits, out=g)
-        np.maximum(g, -limits, out=g)
+        xp = module_of(g)
+        xp.minimum(g, limits, out=g)
+        xp.maximum(g, -limits, out=g)

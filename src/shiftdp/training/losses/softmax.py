@@ -4,6 +4,7 @@ that does not."""
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
+from shiftdp.training.losses.arrays import copy_of, is_contiguous, module_of
 from shiftdp.training.losses.base import Floats, Loss, described, real_vector
 from shiftdp.training.losses.envelope import LEAST, envelope_residuals
 
-CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
+_CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,14 @@ class Softmax(Loss):
         if limits is None:
             _residuals(z, targets, None)
             return
-        scores = z.copy()
+        xp = module_of(z)
+        scores = copy_of(z)
         _residuals(z, targets, None)
-        far = np.sqrt(np.einsum("...kb,...kb->...b", z, z)) > limits
+        far = xp.sqrt(xp.einsum("...kb,...kb->...b", z, z)) > limits
         if far.any():
             # classes first, then all models' records together
-            long, place = (np.moveaxis(array, -2, 0) for array in (scores, z))
-            y, kappa = (np.broadcast_to(array, far.shape)[far] for array in (targets, limits))
+            long, place = (xp.moveaxis(array, -2, 0) for array in (scores, z))
+            y, kappa = (xp.broadcast_to(array, far.shape)[far] for array in (targets, limits))
             place[:, far] = envelope_residuals(long[:, far], y, kappa)
 
     def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
@@ -92,37 +95,40 @@ def _residuals(z: Floats, y: NDArray[Any], limits: Floats | None) -> None:
     so one factor a record, the smaller of 1/t and limit/norm, both normalises and clips. The norm
     is known to K + 6 units of roundoff, for which the limits leave room.
     """
-    if z.size == 0:
+    if 0 in z.shape:
         return
-    if not z.flags.c_contiguous:  # then its flat form is a copy
-        contiguous = np.ascontiguousarray(z)
+    flat = z.reshape(-1)
+    if not is_contiguous(z):  # then its flat form is a copy
+        contiguous = flat.reshape(z.shape)
         _residuals(contiguous, y, limits)
         z[...] = contiguous
         return
+    xp = module_of(z)
     # scores of any size are rare: a pass over them is saved until they occur. Others stay as they
     # are to the last bit, so that a residual depends on the scores of its own record only
-    if not (z.max() < CALM and z.min() > -CALM):
-        top = np.maximum.reduce(z, axis=-2, keepdims=True)
-        least = np.minimum.reduce(z, axis=-2, keepdims=True)
-        z -= np.where((top < CALM) & (least > -CALM), 0.0, top)
+    if not (z.max() < _CALM and z.min() > -_CALM):
+        top = xp.amax(z, axis=-2, keepdims=True)
+        least = xp.amin(z, axis=-2, keepdims=True)
+        z -= xp.where((top < _CALM) & (least > -_CALM), 0.0, top)
     *models, classes, records = z.shape
-    flat = z.reshape(-1)
-    own = y * records + np.arange(records)
+    own = xp.arange(records, device=z.device)
+    own += y * records
     if models:
-        own = own + np.arange(0, z.size, classes * records).reshape(*models, 1)
+        first = xp.arange(0, len(flat), classes * records, device=z.device)
+        own = own + first.reshape(*models, 1)
     with np.errstate(over="ignore", under="ignore"):
-        np.exp(z, out=z)
+        xp.exp(z, out=z)
         factor = flat[own]
         flat[own] = 0.0
-        others = np.add.reduce(z, axis=-2)
+        others = z.sum(axis=-2)
         factor += others
-        np.reciprocal(factor, out=factor)
+        xp.reciprocal(factor, out=factor)
         if limits is not None:
-            norms = np.einsum("...kb,...kb->...b", z, z)
+            norms = xp.einsum("...kb,...kb->...b", z, z)
             norms += others * others
             # what squares below the smallest number may have lost
-            norms += 2 * classes * np.finfo(z.dtype).tiny
-            np.sqrt(norms, out=norms)
-            np.minimum(factor, np.divide(limits, norms, out=norms), out=factor)
-        flat[own] = np.negative(others, out=others)
+            norms += 2 * classes * sys.float_info.min
+            xp.sqrt(norms, out=norms)
+            xp.minimum(factor, xp.divide(limits, norms, out=norms), out=factor)
+        flat[own] = xp.negative(others, out=others)
         z *= factor[..., None, :]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
+from shiftdp.training.losses.arrays import module_of
 from shiftdp.training.losses.base import Floats, Loss, Numbers
 from shiftdp.training.losses.scalar import Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
@@ -99,5 +99,7 @@ class Weighted(Loss):
 
     def _of(self, targets: NDArray[Any]) -> Floats:
         """The weight of each record. Targets of two classes are above 0 for the second one."""
-        places = targets if self.outputs > 1 else targets > 0
-        return np.asarray(self.weights)[places.astype(np.intp)]
+        xp = module_of(targets)
+        places = targets if self.outputs > 1 else xp.where(targets > 0, 1, 0)
+        weights: Floats = xp.asarray(self.weights, dtype=xp.float64, device=targets.device)[places]
+        return weights

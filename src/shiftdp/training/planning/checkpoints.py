@@ -10,8 +10,11 @@ order, and composition is all that is proved then: so checkpoints are ends of ep
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shiftdp._checks import count, finite
 from shiftdp._errors import InvalidInput
@@ -72,6 +75,12 @@ def averaged_steps(run: Any, number: int) -> list[int]:
             "give fewer, or more epochs",
         )
     return steps[::-1]
+
+
+def average_of(run: Any, number: int, shown: Iterable[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
+    """The mean of the iterates after these steps, among those that were released."""
+    wanted = averaged_steps(run, number)
+    return np.asarray(np.mean([one for step, one in shown if step in wanted], axis=0))
 
 
 def _steps(run: Any, checkpoints: Any) -> list[int]:
