@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from shiftdp.ui.types import CoolDown
 
 _READS = "give a certificate that --save wrote, or a model that `shiftdp train` wrote"
+SHAPES = {"placed_noise": ("gd", "cgd"), "cooldown": ("sgd",)}
+"""Schedules of noise that are calibrated as a whole, and the kinds of runs that have them."""
+
 _KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
 
 
@@ -279,7 +282,7 @@ def parameters_of_kind(kind: str, known: Iterable[str]) -> list[str]:
     ['noise', 'steps', 'diameter']
     """
     own = (*KINDS[kind].fields, *GEOMETRY.fields)
-    return [name for name in known if name in own]
+    return [name for name in known if name in own or kind in SHAPES.get(name, ())]
 
 
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:
