@@ -117,8 +117,8 @@ MEANINGS = {
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
     "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd; of a window for "
     "stream), also as a CSV file; langevin takes one number",
-    "noise": "standard deviation of the noise on the mean gradient; one number, or one a step, also "
-    "as a CSV file",
+    "noise": "standard deviation of the noise on the mean gradient; one number, or one a step, "
+    "also as a CSV file",
     "order": "of the batches (cgd), or fixed or shuffled within each window (stream); fixed by "
     "default",
     "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "

@@ -174,7 +174,7 @@ def _found(
         more = {} if options["most"] is None else {"most": options["most"]}
         how = {"bounds": options["bounds"], **more, **budget}
         return calibrate_cooldown(run, geometry, **how), geometry  # type: ignore[arg-type]
-    found = calibrate(
+    return calibrate(
         run,
         geometry,
         parameter=wanted,
@@ -182,7 +182,6 @@ def _found(
         accuracy=options["accuracy"],
         **budget,
     )
-    return found
 
 
 def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
