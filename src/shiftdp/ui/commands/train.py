@@ -5,6 +5,7 @@ What it is made of is in `shiftdp.ui.training`; here is the order in which it ha
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -61,6 +62,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    if not options["dry_run"] and not options["force"] and os.path.isfile(options["output"]):
+        path = options["output"]
+        problem = "is there already, and trained again on the same records it is a second release"
+        raise Refused(f"-o {path}: {problem}; give another name, or --force", ctx)
     refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
     if options["schema"] is not None:
