@@ -41,6 +41,11 @@ def setting_of(
     """
     kind = require_kind(ctx, options)
     options = overridden(ctx, options, ("epochs", "steps"))
+    if options.get("sampling") == "random_allocation" and options.get("adjacency") != "zero_out":
+        subject = typed(ctx, "adjacency", options.get("adjacency") or "replace_one")
+        problem = "does not fit random allocation, whose theorems compare a record with nothing"
+        remedy = "give --adjacency zero_out, with the largest norm of one gradient as --sensitivity"
+        raise Refused(f"{subject}: {problem}; {remedy}", ctx)
     options = with_multiplier(ctx, kind, overridden(ctx, options, ("noise", "noise_multiplier")))
     _refuse_foreign(ctx, kind, options)
     options = _with_sensitivity(kind, options)

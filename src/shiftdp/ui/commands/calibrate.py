@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -233,6 +234,14 @@ def _check_shape(ctx: click.Context, shape: str | None, options: Mapping[str, An
         subject = f"--cooldown {options['cooldown']}"
         remedy = "leave it out, or calibrate noise"
         raise Refused(f"{subject}: is a schedule already, and one is sought; {remedy}", ctx)
+    if options["releases"] is not None:
+        subject = typed(ctx, "releases", options["releases"])
+        remedy = "leave it out, or calibrate noise"
+        raise Refused(f"{subject}: {shape} is for the last iterate alone; {remedy}", ctx)
+    if math.inf in (options["steps"], options["epochs"]):
+        name = "steps" if options["steps"] is not None else "epochs"
+        subject = typed(ctx, name, math.inf)
+        raise Refused(f"{subject}: {shape} needs a last step; give a number", ctx)
     if shape == "placed_noise" and options["bounds"] != "best":
         subject = typed(ctx, "bounds", options["bounds"])
         raise Refused(f"{subject}: placed noise rests on Theorem B1; leave it out", ctx)
