@@ -7,6 +7,7 @@ from shiftdp.training.estimators.linear import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
 )
+from shiftdp.training.large_delta import LargeDeltaWarning
 from shiftdp.training.model_file import load_model, save_model
 from shiftdp.training.planning.outlook import WeakSignalWarning
 from shiftdp.training.preparation.columns import Boolean, Categorical, Numeric
@@ -19,6 +20,7 @@ __all__ = [
     "AssumedBoundWarning",
     "Boolean",
     "Categorical",
+    "LargeDeltaWarning",
     "Numeric",
     "PrivacyLeakWarning",
     "PrivateHuberRegressor",

@@ -41,6 +41,9 @@ def test_other_names_are_refused() -> None:
         trainer_audit(runs=40, names=[])
     with pytest.raises(InvalidInput, match=r"runs=40\.5 is not a whole number"):
         trainer_audit(runs=40.5, names=["poisson"])  # type: ignore[arg-type]
+    for few, names, least in ((39, ["poisson"], 40), (199, ["PrivateHuberRegressor"], 200)):
+        with pytest.raises(InvalidInput, match=rf"^runs={few} are .*; give {least} or more"):
+            trainer_audit(runs=few, names=names)
 
 
 @pytest.mark.slow

@@ -155,6 +155,15 @@ def test_frontier_has_the_curves_of_the_library(tmp_path: Path) -> None:
     assert float(rows[2][4]) == want["best"].epsilon[1]
 
 
+def test_a_value_of_a_frontier_is_taken_as_it_is_typed() -> None:
+    best = said(f"frontier epochs {MNIST} --values 2.5,2:3:3 --curves best --json")
+    assert best["values"] == [2.5, 2, 3]
+    line = refused(f"frontier epochs {MNIST} --values 2.51")
+    assert line.startswith("--values 2.51: of epochs is not a whole number of steps")
+    line = refused(f"frontier batch_size {MNIST} --values 1500.5")
+    assert line.startswith("--values 1500.5: of batch_size is not a whole number")
+
+
 def test_a_frontier_of_random_batches_is_joined_from_its_values() -> None:
     line = (
         "sgd --n 100 --batch-size 10 --steps 20 --learning-rate 0.05 --noise 1 "

@@ -1,6 +1,7 @@
 """The demonstration: what it writes, and what it says of the accountants."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from shiftdp.privacy import compare
 from shiftdp.sklearn import PrivateLogisticRegression
 from shiftdp.ui.demo import Demonstration, Fitted
 from tests.ui.shell import process, prose, refused
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("output", ["data.csv", "data.csv/inside"])
@@ -37,6 +40,17 @@ def test_the_demonstration(tmp_path: Path) -> None:
     assert document["accuracy"]["not private"] > 0.94
     for name in ("demo.png", "demo.svg"):
         assert (tmp_path / "out" / name).stat().st_size > 10_000
+    # README shows the figure that `make demo` draws
+    drawn, kept = (
+        re.findall(r"<!-- (.*?) -->", path.read_text())
+        for path in (tmp_path / "out" / "demo.svg", ROOT / "docs" / "images" / "demo.svg")
+    )
+    assert drawn == kept
+    charged = [rows[name] for name in ("composition", "Poisson", "prior Renyi", "best")]
+    for page in ("README.md", "docs/index.md", "docs/gallery.md"):
+        said = " ".join((ROOT / page).read_text().split()).partition("![Epsilon against epochs for")
+        found = re.findall(r"\d+\.\d", said[2].partition("](")[0])
+        assert [float(number) for number in found] == [round(one, 1) for one in charged]
 
 
 def small(epsilon: float, delta: float) -> Demonstration:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
+from tests.ui.shell import CONFIG, MNIST, refused, shiftdp, table
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ from tests.ui.shell import CONFIG, MNIST, refused, shiftdp
         ),
         ("calibrate noise cgd --tpr 0.5", "--fpr: is missing"),
         ("calibrate noise cgd --mu 1 --delta 0.1", "--delta 0.1: says nothing about mu"),
-        ("calibrate nose cgd --mu 1", "PARAMETER nose: is not one of noise, epochs"),
+        ("calibrate nose cgd --mu 1", "PARAMETER nose: is not one of noise, placed_noise"),
         (
             "calibrate diameter cgd --epsilon 0.001",
             "--epsilon 0.001: cannot be met by any diameter",
@@ -137,8 +137,8 @@ def test_an_exceeded_budget_is_no_bad_input(tmp_path: Path) -> None:
     [
         (
             "calibrate gd --mu 1",
-            "PARAMETER: is missing before gd; give one of noise, steps, learning_rate, "
-            "strong_convexity, diameter, as in `shiftdp calibrate noise gd ...`",
+            "PARAMETER: is missing before gd; give one of noise, placed_noise, steps, "
+            "learning_rate, strong_convexity, diameter, as in `shiftdp calibrate noise gd ...`",
         ),
         ("risk --epsilon 1", "--epsilon: no such option; one epsilon leaves open what is"),
         ("risk --zzz 1", "--zzz: no such option; see shiftdp risk --help"),
@@ -152,3 +152,54 @@ def test_an_exceeded_budget_is_no_bad_input(tmp_path: Path) -> None:
 )
 def test_who_asks_for_what_is_not_there_is_told_what_is(line: str, start: str) -> None:
     assert refused(line).startswith(start)
+
+
+def test_a_ledger_of_another_adjacency_names_what_can_be_done_from_here(tmp_path: Path) -> None:
+    shiftdp(f"ledger create {tmp_path / 'l.db'} --epsilon 5 --delta 1e-5")
+    (tmp_path / "d.csv").write_text(table(60))
+    words = "--target y --classes 0,1 --epsilon 1 --feature-bound 1 --epochs 2 --anyway"
+    line = refused(
+        f"train {tmp_path / 'd.csv'} {words} --adjacency zero_out --ledger {tmp_path / 'l.db'} "
+        f"-o {tmp_path / 'm.shiftdp'}"
+    )
+    assert line.startswith("--adjacency zero_out: is not that of the ledger")
+    assert "; certify or train with --adjacency replace_one, or" in line
+    zeroed = f"{MNIST} --adjacency zero_out --save {tmp_path / 'z.json'}"
+    shiftdp(f"account {zeroed}")
+    line = refused(f"ledger charge {tmp_path / 'l.db'} --certificate {tmp_path / 'z.json'}")
+    assert "with --convert, or" in line
+
+
+DRAWN = "--n 1000 --batch-size 10 --learning-rate 0.05 --strong-convexity 0 --smoothness 2"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            f"account sgd {DRAWN} --epochs 2 --noise-multiplier 1 --sampling random_allocation",
+            "--adjacency replace_one: does not fit random allocation",
+        ),
+        (
+            f"account sgd {DRAWN} --steps 5 --noise 1 --sensitivity 1 --sampling poisson",
+            "; or --adjacency zero_out with that bound",
+        ),
+        (
+            f"account sgd {DRAWN} --steps 5 --noise 1 --sensitivity 1 --adjacency zero_out",
+            "; give --adjacency replace_one with sensitivity L = 2G",
+        ),
+        (
+            f"account sgd {DRAWN} --epochs 2 --noise 1 --sensitivity 1",
+            "; give --steps instead, or --sampling random_allocation",
+        ),
+        (f"account cgd {DRAWN} --epochs inf --noise 1 --sensitivity 1", "--epochs inf: has no"),
+        (
+            "account stream --batch-size 10 --batches-per-release 4 --learning-rate 0.1 --noise 1 "
+            "--strong-convexity 0 --smoothness 2 --sensitivity 1 --order reshuffled",
+            "; choose fixed or shuffled",
+        ),
+        ("audit trainer --runs 100", "--runs 100: are too few to learn a test and count"),
+    ],
+)
+def test_a_remedy_can_be_typed(line: str, said: str) -> None:
+    assert said in refused(line)

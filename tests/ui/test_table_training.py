@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 import warnings
 from importlib.abc import MetaPathFinder
@@ -58,6 +59,25 @@ def test_a_template_is_made_of_names_alone(folder: Path) -> None:
     ]
     document = said("schema", "people.csv", *words, "--json")
     assert Schema.from_dict(document["schema"]) == read_schema("made.toml")
+
+
+def test_names_may_be_given_in_several_options(folder: Path) -> None:
+    words = ("--target", "bought", "--categories", "city", "--categories", "age,member")
+    document = said("schema", "people.csv", *words, "--json")
+    kinds = {name: one["kind"] for name, one in document["schema"]["columns"].items()}
+    assert kinds == dict.fromkeys(("age", "city", "member"), "category")
+
+
+def test_everything_that_a_template_offers_is_read(folder: Path) -> None:
+    """Its hints with their marks of a comment taken away, but for the prose."""
+    words = ("--target", "bought", "--categories", "city", "--true-false", "member")
+    text = prose("schema", "people.csv", *words)
+    Path("full.toml").write_text(re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE))
+    schema = read_schema("full.toml")
+    age, city, member = (schema.columns[name].to_dict() for name in ("age", "city", "member"))
+    assert schema.missing == ("NA", "?")
+    assert (age["low"], age["high"], city["categories"]) == (0, 100, ["a", "b"])
+    assert (member["true"], member["false"]) == (["on"], ["off"])
 
 
 def test_a_template_of_parquet_has_the_types_of_the_file(folder: Path) -> None:
@@ -141,7 +161,7 @@ def test_the_ledger_is_charged_once(folder: Path) -> None:
     prose("train", "people.csv", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
     (entry,) = ledger.entries()
     assert (entry.source, entry.completed) == ("pipeline", True)
-    again = shiftdp("train", "people.csv", *TRAIN, "--ledger", "study.db", "-o", "m.shiftdp")
+    again = shiftdp("train", "people.csv", *TRAIN, "--ledger", "study.db", "-o", "n.shiftdp")
     assert again.exit_code == 1
     assert len(ledger.entries()) == 1
     assert load_model("m.shiftdp").ledger == "study.db"

@@ -226,6 +226,20 @@ main()
 """
 
 
+def test_a_model_is_written_over_only_where_it_is_told_to(folder: Path) -> None:
+    (folder / "m.shiftdp").write_bytes(b"a model")
+    line = refused("train", "data.csv", *TRAIN, "-o", "m.shiftdp")
+    assert line.startswith("-o m.shiftdp: is there already")
+    assert line.endswith("give another name, or --force")
+    assert (folder / "m.shiftdp").read_bytes() == b"a model"
+    assert "Nothing was trained" in prose(
+        "train", "data.csv", *TRAIN, "-o", "m.shiftdp", "--dry-run"
+    )
+    result = shiftdp("train", "data.csv", *TRAIN, "-o", "m.shiftdp", "--force")
+    assert result.exit_code == 0
+    assert "this is a second release" in result.stderr
+
+
 def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Path) -> None:
     """Its 60,000 weights are too long a file, though the ledger is not."""
     rng = np.random.default_rng(0)
@@ -233,7 +247,8 @@ def test_a_model_that_cannot_be_written_is_charged_and_not_completed(folder: Pat
     ledger = Ledger.create("study.db", epsilon=5.0, delta=1e-5)
     (folder / "m.shiftdp").write_bytes(b"a good model")
     before = set(folder.iterdir())
-    words = ("train", "wide.npz", *TRAIN, "--anyway", "--ledger", "study.db", "-o", "m.shiftdp")
+    account = ("--ledger", "study.db", "-o", "m.shiftdp", "--force")
+    words = ("train", "wide.npz", *TRAIN, "--anyway", *account)
     command = [sys.executable, "-c", LIMITED, *words]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
@@ -345,9 +360,9 @@ def test_what_is_taken_for_something_else_is_told_what_it_is(given: str, line: s
 def test_a_model_that_is_written_over_counts_all_the_same(folder: Path) -> None:
     words = "train data.csv --target y --classes 0,1 --epsilon 1 --feature-bound 1 --epochs 3"
     prose(f"{words} -o again.shiftdp")
-    second = shiftdp(f"{words} -o again.shiftdp --json")
+    second = shiftdp(f"{words} -o again.shiftdp --force --json")
     assert second.exit_code == 0
     assert "a second release, and what both cost adds up: --ledger keeps" in second.stderr
     json.loads(second.stdout)
     prose("ledger create book.db --epsilon 9 --delta 1e-5")
-    prose(f"{words} -o again.shiftdp --ledger book.db")
+    prose(f"{words} -o again.shiftdp --force --ledger book.db")

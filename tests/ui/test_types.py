@@ -59,8 +59,9 @@ def test_a_range_by_ratios_and_numbers_beside_it() -> None:
 
 
 def test_counts_are_whole_and_said_once() -> None:
-    assert Values((1.2, 0.9, 2.6, float("inf"))).numbers(whole=True) == [1, 3, float("inf")]
-    assert Values((1.2, 0.9, 1.2)).numbers() == [1.2, 0.9]
+    found = Values((1.2, 0.9, 2.6, 2.5, float("inf")), (True, True, True, False, False))
+    assert found.numbers(whole=True) == [1, 3, 2.5, float("inf")]
+    assert Values((1.2, 0.9, 1.2), (False,) * 3).numbers() == [1.2, 0.9]
 
 
 def test_a_word_may_have_dashes_and_a_near_one_is_suggested() -> None:

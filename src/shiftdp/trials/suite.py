@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shiftdp._checks import count, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
+from shiftdp.trials.attack import LEAST_RUNS
 from shiftdp.trials.auditing import CONFIDENCE, DELTA, audit
 from shiftdp.trials.report import AuditReport
 from shiftdp.trials.trainers import Told
@@ -118,13 +119,16 @@ def trainer_audit(
     for name in wanted:
         if name not in NAMES:
             raise InvalidInput("names", name, "is no trainer here", f"give {', '.join(NAMES)}")
-    runs = count("runs", runs, 1)
+    least = LEAST_RUNS if set(wanted) <= set(_LOOP) else _FITS * LEAST_RUNS
+    if (runs := count("runs", runs, 1)) < least:
+        problem = "are too few to learn a test and count, of each trainer that is asked for"
+        raise InvalidInput("runs", runs, problem, f"give {least} or more")
     confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     trust = 1.0 - (1.0 - confidence) / len(wanted)
     trials = []
     for k, name in enumerate(wanted, 1):
         made = {**_LOOP, **_ESTIMATORS}[name]()
-        number = runs if name in _LOOP else max(1, runs // _FITS)
+        number = runs if name in _LOOP else runs // _FITS
         trials.append(Trial(name, audit(made, runs=number, confidence=trust, delta=delta)))
         if progress is not None:
             progress(k, len(wanted))

@@ -126,7 +126,7 @@ def figure(plan: Plan, delta: float, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "demo.png", folder / "demo.svg"]
     for file in files:
-        write(drawn, file)
+        write(drawn, file, outlines=True)
     return files
 
 

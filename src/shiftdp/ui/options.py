@@ -14,6 +14,7 @@ import click
 
 from shiftdp.ui.group import Option
 from shiftdp.ui.refusals import Refused
+from shiftdp.ui.schedule_files import PER_STEP
 from shiftdp.ui.types import (
     COOLDOWN,
     IMAGE,
@@ -94,8 +95,8 @@ _TYPES: dict[str, ParamType] = {
     "batches_per_release": NUMBER,
     "epochs": NUMBER,
     "steps": NUMBER,
-    "learning_rate": NUMBERS,
-    "noise": NUMBERS,
+    "learning_rate": PER_STEP,
+    "noise": PER_STEP,
     "order": Word(("fixed", "shuffled_once", "reshuffled", "shuffled")),
     "last_batch": Word(("own_size", "divide_by_b", "drop")),
     "sampling": Word(SAMPLINGS),
@@ -118,8 +119,9 @@ MEANINGS = {
     "epochs": "how often all records are used; inf is allowed (cgd; sgd with random_allocation)",
     "steps": "how many steps are made; inf is allowed (gd, sgd, langevin; cgd instead of epochs)",
     "learning_rate": "the step size; one number, or one a step (gd, cgd, sgd; of a window for "
-    "stream); langevin takes one number",
-    "noise": "standard deviation of the noise on the mean gradient; one number, or one a step",
+    "stream), also as a CSV file; langevin takes one number",
+    "noise": "standard deviation of the noise on the mean gradient; one number, or one a step, "
+    "also as a CSV file",
     "order": "of the batches (cgd), or fixed or shuffled within each window (stream); fixed by "
     "default",
     "last_batch": "a smaller last batch is a mean over its own_size, or its sum is divided by the "

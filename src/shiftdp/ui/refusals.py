@@ -60,6 +60,8 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     """What the library refuses, in the words of the command line."""
     names = [name.strip() for name in error.name.split(",")]
     value = error.value
+    if names == ["steps"] and ctx.params.get("steps") is None and ctx.params.get("epochs") == value:
+        names = ["epochs"]  # endless in either
     if len(names) == 1 and _parameter(ctx, names[0]) is None:
         known = [name for name in _RENAMED.get(names[0], ()) if _parameter(ctx, name)]
         names = known[:1] or names
@@ -73,7 +75,8 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
             subject = f"{subject} {shown(value)}".rstrip()
     else:
         subject = typed(ctx, names[0], value)
-    remedy = _optioned(ctx, error.remedy)
+    # 'fixed' or 'shuffled' are typed without quotes
+    remedy = re.sub(r"(?<![\w=])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
     return Refused(f"{subject}: {error.problem}; {remedy}", ctx)
 
 
@@ -144,10 +147,11 @@ def _optioned(ctx: click.Context, text: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         parameter = _parameter(ctx, match[1])
-        value = match[2] if match[2] != "..." else ""
+        flag = isinstance(parameter, click.Option) and parameter.is_flag
+        value = "" if match[2] == "..." or (flag and match[2] == "True") else match[2]
         return match[0] if parameter is None else f"{spelled(parameter)} {value}".rstrip()
 
-    text = re.sub(r"(?<![\w/.])([a-z_]+)=\"(\w+)\"", option, text)
+    text = re.sub(r"(?<![\w/.])([a-z_]+)=[\"'](\w+)[\"']", option, text)
     return re.sub(r"(?<![\w/.])([a-z_]+)=(\.\.\.|[\w.+-]*\w)", option, text)
 
 

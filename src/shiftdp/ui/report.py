@@ -271,8 +271,9 @@ def save(certificate: AnyCertificate, path: str | None) -> None:
 
 
 def print_files(options: Mapping[str, Any]) -> None:
-    """Where certificate, figure and table are; nothing beside JSON."""
-    for name, what in (("save", "certificate"), ("plot", "figure"), ("csv", "table")):
+    """Where certificate, figure, table and run are; nothing beside JSON."""
+    written = {"save": "certificate", "plot": "figure", "csv": "table", "output": "run"}
+    for name, what in written.items():
         if options.get(name) is not None and not options["json"]:
             print_text(f"The {what} is in {options[name]}.")
 

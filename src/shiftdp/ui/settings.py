@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from shiftdp.ui.types import CoolDown
 
 _READS = "give a certificate that --save wrote, or a model that `shiftdp train` wrote"
+SHAPES = {"placed_noise": ("gd", "cgd"), "cooldown": ("sgd",)}
+"""Schedules of noise that are calibrated as a whole, and the kinds of runs that have them."""
+
 _KINDS = ", ".join(f"{name} ({kind.summary})" for name, kind in KINDS.items())
 
 
@@ -38,6 +41,11 @@ def setting_of(
     """
     kind = require_kind(ctx, options)
     options = overridden(ctx, options, ("epochs", "steps"))
+    if options.get("sampling") == "random_allocation" and options.get("adjacency") != "zero_out":
+        subject = typed(ctx, "adjacency", options.get("adjacency") or "replace_one")
+        problem = "does not fit random allocation, whose theorems compare a record with nothing"
+        remedy = "give --adjacency zero_out, with the largest norm of one gradient as --sensitivity"
+        raise Refused(f"{subject}: {problem}; {remedy}", ctx)
     options = with_multiplier(ctx, kind, overridden(ctx, options, ("noise", "noise_multiplier")))
     _refuse_foreign(ctx, kind, options)
     options = _with_sensitivity(kind, options)
@@ -279,7 +287,7 @@ def parameters_of_kind(kind: str, known: Iterable[str]) -> list[str]:
     ['noise', 'steps', 'diameter']
     """
     own = (*KINDS[kind].fields, *GEOMETRY.fields)
-    return [name for name in known if name in own]
+    return [name for name in known if name in own or kind in SHAPES.get(name, ())]
 
 
 def require_parameter(ctx: click.Context, options: Mapping[str, Any], known: Iterable[str]) -> str:

@@ -118,13 +118,15 @@ class _Releases(ParamType):
 
 
 class Values(NamedTuple):
-    """Numbers, in the order in which they were given."""
+    """Numbers, in the order in which they were given, and which of them are those of a range."""
 
     given: tuple[float, ...]
+    of_range: tuple[bool, ...]
 
     def numbers(self, whole: bool = False) -> list[float]:
-        """Without repetition; the nearest whole numbers where the parameter is a count."""
-        rounded = (round(x) if whole and math.isfinite(x) else x for x in self.given)
+        """Without repetition; those of a range are rounded where the parameter is a count."""
+        both = zip(self.given, self.of_range, strict=True)
+        rounded = (round(x) if whole and ranged else x for x, ranged in both)
         return list(dict.fromkeys(rounded))
 
 
@@ -166,16 +168,17 @@ class _Values(ParamType):
             return value
         parts = value.split(",") if isinstance(value, str) else value
         parts = parts if isinstance(parts, (list, tuple)) else [parts]
-        found: list[float] = []
+        found: list[tuple[float, bool]] = []
         for part in parts:
             text = part.strip() if isinstance(part, str) else part
             if isinstance(text, str) and ":" in text:
-                found += self._range(text, param, ctx)
+                found += [(number, True) for number in self._range(text, param, ctx)]
             else:
-                found.append(NUMBER.convert(text, param, ctx))
+                found.append((NUMBER.convert(text, param, ctx), False))
         if not found:
             _fail(ctx, param, value, "has no values")
-        return Values(tuple(found))
+        numbers, of_range = zip(*found, strict=True)
+        return Values(numbers, of_range)
 
     def _range(
         self, text: str, param: click.Parameter | None, ctx: click.Context | None

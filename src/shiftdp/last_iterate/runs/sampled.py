@@ -176,7 +176,7 @@ def _no_epochs(epochs: float | None, steps: float | None) -> float:
             "epochs",
             epochs,
             "is for random allocation: other random batches have no epochs",
-            'give steps instead, or sampling="random_allocation"',
+            'give steps=... instead, or sampling="random_allocation"',
         )
     if steps is None:
         raise InvalidInput(

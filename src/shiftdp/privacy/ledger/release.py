@@ -58,9 +58,13 @@ class Release:
             "adjacency",
             self.adjacency,
             f"is not that of the ledger, {adjacency}: such releases do not compose",
-            "give convert=True to charge twice the mu"
-            if to_replace_one
-            else f"certify the run for {adjacency}, or keep a ledger for each adjacency",
+            f'certify or train with adjacency="{adjacency}", or keep a ledger for each adjacency'
+            + (
+                ", or charge twice the mu (Ledger.reserve with convert=True, or `shiftdp ledger "
+                "charge --convert`)"
+                if to_replace_one
+                else ""
+            ),
         )
 
 

@@ -23,6 +23,7 @@ from shiftdp.training.estimators.combinations import refuse_unproved
 from shiftdp.training.estimators.parameters import DELTA
 from shiftdp.training.estimators.people import apart
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
+from shiftdp.training.large_delta import warn_of_large_delta
 from shiftdp.training.planning.checkpoints import average_of
 from shiftdp.training.planning.outlook import warn_if_hopeless
 
@@ -155,6 +156,7 @@ class Fitting(PrivateLinearModel):
         X, targets, outputs, people = self._of_people(records, groups)
         planned = self.plan(X.shape[0], X.shape[1], outputs)
         warn_if_hopeless(planned, self._overrides())
+        warn_of_large_delta(self.delta, X.shape[0], stacklevel=3)
         if self.feature_bound is None:
             warn_of_assumed_bound(stacklevel=3)
         plan = planned.plan

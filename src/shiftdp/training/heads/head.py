@@ -30,6 +30,7 @@ from shiftdp.training.heads.ranks import Ranks
 from shiftdp.training.heads.recomputed import RecomputedSource, first_of
 from shiftdp.training.heads.source import source_of, usable_device
 from shiftdp.training.heads.tensors import numbers_of
+from shiftdp.training.large_delta import warn_of_large_delta
 from shiftdp.training.losses.base import Loss
 from shiftdp.training.losses.joint import Joint
 from shiftdp.training.losses.scalar import Logistic
@@ -195,6 +196,7 @@ class PrivateHead:
         sizes = self._sizes(ranks, found)
         planned, certificate = ranks.from_first(lambda: self._certified(sum(sizes), found.features))
         warn_if_hopeless(planned, self._overrides())
+        warn_of_large_delta(self.delta, sum(sizes), stacklevel=2)
         if self.feature_bound is None:
             warn_of_assumed_bound(stacklevel=2)
         plan = planned.plan

@@ -19,6 +19,7 @@ from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
+from shiftdp.training.large_delta import LargeDeltaWarning, warn_of_large_delta
 from shiftdp.training.planning.outlook import WeakSignalWarning, warn
 from shiftdp.training.preparation.layout import layout_of
 from shiftdp.training.preparation.outlook import outlook_of_pipeline
@@ -140,9 +141,10 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         return self
 
     def _warn(self, prepared: Prepared, planned: Any, model: Any) -> None:
-        """Of ranges and a model that are expected to be lost in their noise."""
+        """Of ranges and a model that are expected to be lost in their noise, and of delta."""
         found = outlook_of_pipeline(self, prepared.layout, prepared.n, planned, model)
         warn(found, stacklevel=3)
+        warn_of_large_delta(self.delta, prepared.n, stacklevel=3)
 
     def _release(
         self,
@@ -173,7 +175,8 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
             entropy = entropy_of(prepared.encoder.random_state)
             prepared.encoder._learn(prepared.layout, prepared.values, alone, entropy)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeakSignalWarning)  # said before, for the whole budget
+            for kind in (WeakSignalWarning, LargeDeltaWarning):
+                warnings.simplefilter("ignore", kind)  # said before, for the whole budget
             train()
         _require_same(aimed.certificate_, certificate.model)
         if account is not None and entry is not None:

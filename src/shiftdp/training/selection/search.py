@@ -24,6 +24,7 @@ from shiftdp.training.estimators.inputs import labels_of
 from shiftdp.training.estimators.parameters import DELTA
 from shiftdp.training.estimators.scored import adopt
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
+from shiftdp.training.large_delta import warn_of_large_delta
 from shiftdp.training.preparation.pipeline import PrivatePipeline
 from shiftdp.training.selection.candidates import (
     Candidate,
@@ -172,6 +173,7 @@ class PrivateSearchCV(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: 
         score = TrialScore.of(base, self.scoring, self.targets)
         chosen = candidates_of(self.param_distributions, int(self.n_candidates), base, stream)
         aimed, certificate = self._certified(chosen, base, parts, score, trials, entropy.private)
+        warn_of_large_delta(self.delta, certificate.n, stacklevel=2)
         if any(assumes_bound(one.estimator) for one in aimed):
             warn_of_assumed_bound(stacklevel=2)
         with _quiet():

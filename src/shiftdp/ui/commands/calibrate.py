@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,14 @@ import click
 
 from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Command
-from shiftdp.ui.options import IN_EPOCHS, answer_options, budget_options, run_options
+from shiftdp.ui.options import (
+    ANSWER,
+    IN_EPOCHS,
+    answer_options,
+    budget_options,
+    option_group,
+    run_options,
+)
 from shiftdp.ui.output import plain
 from shiftdp.ui.progress import waiting
 from shiftdp.ui.refusals import Refused, typed
@@ -23,7 +31,9 @@ from shiftdp.ui.report import (
     save,
     warn_of_last_batch,
 )
-from shiftdp.ui.settings import Parameter, overridden, require_parameter, setting_of
+from shiftdp.ui.schedule_files import ENDINGS, has_steps, write_run
+from shiftdp.ui.settings import SHAPES, Parameter, overridden, require_parameter, setting_of
+from shiftdp.ui.types import NUMBER, OutFile
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Geometry
@@ -39,7 +49,8 @@ TARGETS: dict[str, Mapping[str, Any]] = {
 }
 """What can be calibrated, and where the search begins if nothing is given."""
 
-_TYPED = ("noise", "epochs", "steps", *list(TARGETS)[2:])  # a run has either epochs or steps
+# a run has either epochs or steps
+_TYPED = ("noise", *SHAPES, "epochs", "steps", *list(TARGETS)[2:])
 
 _FEW_LEVELS = 4  # of a schedule that is printed as it is
 
@@ -53,8 +64,12 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
         "shiftdp calibrate noise cgd --n 60000 --batch-size 1500 --epochs 50 "
         "--learning-rate 0.05 --strong-convexity 0.002 --smoothness 32.502 --sensitivity 10 "
         "--epsilon 1 --delta 1e-5",
-        "shiftdp calibrate noise cgd --n 60000 --batch-size 16 --epochs 1 --learning-rate 0.05 "
-        "--strong-convexity 0 --smoothness 32 --sensitivity 5 --epsilon 3 --delta 1e-5 --placed",
+        "shiftdp calibrate placed_noise cgd --n 60000 --batch-size 16 --epochs 1 "
+        "--learning-rate 0.05 --strong-convexity 0 --smoothness 32 --sensitivity 5 --epsilon 3 "
+        "--delta 1e-5 -o placed.csv",
+        "shiftdp calibrate cooldown sgd --n 500 --batch-size 10 --steps 50 --learning-rate 0.1 "
+        "--strong-convexity 0 --smoothness 1 --sensitivity 2 --epsilon 1 --delta 1e-5 "
+        "-o cooled.toml",
         "shiftdp calibrate epochs --config run.toml --epsilon 8",
         "shiftdp calibrate diameter gd --n 100 --steps 1000 --learning-rate 0.1 --noise 0.1 "
         "--strong-convexity 0 --smoothness 10 --sensitivity 1 --tpr 0.05 --fpr 0.01 --json",
@@ -63,13 +78,33 @@ _MEASURES = ("epsilon", "mu", "renyi", "advantage", "tpr")
 @click.argument("parameter", type=Parameter(_TYPED), required=False, metavar="[PARAMETER]")
 @run_options
 @budget_options
-@answer_options("bounds", "accuracy", "save", "plot")
-@click.option(
-    "--placed",
-    is_flag=True,
-    help="With noise (gd, cgd): not the same in each step, but where the last iterate needs it, so "
-    "that least of it is left in the end. Steps may be without.",
+@option_group(
+    "The shape of the noise",
+    placed={
+        "is_flag": True,
+        "help": "With noise (gd, cgd): the same as placed_noise.",
+    },
+    expected_curvature={
+        "type": NUMBER,
+        "help": "With placed_noise: how curved you expect the losses to be. It proves nothing: "
+        "more of the noise comes early, where it is expected to fade.",
+    },
+    most={
+        "type": NUMBER,
+        "help": "With cooldown: how many times the noise the last steps have; 8 if not given.",
+    },
 )
+@option_group(
+    ANSWER,
+    output={
+        "short": "-o",
+        "type": OutFile(ENDINGS),
+        "help": "Write the run that was found to this file: all of it for --config (.toml), or its "
+        "steps, learning rates and noise as a table (.csv), whose columns --noise and "
+        "--learning-rate read.",
+    },
+)
+@answer_options("bounds", "accuracy", "save", "plot")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """The noise, the number of epochs, ... that just meets a privacy budget.
@@ -78,22 +113,27 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     learning_rate, the least batch_size, the least strong_convexity (by a ridge, which adds to the
     smoothness too) or the largest diameter. It need not be given as an option; if it is, the search
     begins there. KIND and all other options describe the run, as for `shiftdp account`.
+
+    Two more need not have the same noise in each step: placed_noise (gd, cgd) has it where the last
+    iterate needs it, so that least of it is left in the end, and steps may be without; cooldown
+    (sgd) has more of it in the last steps, in as many as make it least in all.
     """
     require_plot(options["plot"])
-    parameter = require_parameter(ctx, options, _TYPED)
-    parameter = "epochs" if parameter == "steps" else parameter
+    asked = require_parameter(ctx, options, _TYPED)
+    shape = asked if asked in SHAPES else None
+    parameter = {"steps": "epochs", **dict.fromkeys(SHAPES, "noise")}.get(asked, asked)
+    if options["placed"]:
+        _check_flag(ctx, asked)
+        shape = "placed_noise"
+    _check_shape(ctx, shape, options)
     run, geometry = setting_of(ctx, options, _beginning(parameter, options))
     budget = _budget(ctx, options)
-    _check_placed(ctx, parameter, options)
-    from shiftdp.privacy import calibrate, placed_noise
+    _check_file(ctx, run, options)
     from shiftdp.privacy.budget_search import certify_at
 
     with waiting("calibrating"):
         how: dict[str, Any] = {"bounds": options["bounds"], "accuracy": options["accuracy"]}
-        if options["placed"]:
-            run = placed_noise(run, geometry, **budget)  # type: ignore[type-var]
-        else:
-            run, geometry = calibrate(run, geometry, parameter=parameter, **how, **budget)
+        run, geometry = _found(ctx, run, geometry, shape or parameter, budget, options)
         delta = budget.get("delta")
         certificate = certify_at(run, geometry, delta=delta, **how)
         document = document_of(certificate, 1e-5 if delta is None else delta)
@@ -102,15 +142,54 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     warn_of_last_batch(ctx, certificate, document["delta"])
     save(certificate, options["save"])
     draw(certificate, document["delta"], options["plot"])
+    if options["output"] is not None:
+        write_run(options["output"], options["kind"], run, geometry)
     document = {"parameter": name, "value": value, "budget": budget, **document}
     terms = ", ".join(f"{name}={plain(limit)}" for name, limit in budget.items())
     first = [("budget", terms), (name, _precise(value))]
+    if shape == "cooldown":
+        document["cooldown"] = block = _block(value)
+        first.insert(1, ("cooldown", _told(block)))
     multiplier = _multiplier(run, geometry) if name == "noise" else None
     if multiplier is not None:
         document["noise_multiplier"] = multiplier
         first.append(("multiplier", f"{_precise(multiplier)}  (of the clip, as in Opacus)"))
     print_document(document, json=options["json"], first=first)
     print_files(options)
+
+
+def _found(
+    ctx: click.Context,
+    run: Run,
+    geometry: Geometry,
+    wanted: str,
+    budget: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[Run, Geometry]:
+    """The run that just meets the budget, and its losses."""
+    from shiftdp.privacy import calibrate, calibrate_cooldown, placed_noise
+
+    if wanted == "placed_noise":
+        curvature = options["expected_curvature"]
+        placed: Run = placed_noise(run, geometry, expected_curvature=curvature, **budget)  # type: ignore[type-var]
+        return placed, geometry
+    if wanted == "cooldown":
+        if set(budget) != {"epsilon", "delta"}:
+            name = next(iter(budget))
+            subject = typed(ctx, "renyi_order" if name == "order" else name, budget[name])
+            remedy = "give --epsilon and --delta"
+            raise Refused(f"{subject}: is no budget that cool-downs are sought for; {remedy}", ctx)
+        more = {} if options["most"] is None else {"most": options["most"]}
+        how = {"bounds": options["bounds"], **more, **budget}
+        return calibrate_cooldown(run, geometry, **how), geometry  # type: ignore[arg-type]
+    return calibrate(
+        run,
+        geometry,
+        parameter=wanted,
+        bounds=options["bounds"],
+        accuracy=options["accuracy"],
+        **budget,
+    )
 
 
 def _beginning(parameter: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,15 +213,69 @@ def _multiplier(run: Run, geometry: Geometry) -> float | None:
     return noise * size / clip * (1.0 + EIGHT_ROUNDINGS)
 
 
-def _check_placed(ctx: click.Context, parameter: str, options: Mapping[str, Any]) -> None:
-    """Noise is placed by Theorem B1, and nothing else is."""
-    if not options["placed"]:
+_OPTIONS_OF = {"expected_curvature": "placed_noise", "most": "cooldown"}
+
+
+def _check_flag(ctx: click.Context, asked: str) -> None:
+    if asked not in ("noise", "placed_noise"):
+        raise Refused(f"--placed: is for noise, and {asked} is calibrated; leave it out", ctx)
+
+
+def _check_shape(ctx: click.Context, shape: str | None, options: Mapping[str, Any]) -> None:
+    """Refuse what does not go with a shape of noise, or with none."""
+    for name, of in _OPTIONS_OF.items():
+        if options[name] is not None and shape != of:
+            subject = typed(ctx, name, options[name])
+            raise Refused(f"{subject}: is for {of}; leave it out, or calibrate {of}", ctx)
+    if shape is None:
         return
-    if parameter != "noise":
-        raise Refused(f"--placed: is for noise, and {parameter} is calibrated; leave it out", ctx)
-    if options["bounds"] != "best":
-        bounds = options["bounds"]
-        raise Refused(f"--placed: rests on Theorem B1, not on {bounds}; leave out --bounds", ctx)
+    kind, kinds = options["kind"], SHAPES[shape]
+    if kind is not None and kind not in kinds:
+        why = {
+            "placed_noise": "noise is placed where it is known beforehand when a record is used",
+            "cooldown": "a cool-down is sought for random batches; noise in turn is placed by "
+            "`calibrate placed_noise`",
+        }[shape]
+        raise Refused(f"KIND {kind}: is not for {shape}: {why}; give {' or '.join(kinds)}", ctx)
+    if options["cooldown"] is not None:
+        subject = f"--cooldown {options['cooldown']}"
+        remedy = "leave it out, or calibrate noise"
+        raise Refused(f"{subject}: is a schedule already, and one is sought; {remedy}", ctx)
+    if options["releases"] is not None:
+        subject = typed(ctx, "releases", options["releases"])
+        remedy = "leave it out, or calibrate noise"
+        raise Refused(f"{subject}: {shape} is for the last iterate alone; {remedy}", ctx)
+    if math.inf in (options["steps"], options["epochs"]):
+        name = "steps" if options["steps"] is not None else "epochs"
+        subject = typed(ctx, name, math.inf)
+        raise Refused(f"{subject}: {shape} needs a last step; give a number", ctx)
+    if shape == "placed_noise" and options["bounds"] != "best":
+        subject = typed(ctx, "bounds", options["bounds"])
+        raise Refused(f"{subject}: placed noise rests on Theorem B1; leave it out", ctx)
+    if shape == "cooldown" and isinstance(options["noise"], tuple):
+        subject = typed(ctx, "noise", options["noise"])
+        raise Refused(f"{subject}: is one a step, and a schedule is sought; leave it out", ctx)
+
+
+def _check_file(ctx: click.Context, run: Run, options: Mapping[str, Any]) -> None:
+    path = options["output"]
+    if path is not None and path.lower().endswith(".csv") and not has_steps(run):
+        problem = "a table has a line for each step, and this run has no last one, or no noise"
+        raise Refused(f"-o {path}: {problem}; give a file that ends with .toml", ctx)
+
+
+def _block(noise: float | tuple[float, ...]) -> dict[str, Any]:
+    """The cool-down of a schedule: how many last steps have how many times the noise."""
+    if not isinstance(noise, tuple):
+        return {"last": 0, "factor": 1.0}
+    last = noise.count(noise[-1])
+    return {"last": last, "factor": noise[-1] / noise[0]}
+
+
+def _told(block: Mapping[str, Any]) -> str:
+    if not block["last"]:
+        return "none: the same noise in each step is less in all"
+    return f"{block['last']}:{block['factor']:g}  (last steps, and how many times the noise)"
 
 
 def _budget(ctx: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,5 +311,12 @@ def _precise(value: Any) -> str:
         return str(value)
     levels = [(level, len(list(steps))) for level, steps in groupby(value)]
     if len(levels) > _FEW_LEVELS:
-        return plain(value)
-    return ", then ".join(f"{level} in {steps} steps" for level, steps in levels)
+        noisy = [level for level in value if level > 0.0]
+        low, high = min(noisy), max(noisy)
+        size = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        if len(noisy) < len(value):
+            return f"{size} in {len(noisy)} of {len(value)} steps, and none in the others"
+        return f"{size} in {len(value)} steps"
+    return ", then ".join(
+        f"{level} in {steps} {'step' if steps == 1 else 'steps'}" for level, steps in levels
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.group import Command
 from shiftdp.ui.options import ANSWER, answer_options, option_group, run_options
 from shiftdp.ui.output import column, plain, print_json, print_table
@@ -75,8 +77,8 @@ CURVES = {
     values={
         "type": VALUES,
         "help": "Numbers with commas between them; LOW:HIGH:COUNT is so many at equal distances, "
-        "and LOW:HIGH:COUNT:log at equal ratios. From an eighth to eight times its own value "
-        "by default.",
+        "and LOW:HIGH:COUNT:log at equal ratios, both rounded where PARAMETER is a count. From an "
+        "eighth to eight times its own value by default.",
     },
     curves={
         "type": Word(tuple(CURVES)),
@@ -97,21 +99,27 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     parameter = require_parameter(ctx, options, PARAMETERS)
     values: Values | None = options["values"]
     fallback = {} if values is None else _beginning(parameter, values)
-    run, geometry = setting_of(ctx, options, fallback)
+    try:
+        run, geometry = setting_of(ctx, options, fallback)
+    except InvalidInput as error:
+        raise _of_values(error, parameter, options) from error
     points = _points(ctx, parameter, values, run, geometry)
     curves = [CURVES[name] for name in options["curves"]] or list(CURVES.values())
     from shiftdp.privacy import frontier
 
     with waiting(f"{len(points)} values of {parameter}", len(points)) as bar:
-        found = frontier(
-            run,
-            geometry,
-            parameter=parameter,
-            values=points,
-            delta=options["delta"],
-            curves=curves,
-            progress=lambda done, total: bar.advance(),
-        )
+        try:
+            found = frontier(
+                run,
+                geometry,
+                parameter=parameter,
+                values=points,
+                delta=options["delta"],
+                curves=curves,
+                progress=lambda done, total: bar.advance(),
+            )
+        except InvalidInput as error:
+            raise _of_values(error, parameter, options) from error
     if parameter not in ("n", "batch_size"):  # there it is another last batch at every value
         from shiftdp.privacy.comparison import best_certificate
 
@@ -129,6 +137,14 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     else:
         _print(found)
         print_files(options)
+
+
+def _of_values(error: InvalidInput, parameter: str, options: Mapping[str, Any]) -> InvalidInput:
+    """What is wrong with one of `--values`, if it is one, and not the run's own."""
+    values: Values | None = options["values"]
+    if error.name != parameter or values is None or error.value not in values.numbers(True):
+        return error
+    return InvalidInput("values", error.value, f"of {parameter} {error.problem}", "give others")
 
 
 def _beginning(parameter: str, values: Values) -> dict[str, Any]:

@@ -5,6 +5,7 @@ What it is made of is in `shiftdp.ui.training`; here is the order in which it ha
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from shiftdp.ui.report import save
 from shiftdp.ui.training.answer import ending_of, not_covered_by, print_model
 from shiftdp.ui.training.models import estimator_of
 from shiftdp.ui.training.options import training_options
-from shiftdp.ui.training.runs import fit, require_signal, write
+from shiftdp.ui.training.runs import fit, require_signal, warn_of_delta, write
 from shiftdp.ui.training.scoring import Holdout
 from shiftdp.ui.training.tables import plan_by_shape, read_numbers, require_in_memory, rules_of
 from shiftdp.ui.training.tuning import (
@@ -61,6 +62,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """
     if options["output"] is None and not options["dry_run"]:
         raise Refused("-o: is missing; give a file for the model, or --dry-run", ctx)
+    if not options["dry_run"] and not options["force"] and os.path.isfile(options["output"]):
+        path = options["output"]
+        problem = "is there already, and trained again on the same records it is a second release"
+        raise Refused(f"-o {path}: {problem}; give another name, or --force", ctx)
     refuse_with_tuning(ctx, options)
     options["data"] = parts_of(options["data"])
     if options["schema"] is not None:
@@ -88,6 +93,7 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
         with waiting("planning"):
             planned = plan_by_shape(estimator, options)
             require_signal(ctx, outlook_of(planned, estimator._overrides()), options)
+        warn_of_delta(ctx, planned.problem.n, options)
         save(planned.plan.certificate, options["save"])
         print_model(planned, options)
         return
@@ -153,6 +159,8 @@ def _of_raw_table(ctx: click.Context, options: dict[str, Any]) -> None:
     with waiting("planning"):
         whole = dry(pipeline, options["data"], schema, rules, holdout.kept)
         require_signal(ctx, whole.outlook, options)
+    if options["dry_run"]:
+        warn_of_delta(ctx, whole.certificate.n, options)
     ending, score, leaks = ending_of(options), None, not_covered_by(options)
     if not options["dry_run"]:
         model = pipeline

@@ -183,6 +183,7 @@ RESULT: dict[str, dict[str, Any]] = {
         "type": OutFile(_ENDINGS),
         "help": "Write the model to this file (.shiftdp).",
     },
+    "force": {"is_flag": True, "help": "Replace a model that is there already."},
     "anyway": {
         "is_flag": True,
         "help": "Train also where the noise is predicted to be above the signal.",

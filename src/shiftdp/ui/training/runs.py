@@ -43,15 +43,16 @@ def fit(
 ) -> CompletedLater | None:
     """Fit a model to a table; what is wrong is said without a word about a record."""
     from shiftdp.privacy import Ledger
-    from shiftdp.sklearn import PrivacyLeakWarning, WeakSignalWarning
+    from shiftdp.sklearn import LargeDeltaWarning, PrivacyLeakWarning, WeakSignalWarning
 
     problem = None
     account = None
     if options["ledger"] is not None:
         account = CompletedLater(Ledger(options["ledger"]))
         model.set_params(ledger=account)
+    kinds = (PrivacyLeakWarning, WeakSignalWarning, LargeDeltaWarning)
     with waiting("training"), warnings.catch_warnings(record=True) as said:
-        for kind in (PrivacyLeakWarning, WeakSignalWarning):
+        for kind in kinds:
             warnings.simplefilter("always", kind)
         X, y, *groups = table()
         try:
@@ -64,11 +65,7 @@ def fit(
         raise InvalidInput(
             "data", shown(options["data"]), f"cannot be used: {problem}", "mend the table"
         )
-    for text in dict.fromkeys(
-        str(one.message)
-        for one in said
-        if issubclass(one.category, (PrivacyLeakWarning, WeakSignalWarning))
-    ):
+    for text in dict.fromkeys(str(one.message) for one in said if issubclass(one.category, kinds)):
         print_warning(ctx, text)
     model.set_params(ledger=options["ledger"])
     return account
@@ -94,6 +91,15 @@ def require_signal(ctx: click.Context, found: Forecast, options: dict[str, Any])
             return
         remedy = f"{error.remedy}, or train --anyway"
         raise InvalidInput(error.name, error.value, error.problem, remedy) from None
+
+
+def warn_of_delta(ctx: click.Context, n: int, options: dict[str, Any]) -> None:
+    """What `fit` would warn of, before a plan that is only shown."""
+    from shiftdp.training.large_delta import complaint_of_delta
+
+    text = complaint_of_delta(options["delta"], n)
+    if text is not None:
+        print_warning(ctx, text)
 
 
 def write(

@@ -24,13 +24,25 @@ _HINTS = {
     "category": (
         'categories = ["a", "b"]     # if they are public; without them, frequent ones are learnt',
     ),
-    "true_false": (),
+    "true_false": (
+        'true = ["on"]     # the words for it, if they are others than true, yes, t, y and 1',
+        'false = ["off"]   # and for this, if others than false, no, f, n and 0',
+    ),
 }
+_MISSING = """\
+# missing = ["NA", "?"]     # words that stand for a missing entry; an empty field always does
+# a column may have its own rule: with missing = "fill" no further column says which entries were
+# missing, and with missing = "refuse" a table that lacks some is refused"""
 
 _GUESSED = (
     "A CSV file has no types: every column is a number here; name others by --categories and "
     "--true-false"
 )
+
+
+def _names(what: str) -> dict[str, Any]:
+    text = f"{what}, with commas between them; may be given several times."
+    return {"multiple": True, "metavar": "TEXT", "help": text}
 
 
 @click.command(
@@ -45,9 +57,9 @@ _GUESSED = (
 @option_group(
     "The table",
     target={"help": "The column to predict, which is no feature."},
-    categories={"help": "Columns of categories, with commas between them."},
-    true_false={"help": "Columns of true and false, with commas between them."},
-    ignore={"help": "Columns to leave out, with commas between them."},
+    categories=_names("Columns of categories"),
+    true_false=_names("Columns of true and false"),
+    ignore=_names("Columns to leave out"),
 )
 @option_group(
     ANSWER,
@@ -99,6 +111,8 @@ def command(
     if json:
         print_json({"schema": schema.to_dict(), "output": output})
     text = to_toml(schema, {name: _HINTS[kinds[name]] for name in columns})
+    head, _, rest = text.partition("[columns")
+    text = f"{head.rstrip()}\n{_MISSING}\n\n[columns{rest}".lstrip()
     if guessed:
         text = f"# {_GUESSED}\n\n{text}"
         print_warning(ctx, _GUESSED)
@@ -110,9 +124,7 @@ def command(
         click.echo(text, nl=False)
 
 
-def _words(text: str | None) -> list[str]:
+def _words(texts: tuple[str, ...]) -> list[str]:
     """Names with commas between them; one that has a comma itself stands in quotes, as in CSV."""
-    if text is None:
-        return []
-    (found,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
-    return [word.strip() for word in found if word.strip()]
+    found = csv.reader([text.replace("\n", " ") for text in texts], skipinitialspace=True)
+    return [word.strip() for line in found for word in line if word.strip()]
