@@ -7,10 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from shiftdp.fdp import (
-    Maximum,
-    TradeoffFunction,
-)
+from shiftdp.fdp import Maximum, TradeoffFunction
 from tests.fdp.catalogue import CATALOGUE, log_uniform
 
 every_kind = pytest.mark.parametrize("kind", CATALOGUE)

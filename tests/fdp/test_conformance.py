@@ -15,9 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from shiftdp.fdp import (
-    Maximum,
-)
+from shiftdp.fdp import Maximum
 from tests.fdp import exact
 from tests.fdp.every_function import (
     ALPHAS,

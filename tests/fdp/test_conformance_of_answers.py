@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from shiftdp import NoClosedForm
-from shiftdp.fdp import (
-    GaussianTradeoff,
-    Maximum,
-    Subsampled,
-    TradeoffFunction,
-    WithFailure,
-)
+from shiftdp.fdp import GaussianTradeoff, Maximum, Subsampled, TradeoffFunction, WithFailure
 from tests.fdp import exact
 from tests.fdp.catalogue import log_uniform
 from tests.fdp.every_function import (

@@ -16,11 +16,7 @@ from shiftdp.last_iterate.runs import Order
 from shiftdp.last_iterate.schedules.position_groups import position_groups
 from shiftdp.last_iterate.schedules.visits import Visits, schedule_of, schedules_of, tables_of
 from shiftdp.last_iterate.theorems.descent import solve
-from tests.last_iterate.brute_force import (
-    mu_of_visits,
-    positions,
-    reshuffles,
-)
+from tests.last_iterate.brute_force import mu_of_visits, positions, reshuffles
 from tests.last_iterate.every_kind import proofs_in
 from tests.last_iterate.random_runs import ORDERS, cyclic_runs
 
@@ -91,12 +87,7 @@ def falling(batches: int, epochs: int, order: Order) -> NoisyCGD:
     steps = batches * epochs
     rates = [1.0 / math.sqrt(1 + 8 * k / steps) for k in range(steps)]
     return NoisyCGD(
-        n=10 * batches,
-        batch_size=10,
-        epochs=epochs,
-        learning_rate=rates,
-        noise=0.2,
-        order=order,
+        n=10 * batches, batch_size=10, epochs=epochs, learning_rate=rates, noise=0.2, order=order
     )
 
 

@@ -161,14 +161,7 @@ def test_weights_are_the_sizes_of_the_batches() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_one_batch_has_no_order(order: Order) -> None:
     geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
-    run = NoisyCGD(
-        n=10,
-        batch_size=10,
-        epochs=300_000,
-        learning_rate=0.5,
-        noise=1.0,
-        order=order,
-    )
+    run = NoisyCGD(n=10, batch_size=10, epochs=300_000, learning_rate=0.5, noise=1.0, order=order)
     plain = NoisyGD(n=10, steps=300_000, learning_rate=0.5, noise=1.0)
     assert certify(run, geometry).mu == certify(plain, geometry).mu
 
@@ -230,10 +223,7 @@ def test_whole_epochs_of_contractions_are_never_worse_in_random_order(order: Ord
     parts: dict[str, Any] = {"n": 11, "batch_size": 4, "epochs": 5, "noise": 1.0}
     for rates in (0.4, [0.3 + 0.02 * k for k in range(15)]):
         fixed = certify(NoisyCGD(**parts, learning_rate=rates), geometry)
-        other = certify(
-            NoisyCGD(**parts, learning_rate=rates, order=order),
-            geometry,
-        )
+        other = certify(NoisyCGD(**parts, learning_rate=rates, order=order), geometry)
         for epsilon in EPSILONS:
             assert other.delta(epsilon) <= fixed.delta(epsilon) * (1 + 1e-9)
 

@@ -10,15 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shiftdp import (
-    Certificate,
-    Geometry,
-    InvalidInput,
-    NoisyCGD,
-    NoisyGD,
-    NoisySGD,
-    certify,
-)
+from shiftdp import Certificate, Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.fdp import WithFailure
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.runs import Order
@@ -97,12 +89,7 @@ def test_random_batches_and_budgets(
 ) -> None:
     assume(sampling == "poisson" or adjacency == "replace_one")
     run = NoisySGD(
-        n=400,
-        batch_size=batch_size,
-        steps=steps,
-        learning_rate=0.1,
-        noise=1.0,
-        sampling=sampling,
+        n=400, batch_size=batch_size, steps=steps, learning_rate=0.1, noise=1.0, sampling=sampling
     )
     longest = 1.0 if adjacency == "replace_one" else 2.0
     geometry = replace(STRONG, adjacency=adjacency, gradient_bound=longest)

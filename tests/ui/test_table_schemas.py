@@ -7,9 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from shiftdp.sklearn import (
-    load_model,
-)
+from shiftdp.sklearn import load_model
 from shiftdp.training.preparation.schema import Schema, read_schema
 from tests.ui.shell import PEOPLE, people, prose, refused, said, shiftdp
 

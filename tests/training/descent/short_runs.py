@@ -5,18 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftdp import (
-    NoisyCGD,
-)
-from shiftdp.training import (
-    ClippedSquared,
-    Huber,
-    Logistic,
-    Loss,
-    Plan,
-    Seeded,
-    Softmax,
-)
+from shiftdp import NoisyCGD
+from shiftdp.training import ClippedSquared, Huber, Logistic, Loss, Plan, Seeded, Softmax
 from shiftdp.training.descent.batches import TrainingRun
 
 N, D = 23, 4

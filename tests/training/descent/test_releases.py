@@ -10,21 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftdp import (
-    InvalidInput,
-    NoisyCGD,
-    NoisyGD,
-    NoisySGD,
-    UnmetHypothesis,
-)
-from shiftdp.training import (
-    Logistic,
-    Plan,
-    Seeded,
-    TrainingStopped,
-    descend,
-    descend_stacked,
-)
+from shiftdp import InvalidInput, NoisyCGD, NoisyGD, NoisySGD, UnmetHypothesis
+from shiftdp.training import Logistic, Plan, Seeded, TrainingStopped, descend, descend_stacked
 from tests.training.descent.short_runs import SHORT, D, N, data, planned
 
 
