@@ -7,9 +7,9 @@ Three jobs of users, features stored as float32:
 - digits: n = 1,500, d = 64, 10 classes, full batches.
 
 A fit takes at most 1.5 times its own two products: the scores and the sum of residuals times
-features, in float64 on features that are float64 already. On the digits 2 times is claimed: with so
-few features the residuals (exponentials, norms and clipping) take 0.3 times the products, random
-numbers 0.2 times, and some thirty calls of NumPy on small arrays the rest.
+features, in float64 on features that are float64 already. On the digits 2 times is claimed, and 1.5
+is out of reach: a fit whose noise costs nothing takes 1.52 times its products. docs/benchmarks.md
+has what the time is made of.
 
 Beside it what float64 costs: the same two products in float32, which nothing proves anything about.
 A step on the images is at least 10 times faster than that of the same model in Opacus, with

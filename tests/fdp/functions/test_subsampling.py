@@ -201,3 +201,19 @@ def test_a_share_that_cannot_be_divided_by_is_refused() -> None:
         with pytest.raises(InvalidInput, match=r"p=.* give 0, or 1e-300 to 1"):
             GaussianTradeoff(1.0).subsample(p)
     assert GaussianTradeoff(1.0).subsample(0.0).delta(0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("mu", "p", "delta"),
+    [
+        (1.2840254166877414, 3.3546262790251185e-4, 7.582560427911907e-10),
+        (8.0, 1e-5, 1e-11),
+        (0.3, 0.9, 0.01),
+    ],
+)
+def test_the_lower_end_of_epsilon_is_below_the_exact_one(mu: float, p: float, delta: float) -> None:
+    f = GaussianTradeoff(mu).subsample(p)
+    low = f.epsilon_below(delta)
+    assert low > 0.0
+    assert exact.delta(f, low) >= mpf(delta)
+    assert exact.delta(f, f.epsilon(delta)) <= mpf(delta)

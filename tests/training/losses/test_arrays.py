@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shiftdp.last_iterate.sum_rounding import ENVELOPE_ACCURACY
 from shiftdp.training import Loss, Softmax
 from shiftdp.training.losses import envelope
-from shiftdp.training.losses.arrays import by_numpy, copy_of, is_contiguous, module_of, sigmoid
+from shiftdp.training.losses.arrays import by_numpy, copy_of, is_contiguous
+from shiftdp.training.losses.base import module_of
 from shiftdp.training.losses.envelope import envelope_residuals
 from tests.training.losses.examples import LOSSES, labels, pairs
 
@@ -97,8 +98,8 @@ def test_what_has_two_names_is_the_same(module: Any) -> None:
     z = module.asarray([0.0, 2.0])
     assert module_of(z) is module
     copied = copy_of(z)
-    sigmoid(copied)
-    assert np.asarray(copied) == pytest.approx([0.5, 1.0 / (1.0 + np.exp(-2.0))])
+    copied += 1.0
+    assert np.asarray(copied).tolist() == [1.0, 3.0]
     assert np.asarray(z).tolist() == [0.0, 2.0]
     doubled = by_numpy(lambda a, b: a + b, z, z)
     assert module_of(doubled) is module

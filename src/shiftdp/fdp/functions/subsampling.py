@@ -119,6 +119,16 @@ class Subsampled(TradeoffFunction):
             epsilon[at_floor] = super()._epsilon(delta[at_floor])
         return epsilon
 
+    def epsilon_below(self, delta: float, inflation: float = 0.0) -> float:
+        """By a number that is not above the epsilon of f: for small p, the part that an epsilon is
+        off by is the whole of what that of f is, which may be many times as large."""
+        if not self.base.symmetric:
+            return super().epsilon_below(delta, inflation)
+        inner = self.base.epsilon_below(min(delta / self.p * _UP, 1.0), inflation)
+        if inner > _LARGEST_INNER:
+            return max(0.0, inner * _DOWN + math.log(self.p) * _UP)
+        return math.log1p(self.p * math.expm1(inner)) * _DOWN
+
     def _beta(self, alpha: Array) -> Array:
         if not self.base.symmetric:
             return super()._beta(alpha)

@@ -77,7 +77,7 @@ def iterates(
     run, d = plan.run, records.features
     before = 0 if kept is None else kept.step
     again = any(not source.private for source in sources)
-    ridge = np.reshape(plan.l2 if l2 is None else l2, (-1, 1, 1))
+    ridge = plan.l2 if l2 is None else np.reshape(l2, (-1, 1, 1))
     shrinks = bool(np.any(ridge))
     order = sources[0].open("batches") if kept is None or again else kept.order()
     chosen = batches(run, order, mapped=records.mapped)

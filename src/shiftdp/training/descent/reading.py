@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shiftdp.training.descent.batches import Batch
 from shiftdp.training.descent.disk import read_ahead
-from shiftdp.training.descent.records import Indices, Records, held_records
+from shiftdp.training.descent.records import BoundedRows, Indices, Records, numbers_at
 from shiftdp.training.losses.base import Floats
 
 _NUMBERS = (
@@ -90,7 +90,7 @@ class FileGradient:
         self._held = self._records  # first let go of what is held
         ranked = np.sort(places)
         self._places = ranked[np.diff(ranked, prepend=-1) > 0]  # batches may have some in common
-        self._held = held_records(self._records, self._places)
+        self._held = _held_records(self._records, self._places)
 
     def __call__(self, models: Floats, rows: Indices) -> Floats:
         if not isinstance(rows, slice) and self._has(rows):
@@ -103,3 +103,16 @@ class FileGradient:
             return False
         where = np.minimum(np.searchsorted(self._places, rows), self._places.size - 1)
         return bool((self._places[where] == rows).all())
+
+
+def _held_records(records: Records, places: NDArray[np.intp]) -> Records:
+    """Some records of a file in memory, with the very numbers that are taken of them there.
+
+    Args:
+        places: which, in rising order.
+    """
+    rows = records.rows
+    norms = numbers_at(rows.norms, places)
+    held = BoundedRows(rows.take(places), norms, None, None, rows.longest)
+    limits = None if records.limits is None else numbers_at(records.limits, places)
+    return Records(held, numbers_at(records.targets, places), limits)

@@ -163,19 +163,6 @@ def let_go_around(records: Records, stop: int) -> None:
     _let_go(slice(max(0, stop - 1), stop), *arrays)
 
 
-def held_records(records: Records, places: NDArray[np.intp]) -> Records:
-    """Some records of a file in memory, with the very numbers that are taken of them there.
-
-    Args:
-        places: which, in rising order.
-    """
-    rows = records.rows
-    norms = numbers_at(rows.norms, places)
-    held = BoundedRows(rows.take(places), norms, None, None, rows.longest)
-    limits = None if records.limits is None else numbers_at(records.limits, places)
-    return Records(held, numbers_at(records.targets, places), limits)
-
-
 def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
     """Check the data that a plan is to run on; an error names shapes and types, never a value.
 

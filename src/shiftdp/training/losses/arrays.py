@@ -1,27 +1,14 @@
-"""What NumPy and PyTorch do not have under one name: losses are written once, for both.
-
-Arrays in memory and tensors on a device share operators, indexing and most functions, with `axis`
-and `out` as NumPy has them. So formulas take the functions of the module that made their array.
-"""
+"""What losses need of arrays that NumPy and PyTorch do not have under one name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-
-def module_of(array: Any) -> Any:
-    """NumPy, or torch if the array is a tensor of it.
-
-    >>> module_of(np.zeros(1)).__name__
-    'numpy'
-    """
-    return np if isinstance(array, np.ndarray) else import_module("torch")
+from shiftdp.training.losses.base import module_of
 
 
 def copy_of(array: Any) -> Any:
@@ -34,14 +21,6 @@ def is_contiguous(array: Any) -> bool:
     return bool(
         array.flags.c_contiguous if isinstance(array, np.ndarray) else array.is_contiguous()
     )
-
-
-def sigmoid(z: Any) -> None:
-    """Replace each entry z by 1 / (1 + exp(-z))."""
-    if isinstance(z, np.ndarray):
-        scipy.special.expit(z, out=z)
-    else:
-        z.sigmoid_()
 
 
 def by_numpy(function: Callable[..., NDArray[Any]], *arrays: Any) -> Any:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
-from shiftdp.training.losses.arrays import module_of
 
 Floats = NDArray[Any]
 """An array of float64, or in formulas of losses a tensor of it on a device."""
@@ -82,14 +82,24 @@ class Loss(ABC):
 
         With `limits`, one number kappa a record, it is the gradient of the Lipschitz envelope:
         of the infimal convolution of the loss with kappa |.|. Axes before the last two are models
-        that look at the same records. Tensors of PyTorch take the place of arrays where a device
-        trains: formulas for both take their functions from `losses.arrays.module_of(z)`.
+        that look at the same records. Where a device trains, z is a tensor of PyTorch. Arrays and
+        tensors share operators, indexing and most functions, with `axis` and `out` as NumPy has
+        them: formulas for both take the functions of `module_of(z)`.
         """
 
     def scaled_residuals(self, z: Floats, targets: NDArray[Any], limits: Floats) -> None:
         """`residuals` under plain clipping: each residual is scaled down to its limit."""
         self.residuals(z, targets, None)
         scale_to_limits(z, limits)
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or torch if the array is a tensor of it.
+
+    >>> module_of(np.zeros(1)).__name__
+    'numpy'
+    """
+    return np if isinstance(array, np.ndarray) else import_module("torch")
 
 
 def numbers_of(item: Any) -> Numbers:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import ULP
-from shiftdp.training.losses.arrays import by_numpy, copy_of, module_of
+from shiftdp.training.losses.arrays import by_numpy, copy_of
+from shiftdp.training.losses.base import module_of
 
 LEAST = 1e-4
 """The least limit for which residuals are within ENVELOPE_ACCURACY of the exact ones. Plans refuse

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
-from shiftdp.training.losses.arrays import module_of, sigmoid
-from shiftdp.training.losses.base import Floats, Loss, real_numbers, signs
+from shiftdp.training.losses.base import Floats, Loss, module_of, real_numbers, signs
 
 
 class _OneScore(Loss):
@@ -51,7 +51,10 @@ class Logistic(_OneScore):
 
     def residuals(self, z: Floats, targets: NDArray[Any], limits: Floats | None) -> None:
         # -y / (1 + e^{yz}) is the sigmoid, less 1 where y = 1: two calls, for which threads queue
-        sigmoid(z)
+        if isinstance(z, np.ndarray):
+            scipy.special.expit(z, out=z)
+        else:
+            z.sigmoid_()
         z -= targets
         _clip(z, limits)
 

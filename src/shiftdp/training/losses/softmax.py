@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import count
 from shiftdp._errors import InvalidInput
-from shiftdp.training.losses.arrays import copy_of, is_contiguous, module_of
-from shiftdp.training.losses.base import Floats, Loss, described, real_vector
+from shiftdp.training.losses.arrays import copy_of, is_contiguous
+from shiftdp.training.losses.base import Floats, Loss, described, module_of, real_vector
 from shiftdp.training.losses.envelope import LEAST, envelope_residuals
 
 _CALM = 300.0  # exponentials of scores this size, and the sums of their squares, stay in range

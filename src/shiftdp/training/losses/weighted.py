@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import DATA_GREATEST, DATA_LEAST, magnitude
 from shiftdp._errors import InvalidInput
-from shiftdp.training.losses.arrays import module_of
-from shiftdp.training.losses.base import Floats, Loss, Numbers
+from shiftdp.training.losses.base import Floats, Loss, Numbers, module_of
 from shiftdp.training.losses.scalar import Logistic, SmoothedHinge
 from shiftdp.training.losses.softmax import Softmax
 
