@@ -43,12 +43,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import (
-    LangevinMC,
-    NoisyStream,
-    PerStep,
-    Run,
-)
+from shiftdp.last_iterate.runs import LangevinMC, NoisyStream, PerStep, Run
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
 from shiftdp.privacy.parameters import refuse_schedules, with_parameter
