@@ -13,8 +13,8 @@ training on the small digits of scikit-learn, once for each setting.
     python benchmarks/walks.py --check      # whether that page still says what is
     python benchmarks/walks.py --only fit   # those whose name has this in it; no others are checked
 
-`--check` allows what moves with every change: a tenth of a walk and two more, a quarter of the lines
-of a folder and fifty more, three modules. Which folders there are has to be exact.
+`--check` allows what moves with every change: a tenth of a walk and two more, a quarter of the
+lines of a folder and fifty more, three modules. Which folders there are has to be exact.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _loading(frame: FrameType | None) -> bool:
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 Size = tuple[int, int]
 
-# files and functions: as the rebuilding began, counted by a reviewer (of two walks files alone), and
-# as it ended, counted by this program; and the files that were aimed at
+# Files and functions: as the rebuilding began, counted by a reviewer (of one walk files alone), and
+# as it ended, counted by this program; and the files that were aimed at.
 BEGUN = ["20 (77)", "33 (214)", "44 (233)", "25", "99 (587)"]
 REBUILT = ["20 (119)", "39 (242)", "39 (287)", "24 (140)", "109 (697)"]
 AIMS = [14, 24, 34, 18, 85]
