@@ -559,3 +559,14 @@ def test_every_calibrator_answers_with_the_argument_that_it_changed() -> None:
     page = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
     assert all(f"`{name}`" in page for name in found)
     assert of_losses < found.keys()
+
+
+DOORS = ("noise", "epochs", "batch_size", "learning_rate", "diameter")
+
+
+@pytest.mark.parametrize("calibrator", DOORS)
+@pytest.mark.parametrize("run", ["a run", None, [], Geometry])
+def test_what_is_no_run_is_refused_before_it_is_asked_anything(calibrator: str, run: Any) -> None:
+    geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    with pytest.raises(InvalidInput, match="is not a run; give one of NoisyGD, NoisyCGD"):
+        getattr(shiftdp, f"calibrate_{calibrator}")(run, geometry, epsilon=1.0, delta=1e-5)

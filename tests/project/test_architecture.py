@@ -15,8 +15,9 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 def check(only: str, page: Path = PAGE) -> str:
     """What the page says otherwise than it is; nothing if it agrees."""
-    command = [sys.executable, ROOT / "benchmarks" / "walks.py", "--check", "--only", only]
-    found = subprocess.run([*command, "--page", page], capture_output=True, text=True)
+    program = str(ROOT / "benchmarks" / "walks.py")
+    command = [sys.executable, program, "--check", "--only", only, "--page", str(page)]
+    found = subprocess.run(command, capture_output=True, text=True)
     if found.returncode:
         return found.stderr or f"ended with {found.returncode}"
     return ""

@@ -103,7 +103,7 @@ def require_format(document: Any, form: str) -> None:
 
 
 def read_document(text: str, form: str, read: Callable[[Any], Made]) -> Made:
-    """What `read` makes of a JSON text; a text that is none, or another one, is refused."""
+    """What `read` makes of a JSON text, which it may refuse; `form` is what it should have been."""
     try:
         return read(parse(text))
     except ShiftdpError:
