@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import shiftdp
 from shiftdp import Certificate, Geometry, InvalidInput, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.fdp import WithFailure
 from shiftdp.last_iterate.certification import Bounds
@@ -230,3 +231,14 @@ def test_reading_epsilon_loses_nothing() -> None:
     low, high = certificate.epsilon_interval(1e-5)
     assert low <= fresh <= high + 2e-3
     assert calibrate_noise(run, STRONG, epsilon=1.0, delta=1e-5) == before
+
+
+DOORS = ("noise", "epochs", "batch_size", "learning_rate", "diameter")
+
+
+@pytest.mark.parametrize("calibrator", DOORS)
+@pytest.mark.parametrize("run", ["a run", None, [], Geometry])
+def test_what_is_no_run_is_refused_before_it_is_asked_anything(calibrator: str, run: Any) -> None:
+    geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    with pytest.raises(InvalidInput, match="is not a run; give one of NoisyGD, NoisyCGD"):
+        getattr(shiftdp, f"calibrate_{calibrator}")(run, geometry, epsilon=1.0, delta=1e-5)

@@ -9,14 +9,7 @@ from typing import Any
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import FOUR_ROUNDINGS
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import (
-    NoisyCGD,
-    NoisySGD,
-    NoisyStream,
-    Order,
-    PerStep,
-    has_releases,
-)
+from shiftdp.last_iterate.runs import NoisyCGD, NoisySGD, NoisyStream, Order, PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import number_of_releases, release_steps
 from shiftdp.last_iterate.schedules.visits import BatchRun
 

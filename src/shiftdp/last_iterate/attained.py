@@ -20,11 +20,7 @@ from shiftdp.interpolation.lower_bound import (
 )
 from shiftdp.interpolation.schedule import PeriodicSchedule, Schedule
 from shiftdp.interpolation.shifts import optimal_shifts
-from shiftdp.last_iterate.attained_sampled import (
-    RANDOM_BATCHES_LEAK,
-    LowerBound,
-    sampled_epsilon,
-)
+from shiftdp.last_iterate.attained_sampled import RANDOM_BATCHES_LEAK, LowerBound, sampled_epsilon
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits, outcomes

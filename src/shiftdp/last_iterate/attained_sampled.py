@@ -17,11 +17,7 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._rounding import EIGHT_ROUNDINGS, ULP
-from shiftdp.interpolation.instances.age_classes import (
-    AgeClasses,
-    classes_of_steps,
-    equal_classes,
-)
+from shiftdp.interpolation.instances.age_classes import AgeClasses, classes_of_steps, equal_classes
 from shiftdp.interpolation.instances.clipped_walk import Phase, best_walk
 from shiftdp.interpolation.instances.drifting import drifting_epsilon, whole_epsilon
 from shiftdp.interpolation.instances.events import cells_of, epsilon_of_cells

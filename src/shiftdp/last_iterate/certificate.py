@@ -15,13 +15,7 @@ from shiftdp._printed import percent, schedule, trimmed, up
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption, is_trust
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import (
-    LangevinMC,
-    Run,
-    has_releases,
-    people,
-    stated,
-)
+from shiftdp.last_iterate.runs import LangevinMC, Run, has_releases, people, stated
 from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.training_record import TrainingRecord

@@ -14,9 +14,6 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
-    NoisyCGD,
-    NoisyGD,
-    NoisyStream,
     Run,
     Unlearning,
     has_releases,
@@ -217,9 +214,8 @@ def deletion_certificates(
 def mu_by_position(run: Run, geometry: Geometry) -> dict[int, float]:
     """Theorem B1 for a record in each batch of the epoch, the order of batches being fixed."""
     given.refuse_released_prox(run, geometry)
-    if isinstance(run, NoisyStream):
-        run = run.window
-    if not isinstance(run, (NoisyGD, NoisyCGD)):
+    run = run.window
+    if not run.in_turn:
         raise InvalidInput("run", type(run).__name__, "has no batches", "give NoisyGD or NoisyCGD")
     if people(run) > 1:
         raise InvalidInput(
@@ -331,11 +327,16 @@ def own_theorems(theorems: Iterable[Theorem]) -> tuple[Theorem, ...]:
     return own
 
 
-def _check(run: Run, geometry: Geometry, bounds: str) -> None:
+def require_run(run: object) -> None:
+    """Refuse what is no run: whoever is handed one checks this before asking anything of it."""
     kinds = get_args(Run)
     if type(run) not in kinds:
         known = ", ".join(kind.__name__ for kind in kinds)
         raise InvalidInput("run", run, "is not a run", f"give one of {known}")
+
+
+def _check(run: Run, geometry: Geometry, bounds: str) -> None:
+    require_run(run)
     if not isinstance(geometry, Geometry):
         raise InvalidInput("geometry", geometry, "is not a Geometry", "give shiftdp.Geometry(...)")
     choice("bounds", bounds, get_args(Bounds))

@@ -17,11 +17,7 @@ from shiftdp.last_iterate.loss_constants import (
     is_known,
 )
 from shiftdp.last_iterate.runs import Run
-from shiftdp.last_iterate.sum_rounding import (
-    residual_error,
-    stated_excess,
-    sum_error,
-)
+from shiftdp.last_iterate.sum_rounding import residual_error, stated_excess, sum_error
 
 
 @dataclass(frozen=True, kw_only=True)

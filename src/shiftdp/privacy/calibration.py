@@ -41,14 +41,9 @@ import numpy as np
 from shiftdp._checks import GREATEST, LEAST, choice
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp.last_iterate.certification import Bounds
+from shiftdp.last_iterate.certification import Bounds, require_run
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import (
-    LangevinMC,
-    NoisyStream,
-    PerStep,
-    Run,
-)
+from shiftdp.last_iterate.runs import LangevinMC, NoisyStream, PerStep, Run
 from shiftdp.privacy.budget import BudgetKeywords, budget_of
 from shiftdp.privacy.budget_search import BudgetSearch
 from shiftdp.privacy.parameters import refuse_schedules, with_parameter
@@ -150,6 +145,7 @@ def calibrate_epochs(
     >>> [calibrate_epochs(run, geometry, epsilon=e, delta=1e-5).epochs for e in (8.0, 13.0)]
     [225, inf]
     """
+    require_run(run)
     if run.streams:
         raise InvalidInput(
             "run",
@@ -303,6 +299,7 @@ def calibrate_diameter(
     >>> round(calibrate_diameter(run, geometry, epsilon=3.0, delta=1e-5).diameter, 6)
     0.012928
     """
+    require_run(run)
     if not run.one_draw:
         _refuse_composition("the diameter", **asked)
 
@@ -356,6 +353,7 @@ def scaled(run: AnyRun, name: str, factor: float) -> AnyRun:
 
 def _own(run: Run, name: str, lacking: str, remedy: str) -> PerStep:
     """A parameter that is the run's own: the noise of LangevinMC follows from its learning rate."""
+    require_run(run)
     if run.deletes:
         raise InvalidInput(
             "run",

@@ -21,13 +21,7 @@ from shiftdp.last_iterate.attained import (
     lower_bound_of,
 )
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certification import (
-    bound_by,
-    certify,
-    evaluate,
-    own_theorems,
-    tightest,
-)
+from shiftdp.last_iterate.certification import bound_by, certify, evaluate, own_theorems, tightest
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import (

@@ -8,26 +8,31 @@ two compose: the tradeoff function of the pipeline is the product of theirs [DRS
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args
 
 from shiftdp._checks import LEAST_DELTA, choice, count, number_in
-from shiftdp._errors import InvalidInput, ShiftdpError, VerificationFailed
+from shiftdp._errors import InvalidInput, VerificationFailed
 from shiftdp._printed import percent, trimmed, up
-from shiftdp._strict_json import parse
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.composition.product import compose
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import people
 from shiftdp.privacy.noisy_sums import NoisySum, sums_tradeoff
+from shiftdp.privacy.selection.release_certificate import (
+    STATED_DELTA,
+    STATED_FPR,
+    read_document,
+    read_sum,
+    require_fields,
+    require_format,
+    sum_document,
+)
 
 FORMAT = "shiftdp-pipeline/1"
 _FIELDS = ("format", "n", "adjacency", "private", "sums", "model")
-_SUM_FIELDS = ("kind", "column", "noise", "threshold")
-_STATED_FPR = 0.01  # the false positive rate of the attacker in a statement, as for certificates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +117,7 @@ class PipelineCertificate:
             "n": self.n,
             "adjacency": self.adjacency,
             "private": self.private,
-            "sums": [{name: getattr(one, name) for name in _SUM_FIELDS} for one in self.sums],
+            "sums": [sum_document(one) for one in self.sums],
             "model": None if self.model is None else json.loads(self.model.to_json()),
         }
         return json.dumps(document, indent=indent, allow_nan=False)
@@ -120,15 +125,7 @@ class PipelineCertificate:
     @staticmethod
     def from_json(text: str) -> PipelineCertificate:
         """The certificate that `to_json` wrote. It is not trusted: `verify` it."""
-        try:
-            return _read(parse(text))
-        except ShiftdpError:
-            raise
-        except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
-            raise InvalidInput(
-                "certificate", "<JSON text>", f"lacks or misplaces {error}",
-                f"give what to_json wrote, format {FORMAT}",
-            ) from error  # fmt: skip
+        return read_document(text, FORMAT, _read)
 
     def statement(self, *, delta: float) -> str:
         """The guarantee in words: of the pipeline first, then of its steps."""
@@ -136,7 +133,7 @@ class PipelineCertificate:
             f"Pipeline: ({trimmed(up(self.epsilon(delta)))}, {delta:g})-differential privacy of "
             "everything that it learnt [certified bound]",
             f"  neighbours   {self.adjacency}, {self.n} records",
-            f"  attacker     at most {percent(self.f.tpr(_STATED_FPR))} true positives at 1% false "
+            f"  attacker     at most {percent(self.f.tpr(STATED_FPR))} true positives at 1% false "
             f"positives; advantage at most {percent(self.f.advantage())}",
             f"  preparation  {self._prepared()}",
         ]
@@ -155,10 +152,7 @@ class PipelineCertificate:
         return f"mu = {up(base.gdp_mu)}{fails} (Theorems S1 and S2), by {_sums(len(self.sums))}"
 
     def __str__(self) -> str:
-        return self.statement(delta=_STATED_DELTA)
-
-
-_STATED_DELTA = 1e-5  # of a statement unless another is given, as for certificates
+        return self.statement(delta=STATED_DELTA)
 
 
 def _sums(count: int) -> str:
@@ -171,21 +165,13 @@ def _sum_in_words(one: NoisySum) -> str:
 
 
 def _read(document: Any) -> PipelineCertificate:
-    _fields(document, _FIELDS)
-    if document["format"] != FORMAT:
-        raise ValueError("another format")
-    for one in document["sums"]:
-        _fields(one, _SUM_FIELDS)
+    require_fields(document, _FIELDS)
+    require_format(document, FORMAT)
     model = document["model"]
     return PipelineCertificate(
         n=document["n"],
         adjacency=document["adjacency"],
         private=document["private"],
-        sums=tuple(NoisySum(**one) for one in document["sums"]),
+        sums=tuple(read_sum(one) for one in document["sums"]),
         model=None if model is None else Certificate.from_json(json.dumps(model)),
     )
-
-
-def _fields(document: Any, names: tuple[str, ...]) -> None:
-    if not isinstance(document, Mapping) or set(document) != set(names):
-        raise ValueError(f"fields: there are {', '.join(names)}")

@@ -22,22 +22,11 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._kinds import Uncertified
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
-from shiftdp.last_iterate import (
-    Certificate,
-    Geometry,
-    NoisyCGD,
-    NoisyGD,
-    NoisySGD,
-    certify,
-)
+from shiftdp.last_iterate import Certificate, Geometry, NoisyCGD, NoisyGD, NoisySGD, certify
 from shiftdp.last_iterate.assumptions import seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
-from shiftdp.last_iterate.sum_rounding import (
-    arithmetic_words,
-    residual_error,
-    sum_error,
-)
+from shiftdp.last_iterate.sum_rounding import arithmetic_words, residual_error, sum_error
 from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System

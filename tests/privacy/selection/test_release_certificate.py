@@ -11,6 +11,7 @@ from shiftdp.privacy.selection.release_certificate import (
     read_document,
     read_sum,
     require_fields,
+    require_format,
     sum_document,
 )
 from tests.privacy.selection.examples import ACCURACY, search
@@ -29,10 +30,14 @@ def test_fields_are_all_there_and_no_others() -> None:
 
 
 def test_a_document_of_another_format_is_refused() -> None:
-    assert read_document('{"format": "x/1"}', "x/1", lambda found: found["format"]) == "x/1"
+    def read(found: Any) -> Any:
+        require_format(found, "x/1")
+        return found["format"]
+
+    assert read_document('{"format": "x/1"}', "x/1", read) == "x/1"
     for text in ('{"format": "y/1"}', "{}", "[1]", '{"format": "x/1", "format": "x/1"}'):
         with pytest.raises(InvalidInput):
-            read_document(text, "x/1", lambda found: found)
+            read_document(text, "x/1", read)
 
 
 def test_delta_is_checked() -> None:

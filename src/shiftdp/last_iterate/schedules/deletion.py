@@ -39,11 +39,7 @@ from shiftdp.last_iterate.outcomes import (
     outcomes,
 )
 from shiftdp.last_iterate.runs import NoisyCGD, Training, Unlearning, people
-from shiftdp.last_iterate.schedules.people import (
-    person_outcomes,
-    person_schedule,
-    require_arranged,
-)
+from shiftdp.last_iterate.schedules.people import person_outcomes, person_schedule, require_arranged
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,

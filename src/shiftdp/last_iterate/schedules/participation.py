@@ -19,12 +19,7 @@ from shiftdp.fdp.pairs.mean_guesses import guess_forward
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
-from shiftdp.interpolation.participation.law import (
-    Grid,
-    ParticipationLaw,
-    law_on_grid,
-    rough_law,
-)
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid, rough_law
 from shiftdp.interpolation.participation.long_run import long_run_law, recent_steps
 from shiftdp.interpolation.participation.start import bounded_ages, cut_ages
 from shiftdp.interpolation.participation.sticks import Sticks, walk_law

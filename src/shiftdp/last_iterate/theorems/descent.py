@@ -24,14 +24,7 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer, stand_in
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_one_outcome, outcomes
-from shiftdp.last_iterate.runs import (
-    LangevinMC,
-    NoisyCGD,
-    NoisyGD,
-    NoisySGD,
-    NoisyStream,
-    Run,
-)
+from shiftdp.last_iterate.runs import LangevinMC, NoisyCGD, NoisyGD, NoisySGD, NoisyStream, Run
 from shiftdp.last_iterate.schedules.visits import (
     BatchRun,
     StepSchedule,

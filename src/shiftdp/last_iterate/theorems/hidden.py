@@ -26,9 +26,7 @@ from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, Hidde
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import equal_ages
-from shiftdp.interpolation.participation.law import (
-    ParticipationLaw,
-)
+from shiftdp.interpolation.participation.law import ParticipationLaw
 from shiftdp.interpolation.participation.start import MOST_FOLLOWED
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
@@ -50,11 +48,7 @@ from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import pair_of
-from shiftdp.last_iterate.theorems.sampled.shifts import (
-    StepArrays,
-    participation_up,
-    step_arrays,
-)
+from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays, participation_up, step_arrays
 
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it

@@ -16,8 +16,8 @@ from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.noisy_sums import NoisySum
 
-_STATED_FPR = 0.01  # the false positive rate of the attacker in a statement, as for certificates
-_STATED_DELTA = 1e-5  # of a statement unless another is given, as for certificates
+STATED_FPR = 0.01  # the false positive rate of the attacker in a statement, as for certificates
+STATED_DELTA = 1e-5  # of a statement unless another is given, as for certificates
 _SUM_FIELDS = ("kind", "column", "noise", "threshold")
 
 Made = TypeVar("Made")
@@ -70,13 +70,13 @@ class ReleaseCertificate(ABC):
             f"{self.title}: ({trimmed(up(self.epsilon(delta)))}, {delta:g})-differential privacy "
             "of everything that is released [certified bound]",
             f"  neighbours   {self.adjacency}, {self.n} records",
-            f"  attacker     at most {percent(self.f.tpr(_STATED_FPR))} true positives at 1% false "
+            f"  attacker     at most {percent(self.f.tpr(STATED_FPR))} true positives at 1% false "
             f"positives; advantage at most {percent(self.f.advantage())}",
         ]
         return "\n".join([*first, *self.lines(delta=delta)])
 
     def __str__(self) -> str:
-        return self.statement(delta=_STATED_DELTA)
+        return self.statement(delta=STATED_DELTA)
 
 
 def sum_document(one: NoisySum) -> dict[str, Any]:
@@ -96,13 +96,16 @@ def require_fields(document: Any, names: tuple[str, ...]) -> None:
         raise ValueError(f"fields: there are {', '.join(names)}")
 
 
+def require_format(document: Any, form: str) -> None:
+    """Refuse a document of another kind, or of another version."""
+    if document["format"] != form:
+        raise ValueError("another format")
+
+
 def read_document(text: str, form: str, read: Callable[[Any], Made]) -> Made:
-    """What `read` makes of a JSON text; a text that is none, or another one, is refused."""
+    """What `read` makes of a JSON text, which it may refuse; `form` is what it should have been."""
     try:
-        document = parse(text)
-        if document["format"] != form:
-            raise ValueError("another format")
-        return read(document)
+        return read(parse(text))
     except ShiftdpError:
         raise
     except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:

@@ -16,6 +16,7 @@ from shiftdp.privacy.selection.release_certificate import (
     read_document,
     read_sum,
     require_fields,
+    require_format,
     sum_document,
 )
 
@@ -100,6 +101,7 @@ class ScoreCertificate(ReleaseCertificate):
 
 
 def _read(document: Any) -> ScoreCertificate:
+    require_format(document, FORMAT)
     require_fields(document, _FIELDS)
     return ScoreCertificate(
         n=document["n"],

@@ -25,6 +25,7 @@ from shiftdp.privacy.selection.release_certificate import (
     read_document,
     read_sum,
     require_fields,
+    require_format,
     sum_document,
 )
 
@@ -171,6 +172,7 @@ def worst(parts: list[TradeoffFunction]) -> TradeoffFunction:
 
 
 def _read(document: Any) -> SelectionCertificate:
+    require_format(document, FORMAT)
     require_fields(document, _FIELDS)
     require_fields(document["trials"], _TRIAL_FIELDS)
     return SelectionCertificate(

@@ -24,11 +24,7 @@ from shiftdp.privacy.statement.blocks import (
 from shiftdp.privacy.statement.curve import drawing
 from shiftdp.privacy.statement.releases import candidates, rows_of, runs_in
 from shiftdp.privacy.statement.subject import Statement
-from shiftdp.privacy.statement.words import (
-    neighbours,
-    parameters,
-    unit,
-)
+from shiftdp.privacy.statement.words import neighbours, parameters, unit
 
 DELTAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 """Where the curve is tabulated."""

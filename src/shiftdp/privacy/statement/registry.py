@@ -19,10 +19,7 @@ from shiftdp.privacy.statement.blocks import Bound, clean
 from shiftdp.privacy.statement.contents import title
 from shiftdp.privacy.statement.releases import theorems_of, what_is_published, what_was_done
 from shiftdp.privacy.statement.subject import ModelFacts, Statement
-from shiftdp.privacy.statement.words import (
-    neighbours,
-    unit,
-)
+from shiftdp.privacy.statement.words import neighbours, unit
 
 
 def registry_entry(statement: Statement) -> dict[str, Any]:

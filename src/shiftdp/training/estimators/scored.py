@@ -1,8 +1,8 @@
-"""`private_score`: what models, pipelines and searches have in common."""
+"""`private_score` and `statement_html`: what models, pipelines and searches have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shiftdp.last_iterate.geometry import Adjacency
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.95  # of intervals, unless another is given
 _LARGEST_DELTA = 0.5  # of a statement of a search whose file says something odd
-
-
 _DIGITS = 12  # of a delta that is computed back
 
 
@@ -71,6 +69,41 @@ class PrivatelyScored:
                 fit_certificate(self).statement(delta=delta),
             ]
         return found
+
+    def _stated_model(self) -> Any:
+        """The private model in it, if its guarantee can be stated on a page."""
+        raise NotImplementedError
+
+    def statement_html(
+        self,
+        *,
+        date: str | None = None,
+        ledger: Any = None,
+        about: Mapping[str, str] | None = None,
+    ) -> str:
+        """The guarantee as one self-contained page to read, print, sign and check.
+
+        Parameters
+        ----------
+        date : str, default=None
+            Of the statement, as YYYY-MM-DD; today (UTC) by default.
+        ledger : Ledger or path, default=None
+            That of the data: other releases are listed.
+        about : dict, default=None
+            What you say of data and use, by the names in `shiftdp.privacy.statement.ABOUT`.
+
+        Returns
+        -------
+        str
+            HTML that `shiftdp verify` can check.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        from shiftdp.training.estimators.stated import stated_model
+
+        check_is_fitted(self)
+        model = self._stated_model()
+        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
 
     def private_score(
         self,

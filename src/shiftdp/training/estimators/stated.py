@@ -37,30 +37,7 @@ class Stating(PrivatelyScored):
         lines += self._caveats()
         return "\n".join(lines)
 
-    def statement_html(
-        self,
-        *,
-        date: str | None = None,
-        ledger: Any = None,
-        about: Mapping[str, str] | None = None,
-    ) -> str:
-        """The guarantee as one self-contained page to read, print, sign and check.
-
-        Parameters
-        ----------
-        date : str, default=None
-            Of the statement, as YYYY-MM-DD; today (UTC) by default.
-        ledger : Ledger or path, default=None
-            That of the data: other releases are listed.
-        about : dict, default=None
-            What you say of data and use, by the names in `shiftdp.privacy.statement.ABOUT`.
-
-        Returns
-        -------
-        str
-            HTML that `shiftdp verify` can check.
-        """
-        check_is_fitted(self)
+    def _stated_model(self) -> Any:
         if self._further():
             raise InvalidInput(
                 "model",
@@ -69,7 +46,7 @@ class Stating(PrivatelyScored):
                 "one",
                 "publish statement(), with certificate_ and the certificates of deletions_",
             )
-        return stated_model(self, self, date=date, ledger=ledger, about=about).html()
+        return self
 
     def _further(self) -> list[Certificate]:
         """What the further steps of `forget` cost those who stay, beside `certificate_`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from shiftdp._checks import delta_in, finite, number_in
@@ -17,7 +17,6 @@ from shiftdp.training.descent.records import is_collection
 from shiftdp.training.estimators.base import entropy_of
 from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.estimators.scored import PrivatelyScored
-from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.large_delta import LargeDeltaWarning, warn_of_large_delta
 from shiftdp.training.planning.outlook import WeakSignalWarning, warn
@@ -267,17 +266,8 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         """The plan of the model."""
         return self.steps[-1][1].plan_
 
-    def statement_html(
-        self,
-        *,
-        date: str | None = None,
-        ledger: Any = None,
-        about: Mapping[str, str] | None = None,
-    ) -> str:
-        """The guarantee of the whole pipeline as one page; arguments as for its model."""
-        check_is_fitted(self)
-        model = self.steps[-1][1]
-        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
+    def _stated_model(self) -> Any:
+        return self.steps[-1][1]
 
     def statement(self) -> str:
         """The guarantee of the whole pipeline in words, and what it does not cover."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.training.estimators.scored import PrivatelyScored
-from shiftdp.training.estimators.stated import stated_model
 from shiftdp.training.selection.gains import model_of
 
 from sklearn.utils.metaestimators import available_if  # isort: skip
@@ -44,17 +42,8 @@ class ChosenModel(PrivatelyScored):
         lines = [self.certificate_.statement(delta=self.delta)]
         return "\n".join([*lines, *(f"Not covered: {leak}." for leak in self.not_covered_)])
 
-    def statement_html(
-        self,
-        *,
-        date: str | None = None,
-        ledger: Any = None,
-        about: Mapping[str, str] | None = None,
-    ) -> str:
-        """The guarantee of the whole search as one page; arguments as for its models."""
-        check_is_fitted(self)
-        model = model_of(self)
-        return stated_model(self, model, date=date, ledger=ledger, about=about).html()
+    def _stated_model(self) -> Any:
+        return model_of(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -11,12 +11,7 @@ from shiftdp._checks import LEAST_DELTA, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import aligned, column
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.runs import (
-    LangevinMC,
-    Run,
-    has_releases,
-    people,
-)
+from shiftdp.last_iterate.runs import LangevinMC, Run, has_releases, people
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Theorem
 from shiftdp.trials.exact.linear import linear_epsilon

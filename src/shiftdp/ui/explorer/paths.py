@@ -18,10 +18,7 @@ from shiftdp.interpolation.verification import proved_mu
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.geometry import Geometry
-from shiftdp.last_iterate.runs import (
-    one_record,
-    people,
-)
+from shiftdp.last_iterate.runs import one_record, people
 from shiftdp.last_iterate.schedules.deletion import deletion_schedule
 from shiftdp.last_iterate.schedules.people import person_schedule
 from shiftdp.last_iterate.schedules.releases import segments_of

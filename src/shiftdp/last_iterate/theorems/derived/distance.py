@@ -24,11 +24,7 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, Training, Unlearning, people
-from shiftdp.last_iterate.schedules.deletion import (
-    further_idle,
-    require_one_prox,
-    restart_distance,
-)
+from shiftdp.last_iterate.schedules.deletion import further_idle, require_one_prox, restart_distance
 from shiftdp.last_iterate.theorems.checks import at_least, require
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people

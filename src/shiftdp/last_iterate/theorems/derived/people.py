@@ -26,11 +26,7 @@ from shiftdp.last_iterate.endless import holds_for_longer
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_one_outcome, has_random_visits
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, one_record, people
-from shiftdp.last_iterate.schedules.people import (
-    person_outcomes,
-    person_schedule,
-    require_arranged,
-)
+from shiftdp.last_iterate.schedules.people import person_outcomes, person_schedule, require_arranged
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated

@@ -28,11 +28,7 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, Unlearning, people
-from shiftdp.last_iterate.schedules.deletion import (
-    further_idle,
-    require_one_prox,
-    restart_distance,
-)
+from shiftdp.last_iterate.schedules.deletion import further_idle, require_one_prox, restart_distance
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of

@@ -26,12 +26,7 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.endless import holds_for_longer
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.outcomes import has_random_visits
-from shiftdp.last_iterate.runs import (
-    NoisyCGD,
-    Run,
-    Unlearning,
-    people,
-)
+from shiftdp.last_iterate.runs import NoisyCGD, Run, Unlearning, people
 from shiftdp.last_iterate.schedules.deletion import (
     deletion_outcomes,
     deletion_schedule,
