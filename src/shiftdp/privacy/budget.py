@@ -128,9 +128,9 @@ def budget_of(
     shiftdp._errors.InvalidInput: delta=None is missing: a budget on epsilon is one at a delta; \
 give delta
     """
-    for name, value in others.items():
+    for strange, asked in others.items():
         remedy = "give epsilon with delta, mu, renyi with order, advantage, or tpr with fpr"
-        raise InvalidInput(name, value, "is no part of a budget", remedy)
+        raise InvalidInput(strange, asked, "is no part of a budget", remedy)
     given: dict[str, float | None] = {
         "epsilon": epsilon,
         "mu": mu,

@@ -164,10 +164,10 @@ def with_own_methods(model: Model) -> Model:
                 method.__defaults__,
                 method.__closure__,
             )
-            own = update_wrapper(own, method)
+            update_wrapper(own, method)
             own.__kwdefaults__ = method.__kwdefaults__
             own.__qualname__ = f"{model.__name__}.{name}"
-            del own.__wrapped__  # it is the method itself, not one around it
+            del vars(own)["__wrapped__"]  # it is the method itself, not one around it
             setattr(model, name, own)
     return model
 
