@@ -84,3 +84,8 @@ def test_meaningless_budgets_are_refused(terms: dict[str, Any], name: str) -> No
     with pytest.raises(InvalidInput) as refusal:
         budget_of(**terms)
     assert refusal.value.name == name
+
+
+def test_a_keyword_that_is_no_budget_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match=r"^eps=1.0 is no part of a budget; give epsilon with"):
+        budget_of(eps=1.0, delta=1e-5)

@@ -203,3 +203,30 @@ DRAWN = "--n 1000 --batch-size 10 --learning-rate 0.05 --strong-convexity 0 --sm
 )
 def test_a_remedy_can_be_typed(line: str, said: str) -> None:
     assert said in refused(line)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--classes 0,1 --algorithm gd --order fixed", "no choice of --algorithm gd; leave"),
+        ("--classes 0,2", "has labels that are not in classes; give all labels by --classes"),
+        ("--classes 0,1 --penalty l1 --alpha -1", "--alpha -1: lies outside its range"),
+        ("--classes 0,1,2 --model svc", "; give two, or use --model logistic"),
+        ("--classes 0,1 --records-per-person 3", "is missing with --records-per-person 3; give"),
+        ("--classes 0,1 --learning-rate 1e9", "; leave --learning-rate to the planner, or"),
+        ("--model huber --classes 0,1", "--classes 0,1: is for classes, and huber has none"),
+        ("--model huber --class-weights 1,2", "--class-weights 1,2: is for classes"),
+    ],
+)
+def test_training_is_refused_in_the_words_of_the_command(
+    tmp_path: Path, given: str, said: str
+) -> None:
+    (tmp_path / "d.csv").write_text(table(200))
+    line = f"train {tmp_path / 'd.csv'} --target y --epsilon 1 --feature-bound 2 {given}"
+    assert said in refused(f"{line} -o {tmp_path / 'm.shiftdp'}")
+
+
+def test_what_is_no_model_is_told_who_writes_one(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(table(20))
+    line = refused(f"inspect {tmp_path / 'd.csv'}")
+    assert line.endswith("is no model file; give what `shiftdp train` or save_model wrote")

@@ -293,7 +293,7 @@ def test_numbers_are_learnt_by_huber(folder: Path) -> None:
         ("a,b\n1,0\n", (), ("--target y", "no column")),
         ("a,y\n1,0\n2,qqsecret\n", (), ("not in classes",)),
         ("a,y\n1,0\n2,1\n", ("--batch-size", "5", "--algorithm", "cgd"), ("--batch-size 5",)),
-        ("a,y\n1,0\n200,1\n", ("--oversized", "refuse", "--anyway"), ("feature_bound",)),
+        ("a,y\n1,0\n200,1\n", ("--oversized", "refuse", "--anyway"), ("DATA data.csv", "-bound 1")),
         ("a,y\n1,0\n2,1\n", ("--epsilon", "-1"), ("--epsilon",)),
     ],
     ids=[

@@ -116,8 +116,9 @@ def budget_of(
     advantage: float | None = None,
     tpr: float | None = None,
     fpr: float | None = None,
+    **others: float,
 ) -> Budget:
-    """The budget that these keywords mean.
+    """The budget that these keywords mean; `others` are refused by name.
 
     >>> budget_of(tpr=0.05, fpr=0.01), budget_of(mu=1.0)
     (Budget(tpr=0.05, fpr=0.01), Budget(mu=1.0))
@@ -127,6 +128,9 @@ def budget_of(
     shiftdp._errors.InvalidInput: delta=None is missing: a budget on epsilon is one at a delta; \
 give delta
     """
+    for strange, asked in others.items():
+        remedy = "give epsilon with delta, mu, renyi with order, advantage, or tpr with fpr"
+        raise InvalidInput(strange, asked, "is no part of a budget", remedy)
     given: dict[str, float | None] = {
         "epsilon": epsilon,
         "mu": mu,

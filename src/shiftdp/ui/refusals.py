@@ -19,6 +19,7 @@ _RENAMED = {
     "ledger": ("ledger", "file"),
     "release": ("certificate",),
     "theorems": ("theorem",),
+    "l1": ("alpha",),
 }
 """What the library calls by a name that is no option: the first of these that the command has."""
 
@@ -65,6 +66,8 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     if len(names) == 1 and _parameter(ctx, names[0]) is None:
         known = [name for name in _RENAMED.get(names[0], ()) if _parameter(ctx, name)]
         names = known[:1] or names
+    if names[0] in ("X", "y") and _parameter(ctx, "data") is not None:
+        names, value = ["data"], ctx.params.get("data")  # the table, by its file
     if len(names) > 1:
         options = [_parameter(ctx, name) for name in names]
         subject = ", ".join(
@@ -77,7 +80,7 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
         subject = typed(ctx, names[0], value)
     # 'fixed' or 'shuffled' are typed without quotes
     remedy = re.sub(r"(?<![\w=])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
-    return Refused(f"{subject}: {error.problem}; {remedy}", ctx)
+    return Refused(f"{subject}: {_optioned(ctx, error.problem, values=False)}; {remedy}", ctx)
 
 
 def print_warning(ctx: click.Context, text: str) -> None:
@@ -139,10 +142,16 @@ def _parameter(ctx: click.Context, name: str) -> click.Parameter | None:
     return next((known for known in ctx.command.params if known.name == name), None)
 
 
-def _optioned(ctx: click.Context, text: str) -> str:
+def _optioned(ctx: click.Context, text: str, *, values: bool = True) -> str:
     """`bounds="composition"` as `--bounds composition`, and `classes=...` as `--classes`.
 
-    What is no option of this command is left as it is.
+    What is no option of this command is left as it is. A name of several words is an option also by
+    itself, `feature_bound` as `--feature-bound`.
+
+    Args:
+        ctx: of the command.
+        text: what the library says.
+        values: whether `epsilon=1` is something to type; in a problem it is a fact.
     """
 
     def option(match: re.Match[str]) -> str:
@@ -152,7 +161,12 @@ def _optioned(ctx: click.Context, text: str) -> str:
         return match[0] if parameter is None else f"{spelled(parameter)} {value}".rstrip()
 
     text = re.sub(r"(?<![\w/.])([a-z_]+)=[\"'](\w+)[\"']", option, text)
-    return re.sub(r"(?<![\w/.])([a-z_]+)=(\.\.\.|[\w.+-]*\w)", option, text)
+    name = r"[a-z_]+" if values else r"[a-z0-9]+(?:_[a-z0-9]+)+"
+    text = re.sub(rf"(?<![\w/.])({name})=(\.\.\.|[\w.+-]*\w)", option, text)
+    text = re.sub(r"(?<![\w/.`'\"-])([a-z0-9]+(?:_[a-z0-9]+)+)(?![\w=(.`'\"])()", option, text)
+    if isinstance(_parameter(ctx, "model"), click.Option):
+        text = text.replace("PrivateLogisticRegression", "--model logistic")
+    return text
 
 
 def _lowered(message: str) -> str:

@@ -262,7 +262,8 @@ def read_model_file(path: str, name: str = "certificate") -> ModelFile:
     except MissingPackage as error:
         raise click.ClickException(str(error)) from None
     except InvalidInput as error:
-        raise InvalidInput(name, path, error.problem, error.remedy) from error
+        remedy = error.remedy.replace("save_model", "`shiftdp train` or save_model")
+        raise InvalidInput(name, path, error.problem, remedy) from error
 
 
 class Parameter(Word):

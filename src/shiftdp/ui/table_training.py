@@ -114,7 +114,9 @@ def _result(every: Labels, paths: Paths) -> Any:
         return every.result()
     except BadLabels as error:
         problem = str(error)
-    raise InvalidInput("data", shown(paths), problem, "give all labels in classes, or mend them")
+    raise InvalidInput(
+        "data", shown(paths), problem, "give all labels by classes=..., or mend them"
+    )
 
 
 def dry(

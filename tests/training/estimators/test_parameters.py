@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from shiftdp.sklearn import PrivateHuberRegressor, PrivateLinearSVC, PrivateLogisticRegression
+from shiftdp.sklearn import (
+    PrivateHuberRegressor,
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+    PrivatePipeline,
+    PrivateSearchCV,
+)
 from shiftdp.training.estimators.parameters import PARAMETERS
 
 MODELS: list[Any] = [PrivateHuberRegressor, PrivateLinearSVC, PrivateLogisticRegression]
@@ -37,3 +43,23 @@ def test_the_docstring_still_begins_with_what_the_model_is(model: Any) -> None:
 def test_no_parameter_is_described_that_no_model_has() -> None:
     had = {name for model in MODELS for name in inspect.signature(model).parameters}
     assert set(PARAMETERS) == had
+
+
+@pytest.mark.parametrize("model", [*MODELS, PrivatePipeline, PrivateSearchCV])
+def test_python_names_the_class_that_users_know(model: Any) -> None:
+    for name in ("fit", "predict", "score", "private_score", "partial_fit", "forget"):
+        method = inspect.getattr_static(model, name, None)
+        if not inspect.isfunction(method) or not method.__module__.startswith("shiftdp."):
+            continue
+        with pytest.raises(TypeError, match=rf"^{model.__name__}\.{name}\(\) "):
+            method(object(), colour="red")
+        assert not hasattr(method, "__wrapped__")
+
+
+def test_methods_do_what_they_did() -> None:
+    from shiftdp.training.estimators.fitting import Fitting
+
+    own, written = PrivateLogisticRegression.fit, Fitting.fit
+    assert own.__code__ is written.__code__
+    assert inspect.signature(own) == inspect.signature(written)
+    assert own.__doc__ == written.__doc__

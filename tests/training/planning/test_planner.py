@@ -204,6 +204,7 @@ def test_one_pass_has_its_noise_placed_unless_the_budget_is_small(
         # the first rate is held for half of the run; then noise wherever rates fall, and at the end
         assert sum(sigma > 0.0 for sigma in planned.run.noise) == 8
         assert planned.choices()["noisy_steps"] == 8
+        assert "The noise is placed: 8 of 3681 steps have some" in str(planned)
         planned.plan.certificate.verify()
 
 
@@ -213,6 +214,7 @@ def test_planning_is_quick() -> None:
 
 def test_the_plan_says_what_and_why() -> None:
     text = str(plan_for(DIGITS))
+    assert "is placed" not in text
     for word in ("algorithm", "noise", "learning_rate", "clip", "foretold", "optimisation"):
         assert word in text
     assert "epsilon=1 at delta=1e-05" in text

@@ -54,6 +54,28 @@ def test_a_file_without_names_is_refused_without_its_first_record(tmp_path: Path
         assert word not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("größe,y\n7391,1\n".encode("latin-1"), "is not text in UTF-8; save it as UTF-8"),
+        ("a,y\n7391,1\n".encode("utf-16"), "is not text in UTF-8; save it as UTF-8"),
+        (b"a;y\n7391;1\n", "has semicolons, and no comma, in its first line; write it with commas"),
+        (b"a\ty\n7391\t1\n", "has tabs, and no comma, in its first line"),
+        (b'a,y\n"7391,1\n', "a quotation mark is not closed.*; double a mark within"),
+        (b'a,y\n"7391"3,1\n', "or text follows a closed one"),
+    ],
+)
+def test_a_file_of_another_program_says_what_to_change(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=problem) as refusal:
+        read(str(path), Rules("y"))
+    assert "7391" not in str(refusal.value)
+    assert refusal.value.__context__ is None
+
+
 def test_a_quoted_line_is_read(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "data.csv", '"4"," 5","1"')
     assert read(str(path), RULES["classes"]).X[2].tolist() == [4.0, 5.0]

@@ -53,7 +53,7 @@ def test_parquet_has_types_and_nulls(tmp_path: Path) -> None:
         ("", "different names"),
         ("a,z\n1,2\n", "has no column 'b'"),
         ("a,b\n1\n", "lines of different length"),
-        ('a,b\n1,"secret\n', "cannot be read"),
+        ('a,b\n1,"secret\n', "quotation mark"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused(text: str, words: str, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from functools import update_wrapper
+from types import FunctionType
 from typing import Literal, TypeVar
 
 Penalty = Literal["l2", "l1", "elasticnet"]
@@ -141,6 +143,32 @@ def documented(model: Model) -> Model:
         "\n".join(["Attributes", "----------", *fitted]),
     ]
     model.__doc__ = "\n\n".join(parts) + "\n"
+    return with_own_methods(model)
+
+
+def with_own_methods(model: Model) -> Model:
+    """The class with copies of the public methods that it inherits from classes of this library.
+
+    They do what they did; but where Python refuses their arguments it names the class that users
+    know, `PrivateLogisticRegression.fit()`, and not the one that they are written in.
+    """
+    for name in dir(model):
+        method = inspect.getattr_static(model, name)
+        if name.startswith("_") or name in vars(model) or not isinstance(method, FunctionType):
+            continue
+        if method.__module__.startswith("shiftdp."):
+            own = FunctionType(
+                method.__code__,
+                method.__globals__,
+                method.__name__,
+                method.__defaults__,
+                method.__closure__,
+            )
+            update_wrapper(own, method)
+            own.__kwdefaults__ = method.__kwdefaults__
+            own.__qualname__ = f"{model.__name__}.{name}"
+            del vars(own)["__wrapped__"]  # it is the method itself, not one around it
+            setattr(model, name, own)
     return model
 
 

@@ -102,6 +102,7 @@ class Planned:
         lines = [f"{_TITLES[type(self.run)]} for n={self.problem.n}, d={self.problem.features}:"]
         for name, value in self.choices().items():
             lines.append(f"  {name:<13} {_shown(value):<22} {self.reasons.get(name, '')}".rstrip())
+        lines += _placement(self.run)
         lines.append("foretold on the reference problem (shares of the error of a model of zeros):")
         rows = {f"this {self.algorithm}": self.prediction, **self.others}
         for name, part in rows.items():
@@ -110,6 +111,20 @@ class Planned:
                 + " + ".join(f"{key} {_share(share)}" for key, share in vars(part).items())
             )
         return "\n".join(lines)
+
+
+def _placement(run: TrainingRun) -> list[str]:
+    """What is special about noise that is not in every step, in two sentences."""
+    if not isinstance(run.noise, tuple) or 0.0 not in run.noise:
+        return []
+    noisy = sum(sigma > 0.0 for sigma in run.noise)
+    return [
+        f"The noise is placed: {noisy} of {run.steps} steps have some, the last one among them. "
+        "Nothing but the last iterate is",
+        "released, so the noise of one step also hides the records of the steps before it, and the "
+        "model ends with",
+        "less noise than if every step had its own (Theorem P1).",
+    ]
 
 
 def _share(share: float) -> str:

@@ -16,6 +16,7 @@ from shiftdp.training.cluster.encoding import fit_pipeline
 from shiftdp.training.descent.records import is_collection
 from shiftdp.training.estimators.base import entropy_of
 from shiftdp.training.estimators.inputs import outputs_of
+from shiftdp.training.estimators.parameters import with_own_methods
 from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.large_delta import LargeDeltaWarning, warn_of_large_delta
@@ -46,6 +47,7 @@ SHARE = 0.3
 mu that it would have alone. With less, few records lose names of categories: docs/tables.md."""
 
 
+@with_own_methods
 class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not typed
     """A scikit-learn Pipeline whose steps are released together within one budget.
 

@@ -21,7 +21,7 @@ from shiftdp.training.charging import rehearse, seeds_of
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.estimators.base import entropy_of, learnt_classes
 from shiftdp.training.estimators.inputs import labels_of
-from shiftdp.training.estimators.parameters import DELTA
+from shiftdp.training.estimators.parameters import DELTA, with_own_methods
 from shiftdp.training.estimators.scored import adopt
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning, uncovered, warn_of
 from shiftdp.training.large_delta import warn_of_large_delta
@@ -51,6 +51,7 @@ SCORE_SHARE = 0.1
 """The part of mu^2 of a trial that its score may cost where it is on the records of the fit."""
 
 
+@with_own_methods
 class PrivateSearchCV(ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # not typed
     """The best of a random number of private fits, released within one budget. Theorem S3.
 

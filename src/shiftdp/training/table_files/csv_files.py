@@ -24,11 +24,22 @@ ENTRIES = 1 << 16
 _DECIMAL = frozenset("0123456789+-.eE \t\n")
 
 
+_OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What some programs put between fields."""
+
+
 def csv_lines(path: str) -> Iterator[list[str]]:
     """The fields of each line."""
     with open(path, newline="\n", encoding="utf-8-sig") as file:
-        for line in file:
+        for number, line in enumerate(file):
             text = line.removesuffix("\n").removesuffix("\r")
+            if number == 0 and "," not in text and (found := _OTHERS.keys() & set(text)):
+                other = _OTHERS[min(found)]
+                raise refused(
+                    path,
+                    f"has {other}, and no comma, in its first line",
+                    "write it with commas between the fields, and points in decimal numbers",
+                )
             if "\r" in text:
                 raise refused(
                     path, "has a carriage return inside of a line", "end lines in LF or CR LF"

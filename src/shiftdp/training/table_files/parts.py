@@ -6,6 +6,7 @@ found by name, so that their order may differ from part to part.
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -136,9 +137,25 @@ def quietly_read(reader: Callable[[str], Answer], path: str) -> Answer:
             f"{path}: reading it needs {package}, which is not installed; pip install {package}"
         ) from None
     except Exception as error:
-        kind = type(error).__name__
+        kind = type(error)
     # outside of the handler, so that the new exception does not lead to the old one
-    raise refused(path, f"cannot be read ({kind})", "give a table in the format it names")
+    known = next((text for one, text in _COMPLAINTS.items() if issubclass(kind, one)), None)
+    usual = f"cannot be read ({kind.__name__})", "give a table in the format it names"
+    raise refused(path, *(known or usual))
+
+
+_COMPLAINTS: dict[type[Exception], tuple[str, str]] = {
+    UnicodeDecodeError: (
+        "is not text in UTF-8",
+        "save it as UTF-8: a spreadsheet calls it CSV UTF-8, and `iconv -f latin1 -t utf-8` makes "
+        "it of a file in Latin-1",
+    ),
+    csv.Error: (
+        "has a line in which a quotation mark is not closed, or text follows a closed one",
+        'double a mark within a quoted field, as in "6"" pipe", and put no line break into a field',
+    ),
+}
+"""What is wrong with a file whose reader ends so, and the remedy; nothing of it is quoted."""
 
 
 def require_records(path: str, n: int) -> None:

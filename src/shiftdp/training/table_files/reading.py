@@ -178,7 +178,9 @@ def _result(table: str, every: Labels) -> NDArray[Any]:
         return every.result()
     except BadLabels as error:
         problem = str(error)
-    remedy = "give all labels in classes" if "classes" in problem else "mend them by a public rule"
+    remedy = (
+        "give all labels by classes=..." if "classes" in problem else "mend them by a public rule"
+    )
     raise refused(table, problem, remedy)
 
 

@@ -22,6 +22,10 @@ def estimator_of(options: dict[str, Any]) -> Any:
     kind = options["model"]
     shared = {name: options[name] for name in PLAN}
     shared["records_per_person"] = count("records_per_person", options["records_per_person"], 1)
+    for name in ("classes", "class_weights"):
+        if kind == "huber" and options[name] is not None:
+            remedy = "leave it out, or take another --model"
+            raise InvalidInput(name, options[name], "is for classes, and huber has none", remedy)
     if kind != "huber":
         shared["classes"] = classes_of(options["classes"])
         shared["class_weight"] = weights_of(options)
