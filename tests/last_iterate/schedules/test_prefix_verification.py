@@ -13,7 +13,7 @@ import shiftdp as sdp
 from shiftdp.last_iterate.schedules.prefix import prefix_law
 from shiftdp.last_iterate.schedules.prefix_steps import ScheduledPrefix, prefix_steps
 from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
-from shiftdp.last_iterate.theorems.proofs import PrefixProof
+from shiftdp.last_iterate.theorems.prefix import PrefixProof
 
 RUN = sdp.NoisySGD(
     n=200,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from shiftdp.interpolation.bucket.verification import verify_scheduled_bucket
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.schedules.prefix_steps import ScheduledPrefix
-from shiftdp.last_iterate.theorems.proofs import PrefixProof
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate.theorems.prefix import PrefixProof
 
 _UP, _DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of a few products and sums
 _TWO = Fraction(1, 2**50)  # a learning rate of 2/M in floats means just that

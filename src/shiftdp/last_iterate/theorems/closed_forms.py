@@ -43,6 +43,7 @@ class _ClosedForm(OnDescent):
     cyclic: bool
     family = "paper"
     contained = True
+    place = 10
 
     def speaks_of(self, run: Run) -> bool:
         return is_cyclic(run) == self.cyclic
@@ -169,7 +170,7 @@ def _rate(run: BatchRun) -> float:
     return given.require_equal_steps(run.learning_rate, run.noise)[0]
 
 
-DESCENT_PAPER = (
+THEOREMS = DESCENT_PAPER = (
     _StronglyConvex("Thm gd-sc", "[BSA24, Thm gd-sc]", cyclic=False),
     _StronglyConvex("Thm mgd-sc", "[BSA24, Thm mgd-sc]", cyclic=True),
     _Constrained("Thm gd-proj", "[BSA24, Thm gd-proj]", cyclic=False),

@@ -41,15 +41,16 @@ from shiftdp.last_iterate.schedules.visits import (
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_shifts
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
-from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 
 class OnDescent(Theorem):
     """A theorem on noisy gradient descent."""
 
     runs: tuple[type[Run], ...] = (NoisyGD, NoisyCGD, LangevinMC)
+    proof_type: type[AnyProof] = Proof
     projects = True  # whether it makes use of a bounded set, where there is one
 
     @abstractmethod
@@ -134,6 +135,7 @@ class _Composition(OnDescent):
     runs = (*OnDescent.runs, NoisyStream)
     anchor = "composition"
     family = "composition"
+    place = 0
     released = True
     contracts = False
     projects = False
@@ -165,6 +167,7 @@ class _Shifted(OnDescent):
     """
 
     family = "ours"
+    place = 40
     mixes: bool
     instead: tuple[str, str]
 
@@ -211,15 +214,16 @@ class _TheoremB1(_Shifted):
     mixes = False
     instead = "is random, so that each position counts", "use Theorem B4"
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        """Where all steps are equal and none expands.
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """Unbeaten where all steps are equal and none expands.
 
         Composition is the choice of shifts that undoes each visit at once, and closed forms are
         other choices: the best one is at most a rounding of 1e-11 above theirs.
         """
         if not isinstance(run, (NoisyGD, NoisyCGD)) or not isinstance(run.learning_rate, float):
-            return False
-        return has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
+            return Prospect.OPEN
+        unbeaten = has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
+        return Prospect.UNBEATEN if unbeaten else Prospect.OPEN
 
     def speaks_of(self, run: Run) -> bool:
         return not isinstance(run, NoisySGD) or run.batch_size == run.n
@@ -259,8 +263,8 @@ class _TheoremB4(_Shifted):
     mixes = True
     instead = "leaves one position to be counted", "use Theorem B1"
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        return True
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        return Prospect.UNBEATEN
 
     def speaks_of(self, run: Run) -> bool:
         return isinstance(run, NoisyCGD) and run.order != "fixed"
@@ -352,4 +356,4 @@ DESCENT_COMPOSITION = (
     _Composition("Thm mgd (composition)", "[BSA24, Thm mgd]", cyclic=True),
 )
 ONE_OUTCOME, RANDOM_ORDER = _TheoremB1(), _TheoremB4()
-DESCENT_SHIFTED = (ONE_OUTCOME, RANDOM_ORDER)
+THEOREMS = (*DESCENT_COMPOSITION, ONE_OUTCOME, RANDOM_ORDER)

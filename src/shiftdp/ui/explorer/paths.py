@@ -32,15 +32,12 @@ from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import StepSchedule, Visits, schedules_of
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 from shiftdp.last_iterate.theorems.descent import descent_of
-from shiftdp.last_iterate.theorems.proofs import (
-    HiddenProof,
-    PrefixProof,
-    Proof,
-    ReleasesProof,
-    SegmentProof,
-    StochasticProof,
-)
+from shiftdp.last_iterate.theorems.hidden import HiddenProof
+from shiftdp.last_iterate.theorems.prefix import PrefixProof
+from shiftdp.last_iterate.theorems.proofs import Proof, StochasticProof
 from shiftdp.last_iterate.theorems.registry import family_of
+from shiftdp.last_iterate.theorems.released.joint import ReleasesProof
+from shiftdp.last_iterate.theorems.released.segments import SegmentProof
 
 MOST_DRAWN = 2_000
 """Of a longer run the last so many steps are shown."""
@@ -120,7 +117,9 @@ def path_of(certificate: Certificate) -> Path:
         return NoPath(f"{steps} steps are too many to be drawn one by one.")
     if isinstance(first, ReleasesProof):
         return _by_segments(certificate, [one for one in proofs if isinstance(one, ReleasesProof)])
-    return _by_shifts(certificate, [one for one in proofs if isinstance(one, Proof)])
+    if isinstance(first, Proof):
+        return _by_shifts(certificate, [one for one in proofs if isinstance(one, Proof)])
+    return NoPath(f"{certificate.bound} has proofs of its own kind, of which nothing is drawn.")
 
 
 def _by_shifts(certificate: Certificate, proofs: list[Proof]) -> Path:

@@ -85,7 +85,9 @@ class _FromDistance(Theorem):
     citation = "Theorem V3"
     anchor = ANCHOR
     family = "ours"
+    place = 200
     runs = (Unlearning,)
+    proof_type = StochasticProof
     protects_people = True
     why_above = "the bound knows how far the two runs may be apart, and not how likely that is"
 
@@ -237,4 +239,4 @@ def _cap_of(proofs: Proofs) -> int | None:
     return next((proof.cap for proof in proofs if isinstance(proof, StochasticProof)), None)
 
 
-FROM_DISTANCE = _FromDistance()
+THEOREMS = (_FromDistance(),)

@@ -37,12 +37,13 @@ from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
 from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
-from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
+from shiftdp.last_iterate.theorems.hidden import HiddenProof
+from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, cap_failure
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
 from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 _MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
 _LONG = 2_000, 20_000  # steps from where on that is not worth its time: with much noise, and always
@@ -79,7 +80,7 @@ def passed(training: NoisySGD, cap: int, steps: int) -> float:
 
 def is_hidden(theorem: Theorem) -> bool:
     """Whether it rests on a law of mu(V), as Theorem B7 does."""
-    return getattr(theorem, "proof", None) is HiddenProof
+    return theorem.proof_type is HiddenProof
 
 
 @lru_cache(maxsize=4)
@@ -122,6 +123,7 @@ class Merged(Delegated):
     def __init__(self, base: Theorem) -> None:
         super().__init__(base, f"Theorem V3 ({base.name})", ANCHOR, "Theorem V3")
         self.protects_people = True
+        self.place = 220 if is_hidden(base) else 230  # as hidden ones are the best, mostly
 
     def speaks_of(self, run: Any) -> bool:
         if run.later_requests or not isinstance(run.training, NoisySGD):
@@ -193,18 +195,20 @@ class Merged(Delegated):
         asked = merged_run(cast(Unlearning, run), geometry, _cap_of(proofs))
         return self._assumed(run, self.base.hypotheses(asked, geometry, proofs))
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """Laws of mu(V) gain the most from a noisy last step; Theorem B6 is for few further steps,
         and Theorem B3 was never seen to be the best."""
+        if math.isinf(rival):
+            return Prospect.OPEN
         run = cast(Unlearning, run)
-        training, easy = cast(Any, run).training, is_hidden(self.base) or math.isinf(rival)
+        training, easy = cast(Any, run).training, is_hidden(self.base)
         if not easy and (training.steps > _LONG[1] or self.base in SAMPLED_SHIFTED):
-            return True
+            return Prospect.HOPELESS
         merged = merged_run(run, geometry, shared_cap(run, geometry, delta))
         noisy = _last(merged.noise) > _MUCH * _last(training.noise)
         if not easy and noisy and training.steps > _LONG[0]:
-            return True
-        return self.base.hopeless(merged, geometry, delta, rival)
+            return Prospect.HOPELESS
+        return max(self.base.prospect(merged, geometry, delta, rival), Prospect.OPEN)
 
     def is_met(self, run: Unlearning, geometry: Geometry, delta: float) -> bool:
         """Whether its hypotheses are."""

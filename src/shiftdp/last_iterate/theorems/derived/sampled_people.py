@@ -38,8 +38,8 @@ from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.hidden import hidden_proofs
-from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
+from shiftdp.last_iterate.theorems.hidden import HiddenProof, hidden_proofs
+from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, choose_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.composition import product
@@ -49,7 +49,7 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     participation_up,
     step_arrays,
 )
-from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Claim
 
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and their probabilities."""
@@ -94,6 +94,7 @@ class _PoissonPeople(OnSampled):
     citation = "Theorem V4"
     anchor = "theorem-v4-people-with-several-records"
     family = "composition"
+    place = 120
     contracts = False
     sampling = "poisson"
     protects_people = needs_people = True
@@ -173,7 +174,8 @@ class _HiddenPeople(OnSampled):
     citation = "Theorem V4"
     anchor = "theorem-v4-people-with-several-records"
     family = "ours"
-    proof = HiddenProof
+    place = 120
+    proof_type = HiddenProof
     protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
@@ -280,5 +282,5 @@ def same_law(stated: Any, derived: Any) -> bool:
     return bool(stated == derived)
 
 
-HIDDEN_PEOPLE: tuple[Theorem, ...] = (_HiddenPeople(),)
-SAMPLED_PEOPLE: tuple[Theorem, ...] = (_PoissonPeople(), *HIDDEN_PEOPLE)
+HIDDEN_PEOPLE = (_HiddenPeople(),)
+THEOREMS = (_PoissonPeople(), *HIDDEN_PEOPLE)

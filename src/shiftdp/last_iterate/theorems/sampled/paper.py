@@ -51,6 +51,7 @@ class _Split(OnSampled):
     anchor = "random-batches-in-the-paper"
     family = "paper"
     contained = True
+    place = 11
 
     def speaks_of(self, run: Any) -> bool:
         return True
@@ -69,6 +70,19 @@ class _Split(OnSampled):
     @abstractmethod
     def gap(self, steps: StochasticSteps, proof: StochasticProof) -> float:
         """mu of the Gaussian factor, rounded up."""
+
+    @abstractmethod
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        """The laws of the steps that are looked back, and how many there are of each."""
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,), steps = parameters(proofs), steps_of(run, geometry)
+        after = self.charged(steps, split_of(proof), steps.steps - proof.tau)
+        return product([(GaussianTradeoff(self.gap(steps, proof)), 1), *after], accuracy)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         steps = steps_of(run, geometry)
@@ -128,17 +142,11 @@ class _SgdStronglyConvex(_Split):
         tail = series_tail(steps, steps.steps - proof.tau)
         return 2.0 * other_split(split_of(proof)) * tail * UP
 
-    def rebuild(
-        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
-    ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
-        beta = split_of(proof)
-        parts = [
-            (GaussianTradeoff(self.gap(steps, proof)), 1),
-            (subsampled(steps.p, 2.0 * beta * steps.s * UP), 1),
-            (subsampled(steps.p, 2.0 * steps.s), steps.steps - proof.tau),
-        ]
-        return product(parts, accuracy)
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        first = subsampled(steps.p, 2.0 * beta * steps.s * UP)
+        return [(first, 1), (subsampled(steps.p, 2.0 * steps.s), count)]
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         """The sum lacks the last of the steps before tau."""
@@ -175,16 +183,10 @@ class _SgdConstrained(_Split):
         count = steps.steps - proof.tau
         return other_split(split_of(proof)) * steps.diameter / math.sqrt(count) * UP
 
-    def rebuild(
-        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
-    ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
-        beta = split_of(proof)
-        parts = [
-            (GaussianTradeoff(self.gap(steps, proof)), 1),
-            (subsampled(steps.p, 2.0 * beta * steps.s * UP), steps.steps - proof.tau),
-        ]
-        return product(parts, accuracy)
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        return [(subsampled(steps.p, 2.0 * beta * steps.s * UP), count)]
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return True
@@ -232,4 +234,4 @@ def require_paper(run: NoisySGD, geometry: Geometry) -> None:
     given.require_convex(geometry)
 
 
-SGD_SC, SGD_PROJ = _SgdStronglyConvex(), _SgdConstrained()
+SGD_SC, SGD_PROJ = THEOREMS = _SgdStronglyConvex(), _SgdConstrained()

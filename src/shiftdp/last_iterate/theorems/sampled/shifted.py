@@ -25,7 +25,7 @@ from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
 from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_constants, verify_groups
-from shiftdp.last_iterate.theorems.sampled.composition import HOPELESS, poisson_steps, product
+from shiftdp.last_iterate.theorems.sampled.composition import MUCH_ABOVE, poisson_steps, product
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import (
     SEARCH_LAWS,
@@ -42,6 +42,7 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     starts_from_diameter,
     unequal_steps,
 )
+from shiftdp.last_iterate.theorems.theorem import Prospect
 
 
 class _Led(OnSampled):
@@ -49,6 +50,7 @@ class _Led(OnSampled):
 
     anchor = "theorem-b3-the-last-iterate-of-noisysgd"
     family = "ours"
+    place = 20
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
@@ -73,22 +75,20 @@ class _Led(OnSampled):
             verify_constants(run, geometry, participation_up(run), charged, slice(end, end + n))
             end += n
 
-    def costly(self, run: Run) -> bool:
-        """Whether steps differ: each trial of the search is composed then."""
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """If steps differ, each trial of the search is composed; the estimate here is not."""
         run = cast(NoisySGD, run)
-        return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
-
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """If steps differ, decide by an estimate for which nothing is composed."""
-        run = cast(NoisySGD, run)
+        if isinstance(run.noise, float) and isinstance(run.learning_rate, float):
+            return Prospect.OPEN
+        if math.isinf(rival):
+            return Prospect.COSTLY
         self.require(run, geometry)
-        if not self.costly(run) or math.isinf(rival):
-            return False
         cap, left = left_by_cap(run, geometry, delta)
         steps = unequal_steps(run, geometry, cap)
         if steps is None:
-            return False
-        return rough_scheduled_epsilon(run, geometry, steps, left) > HOPELESS * rival
+            return Prospect.COSTLY
+        rough = rough_scheduled_epsilon(run, geometry, steps, left)
+        return Prospect.HOPELESS if rough > MUCH_ABOVE * rival else Prospect.COSTLY
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
@@ -188,4 +188,4 @@ def limit_reached(run: Any, geometry: Geometry, proof: StochasticProof, steps: i
     return (cap is None or cap >= run.n) and faded(each.c, steps)
 
 
-SAMPLED_SHIFTED = (_TheoremB3(), _TheoremB3Poisson())
+THEOREMS = SAMPLED_SHIFTED = (_TheoremB3(), _TheoremB3Poisson())
