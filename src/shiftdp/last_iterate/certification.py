@@ -96,6 +96,7 @@ def _tried(
     """What every theorem gives or, where only the best counts, those that may still give it."""
     found: list[Bound] = []
     refused: dict[str, UnmetHypothesis] = {}
+    unbeaten = False
     ours = any(item.family == "ours" for item in theorems)  # else nothing contains another
 
     def prospect(theorem: Theorem, rival: float = math.inf) -> Prospect:
@@ -109,14 +110,14 @@ def _tried(
         rival = min((bound.guess for bound in found if bound.guess is not None), default=math.inf)
         try:
             hope = prospect(theorem, rival)
+            if unbeaten and hope != Prospect.UNBEATEN:
+                break
             if hope == Prospect.HOPELESS or (found and hope == Prospect.CONTAINED):
                 continue
             found.append(apply(run, geometry, delta))
+            unbeaten = hope == Prospect.UNBEATEN
         except UnmetHypothesis as unmet:
             refused[theorem.name] = unmet
-            continue
-        if hope == Prospect.UNBEATEN:
-            break
     listed = ((item.name, refused[item.name]) for item in theorems if item.name in refused)
     return Evaluation(tuple(found), tuple(listed))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp._kinds import CONDITIONAL
 from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
@@ -82,7 +83,10 @@ def loads(text: str, theorems: Iterable[Theorem] = ()) -> Certificate:
         _require_format(document)
         problem = mismatch(document, known, known)
         if problem is not None:
-            raise Malformed(f"does not meet the schema: {problem}")
+            theirs = "" if own or document.get("kind") != CONDITIONAL else (
+                " (if a theorem of your own proves it, give from_json(theorems=[...]) that theorem)"
+            )  # fmt: skip
+            raise Malformed(f"does not meet the schema: {problem}{theirs}")
         certificate = Certificate(
             run=_run_in(_finite_in(document["run"])),
             geometry=Geometry(**_finite_in(document["geometry"])),

@@ -34,7 +34,7 @@ class Prospect(IntEnum):
     is too good costs time, one that is too bad costs tightness; neither can make a bound wrong.
     """
 
-    UNBEATEN = 0  # no other of the library gives less: where this one applies, none is tried
+    UNBEATEN = 0  # where it applies, none gives less but those that say the same of themselves
     OPEN = 1
     COSTLY = 2  # its search takes long, and may be hopeless against what others have found
     CONTAINED = 3  # one of ours applies wherever it does, and is nowhere worse: tried if none did
