@@ -51,7 +51,11 @@ class OnDescent(Theorem):
 
     runs: tuple[type[Run], ...] = (NoisyGD, NoisyCGD, LangevinMC)
     proof_type: type[AnyProof] = Proof
+    cyclic: bool | None = None  # whether an epoch has several batches, or one; None: either
     projects = True  # whether it makes use of a bounded set, where there is one
+
+    def speaks_of(self, run: Run) -> bool:
+        return self.cyclic is None or is_cyclic(run) == self.cyclic
 
     @abstractmethod
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
@@ -139,9 +143,6 @@ class _Composition(OnDescent):
     released = True
     contracts = False
     projects = False
-
-    def speaks_of(self, run: Run) -> bool:
-        return is_cyclic(run) == self.cyclic
 
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
         mu = composition_mu(run, geometry)

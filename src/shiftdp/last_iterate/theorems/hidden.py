@@ -145,9 +145,7 @@ class _TheoremB7(OnSampled):
     family = "ours"
     place = 30
     proof_type = HiddenProof
-
-    def speaks_of(self, run: Any) -> bool:
-        return True
+    sampling = None
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)

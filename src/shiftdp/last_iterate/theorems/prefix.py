@@ -35,6 +35,7 @@ from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.schedules.led_verification import verify_scheduled_prefix
 from shiftdp.last_iterate.schedules.prefix import (
     ROUGH_PREFIX,
     best_prefix,
@@ -47,7 +48,6 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
     ScheduledPrefix,
     prefix_steps,
 )
-from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
 from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
@@ -63,10 +63,10 @@ from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     Laws,
-    capped_steps,
     charged_in_groups,
     participation_up,
     shifted_laws,
+    steps_of,
 )
 from shiftdp.last_iterate.theorems.theorem import Bound, Prospect
 
@@ -237,7 +237,7 @@ class _TheoremB6(OnSampled):
         uncapped = proof.cap is None or proof.cap >= run.n
         if not isinstance(run.learning_rate, float) or not isinstance(run.noise, float):
             return False
-        return uncapped and faded(capped_steps(run, geometry, proof.cap).c, older / _SURELY)
+        return uncapped and faded(steps_of(run, geometry, proof.cap).c, older / _SURELY)
 
 
 def _part(

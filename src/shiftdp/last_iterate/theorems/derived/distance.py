@@ -30,8 +30,12 @@ from shiftdp.last_iterate.schedules.deletion import (
     restart_distance,
 )
 from shiftdp.last_iterate.theorems.checks import at_least, require
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
+from shiftdp.last_iterate.theorems.derived.hypotheses import (
+    ANCHOR,
+    deletion_assumed,
+    for_people,
+    training_of,
+)
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap, within_cap
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure

@@ -35,7 +35,7 @@ from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require
 from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
+from shiftdp.last_iterate.theorems.derived.hypotheses import for_people
 from shiftdp.last_iterate.theorems.descent import (
     DESCENT_COMPOSITION,
     ONE_OUTCOME,

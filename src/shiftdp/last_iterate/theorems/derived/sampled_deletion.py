@@ -35,7 +35,7 @@ from shiftdp.last_iterate.schedules.deletion import (
 )
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
+from shiftdp.last_iterate.theorems.derived.hypotheses import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
 from shiftdp.last_iterate.theorems.hidden import HiddenProof
 from shiftdp.last_iterate.theorems.proofs import Proofs

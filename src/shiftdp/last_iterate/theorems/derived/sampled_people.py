@@ -37,7 +37,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
+from shiftdp.last_iterate.theorems.derived.hypotheses import for_people
 from shiftdp.last_iterate.theorems.hidden import HiddenProof, hidden_proofs
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, choose_cap

@@ -42,9 +42,13 @@ from shiftdp.last_iterate.schedules.deletion import (
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
+from shiftdp.last_iterate.theorems.derived.hypotheses import (
+    ANCHOR,
+    deletion_assumed,
+    for_people,
+    training_of,
+)
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import is_hidden, merged_deletion
 from shiftdp.last_iterate.theorems.derived.sampled_people import HIDDEN_PEOPLE
 from shiftdp.last_iterate.theorems.hidden import HIDDEN

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from shiftdp._rounding import NOT_ZERO
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, people
-from shiftdp.last_iterate.schedules.led_verification import meeting_starts
-from shiftdp.last_iterate.schedules.prefix_verification import verify_prefix
+from shiftdp.last_iterate.schedules.led_verification import meeting_starts, verify_prefix
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
 from shiftdp.last_iterate.theorems.sampled.shifts import StochasticSteps, require_equal_steps

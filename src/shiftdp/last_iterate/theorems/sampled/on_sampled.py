@@ -31,11 +31,11 @@ class OnSampled(Theorem):
 
     runs = (NoisySGD,)
     proof_type: type[Any] = StochasticProof
-    sampling: Sampling = "without_replacement"
+    sampling: Sampling | None = "without_replacement"  # None: any
     projects = True  # whether it makes use of a bounded set, where there is one
 
     def speaks_of(self, run: Any) -> bool:
-        return bool(run.sampling == self.sampling)
+        return self.sampling in (None, run.sampling)
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         """Raise `UnmetHypothesis` unless the numbers are those of the theorem."""

@@ -52,9 +52,7 @@ class _Split(OnSampled):
     family = "paper"
     contained = True
     place = 11
-
-    def speaks_of(self, run: Any) -> bool:
-        return True
+    sampling = None  # others are refused by name
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         require_paper(run, geometry)

@@ -35,11 +35,11 @@ from shiftdp.last_iterate.theorems.sampled.search import (
 )
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     Laws,
-    capped_steps,
     charged_in_groups,
     participation_up,
     shifted_laws,
     starts_from_diameter,
+    steps_of,
     unequal_steps,
 )
 from shiftdp.last_iterate.theorems.theorem import Prospect
@@ -92,22 +92,18 @@ class _Led(OnSampled):
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
-        return self.led(run, geometry, left, cap)
-
-    def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
-        """The best shifts at delta, and an estimate of epsilon with them."""
         steps = unequal_steps(run, geometry, cap)
         if steps is None:
-            groups, guess = best_groups(run, geometry, capped_steps(run, geometry, cap), delta)
+            groups, guess = best_groups(run, geometry, steps_of(run, geometry, cap), left)
         else:
 
             def epsilon(groups: Groups) -> float:
                 few = shifted_laws(run, geometry, groups, SEARCH_LAWS)
-                return self.composed(run, geometry, few, ROUGH).epsilon(delta)
+                return self.composed(run, geometry, few, ROUGH).epsilon(left)
 
-            groups, _ = best_scheduled_groups(run, geometry, steps, delta, epsilon)
+            groups, _ = best_scheduled_groups(run, geometry, steps, left, epsilon)
             laws = shifted_laws(run, geometry, groups)
-            guess = self.composed(run, geometry, laws, ROUGH).epsilon(delta)
+            guess = self.composed(run, geometry, laws, ROUGH).epsilon(left)
         return StochasticProof(run.steps - sum(n for _, n in groups), groups, cap=cap), guess
 
     @abstractmethod
@@ -169,7 +165,7 @@ def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> flo
         raise InvalidInput("cap", None, "is missing", "give a batch cap")
     tau, unequal = proof.tau, unequal_steps(run, geometry, proof.cap)
     if unequal is None:
-        apart = starts_from_diameter(capped_steps(run, geometry, proof.cap), tau)
+        apart = starts_from_diameter(steps_of(run, geometry, proof.cap), tau)
     else:
         apart = unequal.starts_from_diameter(tau)
     count = run.steps - tau if apart else run.steps
@@ -182,7 +178,7 @@ def parameters(proofs: Proofs) -> list[StochasticProof]:
 
 def limit_reached(run: Any, geometry: Geometry, proof: StochasticProof, steps: int) -> bool:
     """Whether the distance after so many steps is at its limit, and no cap can be passed before."""
-    each, cap = capped_steps(run, geometry, proof.cap), proof.cap
+    each, cap = steps_of(run, geometry, proof.cap), proof.cap
     if starts_from_diameter(each, proof.tau):
         return True
     return (cap is None or cap >= run.n) and faded(each.c, steps)
