@@ -22,7 +22,7 @@ import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import ROOMY_EXPONENT
-from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
+from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
 from shiftdp.fdp.pairs.mean_law import MeanLaw
@@ -30,7 +30,6 @@ from shiftdp.interpolation.participation.ages import equal_ages
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw
 from shiftdp.interpolation.participation.start import MOST_FOLLOWED
 from shiftdp.interpolation.participation.sticks import Sticks
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
@@ -47,7 +46,7 @@ from shiftdp.last_iterate.schedules.prefix_steps import prefix_steps
 from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import pair_of
@@ -147,17 +146,10 @@ class _TheoremB7(OnSampled):
     proof_type = HiddenProof
     sampling = None
 
-    def require(self, run: NoisySGD, geometry: Geometry) -> None:
-        super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        if run.has_random_sizes:
-            given.require_convex(geometry)
-
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
         found = [
-            (self._function(run, geometry, proof).epsilon(left), proof)
+            (self._function(run, geometry, proof, revealed=proof.revealed).epsilon(left), proof)
             for proof in hidden_proofs(run, geometry, cap, left)
         ]
         epsilon, proof = min(found, key=lambda each: each[0])
@@ -187,7 +179,7 @@ class _TheoremB7(OnSampled):
         if float(steps.c) == 1.0 or _hardly_contracts(steps, run):
             return Prospect.OPEN  # Theorem B6 needs steps that forget
         law = rough_participation_law(run, steps, delta=left)
-        rough = self._of_law(run, geometry, law.mu, law.weight).epsilon(left)
+        rough = self._function(run, geometry, law).epsilon(left)
         most = _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
         return Prospect.HOPELESS if rough > most else Prospect.OPEN
 
@@ -195,19 +187,21 @@ class _TheoremB7(OnSampled):
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
         (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
-        f = self._function(run, geometry, proof)
-        failure = _beyond_cap(run, proof)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        f = self._function(run, geometry, proof, revealed=proof.revealed)
+        return within_cap(f, run, proof.cap, run.steps)
 
-    def _function(self, run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:
-        if proof.revealed:
-            return Mixture([GaussianTradeoff(mu) for mu in proof.mu], proof.weight)
-        return self._of_law(run, geometry, proof.mu, proof.weight)
-
-    def _of_law(
-        self, run: NoisySGD, geometry: Geometry, mu: tuple[float, ...], weight: tuple[float, ...]
+    def _function(
+        self,
+        run: NoisySGD,
+        geometry: Geometry,
+        law: HiddenProof | ParticipationLaw,
+        *,
+        revealed: bool = False,
     ) -> TradeoffFunction:
-        """Everything hidden."""
+        """f of a law, as in the table above."""
+        mu, weight = law.mu, law.weight
+        if revealed:
+            return Mixture([GaussianTradeoff(each) for each in mu], weight)
         if run.sampling == "without_replacement":
             return HiddenExchange(mu, weight)
         if geometry.adjacency == "replace_one":
@@ -333,13 +327,6 @@ def _hardly_contracts(steps: StepArrays, run: NoisySGD) -> bool:
     if not (steps.equal and independent):
         return False
     return 0.0 < (1.0 - float(steps.c)) * steps.steps <= _HARDLY
-
-
-def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
-    if proof.cap is None:
-        return 0.0
-    apart = run.sampling != "random_allocation"
-    return cap_failure(run.n, participation_up(run), proof.cap, run.steps, independent=apart)
 
 
 THEOREMS = HIDDEN = (_TheoremB7(),)

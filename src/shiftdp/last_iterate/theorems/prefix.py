@@ -24,14 +24,13 @@ from typing import Any, Self, cast
 
 from shiftdp._checks import LEAST_ACCURACY
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.composition.hidden_mixture import HiddenMixture, Shared
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
 from shiftdp.fdp.search.sampled_estimates import Pair
 from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.bucket.verification import verify_bucket
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
@@ -51,7 +50,7 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
 from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import (
     verify_constants,
     verify_failure,
@@ -151,10 +150,6 @@ class _TheoremB6(OnSampled):
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        if run.has_random_sizes:
-            given.require_convex(geometry)
         if run.steps < 2 or participation_up(run) >= 1.0 or not geometry.sensitivity:
             raise UnmetHypothesis(
                 "run",
@@ -212,10 +207,7 @@ class _TheoremB6(OnSampled):
         if proof.weights[-1] <= _RARE:  # the fullest bucket: a Gaussian will do
             parts[-1] = GaussianTradeoff(parts[-1]._gaussian_below()[0])
         f = HiddenMixture(parts, proof.weights, shared).worse_direction()
-        failure = 0.0
-        if proof.cap is not None:
-            failure = cap_failure(run.n, participation_up(run), proof.cap, run.steps)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        return within_cap(f, run, proof.cap, run.steps)
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool

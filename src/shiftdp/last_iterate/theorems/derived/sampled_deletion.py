@@ -39,10 +39,10 @@ from shiftdp.last_iterate.theorems.derived.hypotheses import ANCHOR, deletion_as
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
 from shiftdp.last_iterate.theorems.hidden import HiddenProof
 from shiftdp.last_iterate.theorems.proofs import Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, passed
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
+from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 _MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
@@ -51,7 +51,7 @@ _MOST_STEPS = 1 << 24  # of training, whose noises are listed; what stands in fo
 _MOST_NOISE = 1e30  # a larger one would leave a mu that is nothing all the same
 
 
-def within_cap(training: Any, geometry: Geometry, cap: int | None) -> Geometry:
+def losses_within(training: Any, geometry: Geometry, cap: int | None) -> Geometry:
     """The losses of a batch of at most `cap` records; a prox only does not expand."""
     if cap is None:
         return geometry
@@ -67,15 +67,7 @@ def shared_cap(run: Unlearning, geometry: Geometry, delta: float) -> int | None:
     given.require_convex(geometry)
     if people(training) > 1:
         return affordable_people_cap(training, delta, run.further_steps)
-    p = participation_up(training)
-    return affordable_cap(training, geometry, p, delta, run.further_steps)[0]
-
-
-def passed(training: NoisySGD, cap: int, steps: int) -> float:
-    """The probability that so many steps draw more than `cap` records, rounded up."""
-    k, p = people(training), participation_up(training)
-    apart = training.sampling != "random_allocation"
-    return cap_failure(training.n - k + 1, p, cap - k + 1, steps, independent=apart)
+    return affordable_cap(training, geometry, delta, run.further_steps)[0]
 
 
 def is_hidden(theorem: Theorem) -> bool:
@@ -97,7 +89,7 @@ def merged_run(run: Unlearning, geometry: Geometry, cap: int | None) -> NoisySGD
             f"are none, or training has no end, or more than {_MOST_STEPS} steps",
             "use the certificate of training",
         )
-    slope, _, noise = further_idle(run, within_cap(training, geometry, cap))
+    slope, _, noise = further_idle(run, losses_within(training, geometry, cap))
     eta, sigma = _last(training.learning_rate), _last(training.noise)
     ratio = noise / (slope * eta) if 0.0 < slope < math.inf else math.nan
     if not ratio < math.inf:
@@ -160,7 +152,7 @@ class Merged(Delegated):
         inner, failure = f.split_failure()
         cap = _cap_of(proofs)
         if run.grid:
-            losses = within_cap(asked, geometry, cap)
+            losses = losses_within(asked, geometry, cap)
             moved = _restart_mu(run, asked, geometry, losses)
             further = tuple(_moved(proof, moved) for proof in proofs)
             inner = self.base.rebuild(asked, geometry, further, f.accuracy).split_failure()[0]

@@ -40,6 +40,11 @@ class OnSampled(Theorem):
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         """Raise `UnmetHypothesis` unless the numbers are those of the theorem."""
         refuse_adjacency(run, geometry)
+        if self.contracts:
+            given.require_smooth(geometry)
+            given.require_contractive(run.learning_rate, geometry)
+            if run.has_random_sizes:
+                given.require_convex(geometry)
 
     @abstractmethod
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:

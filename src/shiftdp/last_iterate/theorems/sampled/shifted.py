@@ -14,16 +14,15 @@ from abc import abstractmethod
 from typing import Any, cast
 
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import TradeoffFunction, WithFailure
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.schedules.led_together import Groups
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_constants, verify_groups
 from shiftdp.last_iterate.theorems.sampled.composition import MUCH_ABOVE, poisson_steps, product
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
@@ -54,8 +53,6 @@ class _Led(OnSampled):
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
         if run.steps < 2:
             raise UnmetHypothesis(
                 "steps", run.steps, "leaves nothing to look back on", "use composition"
@@ -141,10 +138,6 @@ class _TheoremB3Poisson(_Led):
     citation = "Theorem B3"
     sampling = "poisson"
 
-    def require(self, run: NoisySGD, geometry: Geometry) -> None:
-        super().require(run, geometry)
-        given.require_convex(geometry)
-
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
     ) -> TradeoffFunction:
@@ -155,12 +148,11 @@ class _TheoremB3Poisson(_Led):
     ) -> TradeoffFunction:
         (proof,) = parameters(proofs)
         f = self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
-        failure = beyond_cap(run, geometry, proof)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        return within_cap(f, run, proof.cap, _capped(run, geometry, proof))
 
 
-def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> float:
-    """The probability that the batch cap is passed in a step that counts."""
+def _capped(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> int:
+    """How many steps have to keep to the batch cap."""
     if proof.cap is None:
         raise InvalidInput("cap", None, "is missing", "give a batch cap")
     tau, unequal = proof.tau, unequal_steps(run, geometry, proof.cap)
@@ -168,8 +160,7 @@ def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> flo
         apart = starts_from_diameter(steps_of(run, geometry, proof.cap), tau)
     else:
         apart = unequal.starts_from_diameter(tau)
-    count = run.steps - tau if apart else run.steps
-    return cap_failure(run.n, participation_up(run), proof.cap, count)
+    return run.steps - tau if apart else run.steps
 
 
 def parameters(proofs: Proofs) -> list[StochasticProof]:
