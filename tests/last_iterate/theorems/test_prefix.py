@@ -160,8 +160,10 @@ def test_it_is_best_where_a_record_is_worth_little_and_forgotten() -> None:
     assert cast(float, epsilon["Theorem B6"]) < 0.95 * cast(float, epsilon["Theorem B7"])
 
 
-def test_it_is_not_tried_where_it_is_far_behind() -> None:
+def test_it_is_not_tried_where_it_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert B6.prospect(*setting(0.05, 4.0, 0.9, 200), DELTA, 5.0) == Prospect.HOPELESS
+    monkeypatch.setattr(B6, "search", lambda *_: pytest.fail("it was tried"))
+    assert sdp.certify(*setting(0.05, 4.0, 0.9, 200)).bound != B6.name
     for rival in (0.626, math.inf):
         assert B6.prospect(*setting(0.01, 1.0, 0.95, 400), DELTA, rival) == Prospect.OPEN
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from shiftdp._checks import LEAST_ACCURACY, count
 from shiftdp._rounding import LARGEST_WHOLE
-from shiftdp._strict_json import mismatch
 
 Schema = dict[str, Any]
 
@@ -76,6 +75,8 @@ def typed(data: Any, form: Schema, name: str = "") -> Any:
     {'n': 3, 'mu': (1.0, 2.0)}
     """
     if "oneOf" in form:
+        from shiftdp._strict_json import mismatch
+
         form = next(choice for choice in form["oneOf"] if mismatch(data, choice, choice) is None)
     kind = form.get("type")
     if kind == "object":
