@@ -88,11 +88,11 @@ class OnDescent(Theorem):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         descent = descent_of(run, geometry)
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
+        shifts = Proof.among(proofs)
         by_shifts = bool(proofs) and len(shifts) == len(proofs)
-        return by_shifts and all(holds_for_longer(descent, geometry, item) for item in shifts)
+        return by_shifts and all(holds_for_longer(descent, geometry, p.shifts) for p in shifts)
 
-    def verified(self, claim: Claim) -> tuple[BatchRun, list[Proof]]:
+    def verified(self, claim: Claim) -> tuple[BatchRun, tuple[Proof, ...]]:
         """The descent that the shifts of a claim are about, and the shifts, which are checked."""
         descent, endless = descent_of(claim.run, claim.geometry), claim.endless
         if math.isinf(descent.steps):
@@ -197,7 +197,7 @@ class _Shifted(OnDescent):
         proofs = self._proofs(descent, geometry)
         bound = self._gives(descent, geometry, proofs, endless=True)
         if geometry.sensitivity > 0.0:
-            shifts = [proof for proof in bound.proofs if isinstance(proof, Proof)]
+            shifts = Proof.among(bound.proofs)
             longer = tuple(_solve_for_every_length(descent, geometry, old) for old in shifts)
             if any(new is not old for new, old in zip(longer, shifts, strict=True)):
                 bound = self._gives(descent, geometry, longer, endless=True)
@@ -244,7 +244,7 @@ class _TheoremB1(_Shifted):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _worst([proof for proof in proofs if isinstance(proof, Proof)])
+        return _worst(Proof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         descent, shifts = self.verified(claim)
@@ -278,8 +278,7 @@ class _TheoremB4(_Shifted):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        shifts = [proof for proof in proofs if isinstance(proof, Proof)]
-        return _mixed(descent_of(run, geometry), geometry, shifts, endless=False)
+        return _mixed(descent_of(run, geometry), geometry, Proof.among(proofs), endless=False)
 
     def check(self, claim: Claim) -> None:
         descent, shifts = self.verified(claim)

@@ -186,7 +186,7 @@ class _TheoremB7(OnSampled):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        (proof,) = HiddenProof.among(proofs)
         f = self._function(run, geometry, proof, revealed=proof.revealed)
         return within_cap(f, run, proof.cap, run.steps)
 
@@ -230,7 +230,7 @@ class _TheoremB7(OnSampled):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         run = cast(NoisySGD, run)
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        (proof,) = HiddenProof.among(proofs)
         steps = step_arrays(run, geometry, proof.cap)
         uncapped = proof.cap is None or proof.cap >= run.n
         if proof.followed < run.steps and begins_within_set(run, geometry, steps):

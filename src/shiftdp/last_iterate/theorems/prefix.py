@@ -198,7 +198,7 @@ class _TheoremB6(OnSampled):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        (proof,) = PrefixProof.among(proofs)
         steps = prefix_steps(run, geometry, proof.cap)
         paid = steps.bucket(run.steps - proof.tau, proof.rate).payments
         laws = shifted_laws(run, geometry, proof.groups, _LAWS)
@@ -224,7 +224,7 @@ class _TheoremB6(OnSampled):
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         """Whether what steps before the blocks can add has reached its limit."""
         run = cast(NoisySGD, run)
-        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        (proof,) = PrefixProof.among(proofs)
         older = proof.tau - sum(proof.grid.blocks)
         uncapped = proof.cap is None or proof.cap >= run.n
         if not isinstance(run.learning_rate, float) or not isinstance(run.noise, float):

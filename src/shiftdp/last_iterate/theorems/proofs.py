@@ -32,6 +32,11 @@ class AnyProof:
     form: ClassVar[forms.Schema]
     inside: ClassVar[bool] = True
 
+    @classmethod
+    def among(cls, proofs: Proofs) -> tuple[Self, ...]:
+        """The proofs of this class."""
+        return tuple(proof for proof in proofs if isinstance(proof, cls))
+
     def to_dict(self) -> dict[str, Any]:
         return dict(vars(self))
 

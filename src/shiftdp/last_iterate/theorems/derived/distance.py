@@ -238,7 +238,7 @@ def _left(run: Unlearning, losses: Geometry, distance: float, after: int) -> flo
 
 
 def _cap_of(proofs: Proofs) -> int | None:
-    return next((proof.cap for proof in proofs if isinstance(proof, StochasticProof)), None)
+    return next((proof.cap for proof in StochasticProof.among(proofs)), None)
 
 
 THEOREMS = (_FromDistance(),)

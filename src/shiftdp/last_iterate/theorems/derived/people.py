@@ -152,11 +152,9 @@ class _Arranged(OnDescent):
         In an epoch a person's k records move the runs apart by at most k times as much as one, so
         the test for one record is made with k times the sensitivity.
         """
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
-        losses = scaled_losses(geometry, people(run))
-        return bool(shifts) and all(
-            holds_for_longer(cast(NoisyCGD, run), losses, each) for each in shifts
-        )
+        shifts, losses = Proof.among(proofs), scaled_losses(geometry, people(run))
+        cyclic = cast(NoisyCGD, run)
+        return bool(shifts) and all(holds_for_longer(cyclic, losses, p.shifts) for p in shifts)
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
         return for_people(run, super().hypotheses(run, geometry, proofs))
@@ -164,8 +162,7 @@ class _Arranged(OnDescent):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        shifts = [proof for proof in proofs if isinstance(proof, Proof)]
-        return _function(cast(NoisyCGD, run), geometry, shifts, endless=False)
+        return _function(cast(NoisyCGD, run), geometry, Proof.among(proofs), endless=False)
 
     def check(self, claim: Claim) -> None:
         """The cases are those of the run, and each is proved by its shifts."""

@@ -190,7 +190,7 @@ class _HiddenPeople(OnSampled):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        (proof,) = HiddenProof.among(proofs)
         return within_cap(_hidden(run, geometry, proof), run, proof.cap, run.steps)
 
     def check(self, claim: Claim) -> None:

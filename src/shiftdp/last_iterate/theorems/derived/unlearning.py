@@ -118,9 +118,7 @@ class _Deleted(Theorem):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _function(
-            cast(Unlearning, run), [proof for proof in proofs if isinstance(proof, Proof)]
-        )
+        return _function(cast(Unlearning, run), Proof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         """The cases are those of the run, and each is proved by its shifts."""
@@ -142,7 +140,7 @@ class _Deleted(Theorem):
         mu is smaller, though, so that it is asked of mu before them: that of the distance.
         """
         run = cast(Unlearning, run)
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
+        shifts = [proof.shifts for proof in Proof.among(proofs)]
         slope, _, noise = further_idle(run, geometry)
         losses = scaled_losses(geometry, max(run.records, people(run.training)))
         training = cast(NoisyCGD, run.training)

@@ -88,11 +88,11 @@ class _TheoremV1(OnDescent):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _given_by(descent_of(run, geometry), geometry, _of_releases(proofs))
+        return _given_by(descent_of(run, geometry), geometry, ReleasesProof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         run, geometry = descent_of(claim.run, claim.geometry), claim.geometry
-        proofs = _of_releases(claim.proofs)
+        proofs = ReleasesProof.among(claim.proofs)
         require(bool(proofs), "it carries no shifts")
         require(len(proofs) == len(claim.proofs), "a proof is of another kind")
         stated = [(proof.visits, proof.weight) for proof in proofs]
@@ -163,10 +163,6 @@ def _without_noise(segment: Segment, unmet: UnmetHypothesis) -> UnmetHypothesis:
         "record does there is released as it is",
         f"give noise to step {segment.end}",
     )
-
-
-def _of_releases(proofs: Proofs) -> tuple[ReleasesProof, ...]:
-    return tuple(proof for proof in proofs if isinstance(proof, ReleasesProof))
 
 
 def _given_by(

@@ -116,7 +116,7 @@ class _TheoremV1Segments(Theorem):
 
         found: list[Assumption] = []
         alone = given.hidden_iterates()
-        for segment, proof in zip(segments_of(run), _of_segments(proofs), strict=True):
+        for segment, proof in zip(segments_of(run), SegmentProof.among(proofs), strict=True):
             theorem, part = theorem_of(proof.theorem), segment_run(run, segment)
             for item in theorem.hypotheses(part, geometry, proof.proofs):
                 if item not in found and item != alone:
@@ -127,7 +127,7 @@ class _TheoremV1Segments(Theorem):
         from shiftdp.last_iterate.theorems.registry import theorem_of
 
         run, geometry, f = claim.run, claim.geometry, claim.f
-        segments, proofs = _required(run, geometry), _of_segments(claim.proofs)
+        segments, proofs = _required(run, geometry), SegmentProof.among(claim.proofs)
         require(len(proofs) == len(claim.proofs), "a proof is of another kind")
         require(len(proofs) == len(segments), "the segments are not those of the run")
         base, failure = f.split_failure()
@@ -177,10 +177,6 @@ def _required(run: Run, geometry: Geometry) -> tuple[Segment, ...]:
     return segments
 
 
-def _of_segments(proofs: Proofs) -> tuple[SegmentProof, ...]:
-    return tuple(proof for proof in proofs if isinstance(proof, SegmentProof))
-
-
 def _functions(
     run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
 ) -> list[TradeoffFunction]:
@@ -191,7 +187,7 @@ def _functions(
         theorem_of(proof.theorem).rebuild(
             segment_run(run, segment), geometry, proof.proofs, accuracy
         )
-        for segment, proof in zip(segments_of(run), _of_segments(proofs), strict=True)
+        for segment, proof in zip(segments_of(run), SegmentProof.among(proofs), strict=True)
     ]
 
 
@@ -202,8 +198,7 @@ def _accuracy(
     own = math.fsum(
         segment.count * part.accuracy
         for segment, proof in zip(segments, proofs, strict=True)
-        for part in proof.proofs
-        if isinstance(part, PrefixProof)
+        for part in PrefixProof.among(proof.proofs)
     )
     return min(1.0, max(accuracy_for(guess), _COARSER * own))
 

@@ -30,7 +30,7 @@ from shiftdp.last_iterate.theorems.sampled.checks import verify_gap
 from shiftdp.last_iterate.theorems.sampled.composition import product, subsampled
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import Cumulants, best_split
-from shiftdp.last_iterate.theorems.sampled.shifted import limit_reached, parameters
+from shiftdp.last_iterate.theorems.sampled.shifted import limit_reached
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     StochasticSteps,
@@ -78,7 +78,7 @@ class _Split(OnSampled):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
+        (proof,), steps = StochasticProof.among(proofs), steps_of(run, geometry)
         after = self.charged(steps, split_of(proof), steps.steps - proof.tau)
         return product([(GaussianTradeoff(self.gap(steps, proof)), 1), *after], accuracy)
 
@@ -148,9 +148,8 @@ class _SgdStronglyConvex(_Split):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         """The sum lacks the last of the steps before tau."""
-        return all(
-            limit_reached(run, geometry, proof, proof.tau - 1) for proof in parameters(proofs)
-        )
+        found = StochasticProof.among(proofs)
+        return all(limit_reached(run, geometry, proof, proof.tau - 1) for proof in found)
 
 
 class _SgdConstrained(_Split):

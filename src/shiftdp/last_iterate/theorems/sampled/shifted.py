@@ -110,7 +110,8 @@ class _Led(OnSampled):
         """The steps after tau."""
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
-        return all(limit_reached(run, geometry, proof, proof.tau) for proof in parameters(proofs))
+        found = StochasticProof.among(proofs)
+        return all(limit_reached(run, geometry, proof, proof.tau) for proof in found)
 
 
 class _TheoremB3(_Led):
@@ -127,7 +128,7 @@ class _TheoremB3(_Led):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = parameters(proofs)
+        (proof,) = StochasticProof.among(proofs)
         return self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
 
 
@@ -146,7 +147,7 @@ class _TheoremB3Poisson(_Led):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = parameters(proofs)
+        (proof,) = StochasticProof.among(proofs)
         f = self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
         return within_cap(f, run, proof.cap, _capped(run, geometry, proof))
 
@@ -161,10 +162,6 @@ def _capped(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> int:
     else:
         apart = unequal.starts_from_diameter(tau)
     return run.steps - tau if apart else run.steps
-
-
-def parameters(proofs: Proofs) -> list[StochasticProof]:
-    return [proof for proof in proofs if isinstance(proof, StochasticProof)]
 
 
 def limit_reached(run: Any, geometry: Geometry, proof: StochasticProof, steps: int) -> bool:
