@@ -16,7 +16,7 @@ Halley's method in plain floats: a call of a general routine would cost more tha
 `fdp.contour.estimate` know how much of a value is noise, and stop there; what they end with is then
 tested, or said to be an estimate. `training.losses.envelope` solves for a whole vector a record,
 `privacy.opacus.residuals` in tensors. `interpolation.equal_steps.lowest` looks for the best whole
-number by thirds and answers with the plan found there, not its value; `fdp.pairs.cells` likewise
+number by thirds and answers with the plan found there, not its value; `cheapest_cells` likewise
 with the cells. And verifiers (`interpolation.verification_equal_steps`,
 `interpolation.participation.verification`) share nothing with the searches that they check.
 """

@@ -84,4 +84,4 @@ CERTIFICATES = _certificates()
 
 def proofs_in(cert: Certificate) -> list[Proof]:
     """The proofs by shifts that a certificate carries."""
-    return [proof for proof in cert.proofs if isinstance(proof, Proof)]
+    return [*Proof.among(cert.proofs)]

@@ -39,7 +39,7 @@ PAIRS = {"ApproxDPTradeoff", "from_budget", "from_guarantees"}
 """Made of epsilon and delta, in this order."""
 RECORDS = {"Table", "Frontier", "AuditReport", "ExactAudit"}
 """Answers that the library makes and nobody else: delta is one of their fields."""
-BY_CERTIFY = {"Theorem.bound", "Theorem.for_every_length", "Theorem.hopeless"}
+BY_CERTIFY = {"Theorem.bound", "Theorem.for_every_length", "Theorem.prospect"}
 """Methods that theorems define and `certify` calls."""
 ROOMS = ["fdp", "interpolation", "last_iterate", "privacy", "training", "trials"]
 

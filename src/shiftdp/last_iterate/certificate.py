@@ -219,11 +219,14 @@ class Certificate:
         return dumps(self, indent)
 
     @staticmethod
-    def from_json(text: str) -> Certificate:
-        """The certificate that `to_json` wrote. It is not trusted: `verify` it."""
+    def from_json(text: str, *, theorems: Iterable[Theorem] = ()) -> Certificate:
+        """The certificate that `to_json` wrote. It is not trusted: `verify` it.
+
+        One by a theorem of your own needs that theorem, in `theorems`, if its proofs are its own.
+        """
         from shiftdp.last_iterate.serialisation import loads
 
-        return loads(text)
+        return loads(text, theorems)
 
     def statement(self, *, delta: float = _STATED_DELTA) -> str:
         """The guarantee in words."""

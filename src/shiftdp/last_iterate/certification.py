@@ -22,12 +22,12 @@ from shiftdp.last_iterate.runs import (
 from shiftdp.last_iterate.schedules.releases import first_releases, segments_of
 from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
-from shiftdp.last_iterate.theorems.derived.unlearning import DELETION
+from shiftdp.last_iterate.theorems.derived.unlearning import AfterTraining
 from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.registry import THEOREMS, family_of
 from shiftdp.last_iterate.theorems.released.joint import joint_mu
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
-from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Theorem
+from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Family, Prospect, Theorem
 
 Bounds = Literal["best", "paper", "composition"]
 
@@ -73,37 +73,48 @@ def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bo
     return theorem.bound(run, geometry, delta)
 
 
-def _known(run: Run, bounds: Bounds, *, contained: bool = True) -> tuple[Theorem, ...]:
-    """The theorems of the chosen families on such runs; those contained in others if wanted."""
-    families = [item for item in THEOREMS if item.family in _FAMILIES[bounds]]
-    wanted = [item for item in families if contained or not item.contained]
-    return tuple(item for item in wanted if item.applies_to(run))
+def _known(run: Run, bounds: Bounds) -> list[Theorem]:
+    """The theorems of the chosen families on such runs."""
+    families = _FAMILIES[bounds]
+    return [item for item in THEOREMS if item.family in families and item.applies_to(run)]
 
 
 def _tried(
-    theorems: Iterable[Theorem],
+    theorems: Sequence[Theorem],
     run: Run,
     geometry: Geometry,
     delta: float,
     *,
     endless: bool,
-    all_of_them: bool = True,
+    for_the_best: bool = False,
 ) -> Evaluation:
-    """Every theorem, or all but those that are hopeless against what was found before."""
+    """What every theorem gives or, where only the best counts, those that may still give it."""
     found: list[Bound] = []
-    refused: list[tuple[str, UnmetHypothesis]] = []
-    # a search that takes long may be hopeless against what the others find
-    ordered = theorems if all_of_them else sorted(theorems, key=lambda item: item.costly(run))
-    for theorem in ordered:
+    refused: dict[str, UnmetHypothesis] = {}
+    unbeaten = False
+    ours = any(item.family == "ours" for item in theorems)  # else nothing contains another
+
+    def prospect(theorem: Theorem, rival: float = math.inf) -> Prospect:
+        if not for_the_best:
+            return Prospect.OPEN
+        asked = theorem.prospect(run, geometry, delta, rival)
+        return asked if ours or asked != Prospect.CONTAINED else Prospect.OPEN
+
+    for theorem in sorted(theorems, key=prospect):
         apply = theorem.for_every_length if endless else theorem.bound
         rival = min((bound.guess for bound in found if bound.guess is not None), default=math.inf)
         try:
-            if not all_of_them and theorem.hopeless(run, geometry, delta, rival):
+            hope = prospect(theorem, rival)
+            if unbeaten and hope != Prospect.UNBEATEN:
+                break
+            if hope == Prospect.HOPELESS or (found and hope == Prospect.CONTAINED):
                 continue
             found.append(apply(run, geometry, delta))
+            unbeaten = hope == Prospect.UNBEATEN
         except UnmetHypothesis as unmet:
-            refused.append((theorem.name, unmet))
-    return Evaluation(tuple(found), tuple(refused))
+            refused[theorem.name] = unmet
+    listed = ((item.name, refused[item.name]) for item in theorems if item.name in refused)
+    return Evaluation(tuple(found), tuple(listed))
 
 
 def certify(
@@ -149,15 +160,8 @@ def certify(
     endless = run.endless
     # a run without end is proved by a long one, from bounds that hold for every longer one
     shown: Run = stand_in(run, geometry) if endless else run
-    known = _known(run, bounds, contained=bounds != "best")
-    # where one applies that nothing beats, no other need be tried
-    unbeaten = [theorem for theorem in known if theorem.unbeaten(run, geometry)]
-    evaluation = _tried(unbeaten, shown, geometry, delta, endless=endless)
-    if not evaluation.found:
-        evaluation = _tried(known, shown, geometry, delta, endless=endless, all_of_them=False)
-    if not evaluation.found and bounds == "best":
-        # of an endless run the more general theorem may fail where the one it contains does not
-        evaluation = _tried(_known(run, bounds), shown, geometry, delta, endless=endless)
+    known = _known(run, bounds)
+    evaluation = _tried(known, shown, geometry, delta, endless=endless, for_the_best=True)
     best = (
         [tightest(evaluation.found, shown, geometry, delta, accuracy)] if evaluation.found else []
     )
@@ -197,11 +201,11 @@ def deletion_certificates(
     given.require_contractive(run.learning_rate, geometry)
     shown = cast(Unlearning, stand_in(run, geometry) if run.endless else run)
     rival = math.inf
-    for theorem in reversed(DELETION):
-        if not theorem.applies_to(run):
+    for theorem in reversed(THEOREMS):
+        if isinstance(theorem, AfterTraining) or not theorem.applies_to(run):
             continue
         try:
-            if theorem.hopeless(shown, geometry, delta, rival):
+            if theorem.prospect(shown, geometry, delta, rival) == Prospect.HOPELESS:
                 continue
             apply = theorem.for_every_length if run.endless else theorem.bound
             bound = apply(shown, geometry, delta)

@@ -33,7 +33,7 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import LARGEST_WHOLE
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Unlearning
-from shiftdp.last_iterate.theorems.sampled.shifts import capped_steps
+from shiftdp.last_iterate.theorems.sampled.shifts import steps_of
 
 if TYPE_CHECKING:
     from shiftdp.interpolation.shifts import Shifts
@@ -62,7 +62,7 @@ def stand_in(run: Any, geometry: Geometry) -> Any:
         if run.has_random_sizes and not geometry.bounded and run.batch_cap is None:
             given["batch_cap"] = run.n  # any smaller cap is passed some day
         finite = NoisySGD(**given)
-        c = capped_steps(finite, geometry, finite.batch_cap).c
+        c = steps_of(finite, geometry, finite.batch_cap).c
         if not geometry.bounded and not faded(c, _LONGEST):
             raise never_forgotten(run, geometry, c)
         return finite

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp._kinds import CONDITIONAL
 from shiftdp._strict_json import Malformed, mismatch, parse
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate.assumptions import Assumption
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certificate_schema import FORMAT, SCHEMA
+from shiftdp.last_iterate.certificate_schema import FORMAT, SCHEMA, schema
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import (
     ExponentialMechanism,
@@ -25,7 +26,8 @@ from shiftdp.last_iterate.runs import (
     Unlearning,
     stated,
 )
-from shiftdp.last_iterate.theorems.proofs import proof_from_dict
+from shiftdp.last_iterate.theorems.registry import proof_from_dict
+from shiftdp.last_iterate.theorems.theorem import Theorem
 from shiftdp.last_iterate.training_record import TrainingRecord
 
 __all__ = ["FORMAT", "document_of", "dumps", "loads", "tradeoff_from_json", "tradeoff_to_json"]
@@ -68,24 +70,30 @@ def document_of(certificate: Certificate) -> dict[str, Any]:
     return plain
 
 
-def loads(text: str) -> Certificate:
+def loads(text: str, theorems: Iterable[Theorem] = ()) -> Certificate:
     """The certificate in a JSON text; one clear error where it is not one.
 
-    The text is held to `certificate_schema` before anything is made of it.
+    The text is held to `certificate_schema` before anything is made of it. `theorems` are a user's
+    own, whose proofs may have forms of their own.
     """
+    own = tuple(theorems)
+    known = schema(own) if own else SCHEMA
     try:
         document = parse(text)
         _require_format(document)
-        problem = mismatch(document, SCHEMA, SCHEMA)
+        problem = mismatch(document, known, known)
         if problem is not None:
-            raise Malformed(f"does not meet the schema: {problem}")
+            theirs = "" if own or document.get("kind") != CONDITIONAL else (
+                " (if a theorem of your own proves it, give from_json(theorems=[...]) that theorem)"
+            )  # fmt: skip
+            raise Malformed(f"does not meet the schema: {problem}{theirs}")
         certificate = Certificate(
             run=_run_in(_finite_in(document["run"])),
             geometry=Geometry(**_finite_in(document["geometry"])),
             bound=document["bound"],
             f=TradeoffFunction.from_dict(_finite_in(document["tradeoff"])),
             assumptions=tuple(Assumption(**item) for item in document["assumptions"]),
-            proofs=tuple(proof_from_dict(_finite_in(item)) for item in document["proofs"]),
+            proofs=tuple(proof_from_dict(_finite_in(item), own) for item in document["proofs"]),
             training=None if document["training"] is None else _training_in(document["training"]),
         )
         if _finite_in(document["mu"]) != certificate.mu:

@@ -19,6 +19,7 @@ from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.sampled.composition import composed_renyi
 from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
+from shiftdp.last_iterate.theorems.theorem import Prospect, Theorem
 from shiftdp.privacy.budget import Budget, ImpossibleBudget
 
 _RELATIVE = 1e-7
@@ -127,9 +128,13 @@ class BudgetSearch:
             for theorem in THEOREMS
             if theorem.family in _ESTIMATED[self.bounds] and theorem.applies_to(run)
         ]
-        for theorem in sorted(known, key=lambda item: item.costly(run)):
+
+        def hope(theorem: Theorem, rival: float = math.inf) -> Prospect:
+            return theorem.prospect(run, geometry, delta, rival)
+
+        for theorem in sorted(known, key=lambda item: hope(item) == Prospect.COSTLY):
             try:
-                if found and theorem.hopeless(run, geometry, delta, min(found)):
+                if found and hope(theorem, min(found)) == Prospect.HOPELESS:
                     continue
                 bound = theorem.bound(run, geometry, delta)
             except UnmetHypothesis:

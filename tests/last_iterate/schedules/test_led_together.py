@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftdp.last_iterate.schedules.led_together import (
+    MOST_LAWS,
     UnequalSteps,
     all_in_the_last_step,
+    few_distinct,
     group_laws,
     grouped_payments,
 )
@@ -79,3 +81,36 @@ def test_laws_charge_each_step_of_a_group_at_least_what_it_costs(most: int) -> N
         assert len(listed) == n
         assert np.all(np.sort(listed) >= np.sort(s[begin : begin + n]))
         begin += n
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=60),
+    st.integers(1, 20),
+)
+def test_each_value_is_rounded_up_to_one_of_few(values: list[float], most: int) -> None:
+    found = few_distinct(np.array(values), most)
+    assert len(found) <= most
+    assert sum(n for _, n in found) == len(values)
+    charged = np.repeat([x for x, _ in found], [n for _, n in found])
+    assert np.all(np.sort(charged) >= np.sort(values))
+    assert {x for x, _ in found} <= set(values)
+    assert max(charged) == max(values)
+
+
+def test_few_values_stay_as_they_are() -> None:
+    values = np.array([0.3, 0.1, 0.3, 0.2, 0.1, 0.3])
+    assert few_distinct(values) == ((0.1, 2), (0.2, 1), (0.3, 3))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.geomspace(0.1, 1.0, 5000), np.linspace(0.1, 1.0, 5000), 1.0 / np.linspace(1, 10, 5000)],
+)
+def test_rounding_costs_little(values: np.ndarray) -> None:
+    found = few_distinct(values)
+    assert len(found) <= MOST_LAWS
+    rounded = sum(n * x * x for x, n in found) / np.sum(values**2)
+    even = np.ceil(np.linspace(0, 1, 5000) * MOST_LAWS) / MOST_LAWS * (len(values) - 1)
+    by_rank = np.sum(np.square(np.sort(values)[even.astype(int)])) / np.sum(values**2)
+    assert 1.0 < rounded < 1.04
+    assert rounded <= by_rank * (1 + 1e-3)

@@ -8,7 +8,15 @@ import pytest
 
 from shiftdp.interpolation.closed_forms.cyclic_descent import mgd_proj_best, mgd_sc
 from shiftdp.interpolation.closed_forms.gradient_descent import gd_proj_best, gd_sc
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.by_name import CGD, GD, bounds
+
+EXAMPLES: usual.Examples = {
+    "Thm gd-sc": (usual.GD, usual.RIDGE),
+    "Thm mgd-sc": (usual.CGD, usual.RIDGE),
+    "Thm gd-proj": (usual.GD, usual.BALL),
+    "Thm mgd-proj": (usual.CGD, usual.BALL),
+}
 
 
 def test_closed_forms_of_the_paper_are_called_with_the_numbers_of_the_run() -> None:

@@ -180,7 +180,7 @@ def test_a_proof_that_is_changed_or_missing_is_refused(certificate: Certificate)
         refused(document, lambda known: known + 1, "proofs", 0, "followed")
         refused(document, lambda known: 1000 * known, "proofs", 0, "grid", "cells")
         refused(document, lambda known: known[:1], "proofs", 0, "grid", "slopes")
-    else:
+    elif "tau" in spare:
         refused(document, lambda tau: tau + 1, "proofs", 0, "tau")
         refused(document, lambda _: 3, "proofs", 0, "cap")
         if "split" in spare:
@@ -189,6 +189,11 @@ def test_a_proof_that_is_changed_or_missing_is_refused(certificate: Certificate)
             refused(document, shrunk, "proofs", 0, "values")
             refused(document, lambda known: 1000 * known, "proofs", 0, "grid", "cells")
         refused(document, lambda groups: [[0.0, 1], *groups], "proofs", 0, "groups")
+    else:  # a proof of another form: each of its numbers counts
+        numbers = [name for name, value in spare.items() if isinstance(value, (int, float))]
+        assert numbers
+        for name in numbers:
+            refused(document, lambda known: 0.99 * known, "proofs", 0, name)
 
 
 @every_theorem

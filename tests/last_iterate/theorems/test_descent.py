@@ -13,8 +13,17 @@ from shiftdp.last_iterate import ExponentialMechanism, Geometry, LangevinMC, Noi
 from shiftdp.last_iterate.certification import ROUNDING, certify, evaluate
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.descent import ONE_OUTCOME, proofs_of
+from shiftdp.last_iterate.theorems.theorem import DELTA, Prospect
 from tests.last_iterate.random_runs import cyclic_runs
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.by_name import CGD, CLASS, GD, bounds
+
+EXAMPLES: usual.Examples = {
+    "Thm gd (composition)": (usual.GD, usual.RIDGE),
+    "Thm mgd (composition)": (usual.CGD, usual.RIDGE),
+    "Theorem B1": (usual.CGD, usual.RIDGE),
+    "Theorem B4": (usual.SHUFFLED, usual.RIDGE),
+}
 
 
 def refused(run: Any, theorem: str, **changes: Any) -> UnmetHypothesis:
@@ -96,6 +105,10 @@ def test_a_random_order_gives_a_mixture_with_no_component_above_composition() ->
     assert max(part.mu for part in bound.f.components if isinstance(part, GaussianTradeoff)) <= most
 
 
+def unbeaten(run: Any, geometry: Geometry) -> bool:
+    return ONE_OUTCOME.prospect(run, geometry, DELTA, math.inf) == Prospect.UNBEATEN
+
+
 @settings(max_examples=100)
 @given(cyclic_runs("fixed"))
 def test_where_b1_is_unbeaten_no_other_theorem_gives_more(
@@ -103,7 +116,7 @@ def test_where_b1_is_unbeaten_no_other_theorem_gives_more(
 ) -> None:
     """Others are then not tried: to rounding, this is the mu that they would be compared with."""
     run, geometry = setting
-    if not ONE_OUTCOME.unbeaten(run, geometry):
+    if not unbeaten(run, geometry):
         return
     found = {bound.name: bound for bound in evaluate(run, geometry).found}
     best = found.pop("Theorem B1").mu or 0.0
@@ -114,7 +127,7 @@ def test_where_b1_is_unbeaten_no_other_theorem_gives_more(
 
 def test_b1_is_not_called_unbeaten_where_dominating_visits_may_overshoot() -> None:
     geometry = Geometry(**CLASS)
-    assert ONE_OUTCOME.unbeaten(CGD, geometry)
-    assert not ONE_OUTCOME.unbeaten(NoisyCGD(**{**vars(CGD), "noise": [0.4] * 60}), geometry)
-    assert not ONE_OUTCOME.unbeaten(CGD, Geometry(**{**CLASS, "strong_convexity": -1.0}))
-    assert not ONE_OUTCOME.unbeaten(LangevinMC(steps=9, learning_rate=0.2), geometry)
+    assert unbeaten(CGD, geometry)
+    assert not unbeaten(NoisyCGD(**{**vars(CGD), "noise": [0.4] * 60}), geometry)
+    assert not unbeaten(CGD, Geometry(**{**CLASS, "strong_convexity": -1.0}))
+    assert not unbeaten(LangevinMC(steps=9, learning_rate=0.2), geometry)

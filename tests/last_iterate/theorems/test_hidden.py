@@ -17,10 +17,13 @@ import shiftdp as sdp
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import HiddenExchange
 from shiftdp.last_iterate.certification import bound_by, certificate_of
-from shiftdp.last_iterate.theorems.hidden import HIDDEN
-from shiftdp.last_iterate.theorems.proofs import HiddenProof
+from shiftdp.last_iterate.theorems.hidden import HIDDEN, HiddenProof
 from shiftdp.last_iterate.theorems.registry import theorem_of
 from shiftdp.last_iterate.theorems.theorem import Bound
+from tests.last_iterate.theorems import usual
+
+EXAMPLES: usual.Examples = {"Theorem B7": (usual.SGD, usual.LOSSES)}
+SCHEDULED: usual.Examples = {"Theorem B7": (usual.COOLED, usual.LOSSES)}
 
 DELTA = 1e-5
 (B7,) = HIDDEN

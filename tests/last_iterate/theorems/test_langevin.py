@@ -9,7 +9,17 @@ import pytest
 from shiftdp import ApproxDPTradeoff, Maximum
 from shiftdp.interpolation.closed_forms.langevin import lmc_stationary_convex, lmc_uniform
 from shiftdp.last_iterate import ExponentialMechanism, LangevinMC
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.by_name import bounds
+
+EXAMPLES: usual.Examples = {
+    "pure DP": (ExponentialMechanism(), usual.SMALL),
+    "Prop lmc": (LangevinMC(steps=30, learning_rate=0.1), usual.RIDGE),
+    "Cor expmechsc": (LangevinMC(steps=math.inf, learning_rate=0.1), usual.RIDGE),
+    "Cor expmechconvex": (ExponentialMechanism(), usual.BALL),
+    "Cor expmechsc and pure DP": (ExponentialMechanism(), usual.STEEP),
+    "Cor expmechconvex and pure DP": (ExponentialMechanism(), usual.SMALL),
+}
 
 
 def test_theorems_on_samplers_are_called_with_the_right_lipschitz_constant() -> None:

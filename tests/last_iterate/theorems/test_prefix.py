@@ -17,11 +17,14 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.schedules.prefix import prefix_law
 from shiftdp.last_iterate.schedules.prefix_steps import prefix_steps
-from shiftdp.last_iterate.theorems.prefix import PREFIX
-from shiftdp.last_iterate.theorems.proofs import PrefixProof
-from shiftdp.last_iterate.theorems.theorem import Bound
+from shiftdp.last_iterate.theorems.prefix import PREFIX, PrefixProof
+from shiftdp.last_iterate.theorems.theorem import Bound, Prospect
 from tests.last_iterate.quadratic_run import QuadraticRun
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.test_hidden import setting
+
+EXAMPLES: usual.Examples = {"Theorem B6": (usual.SGD, usual.LOSSES)}
+SCHEDULED: usual.Examples = {"Theorem B6": (usual.COOLED, usual.LOSSES)}
 
 DELTA = 1e-5
 (B6,) = PREFIX
@@ -157,10 +160,12 @@ def test_it_is_best_where_a_record_is_worth_little_and_forgotten() -> None:
     assert cast(float, epsilon["Theorem B6"]) < 0.95 * cast(float, epsilon["Theorem B7"])
 
 
-def test_it_is_not_tried_where_it_is_far_behind() -> None:
-    assert B6.hopeless(*setting(0.05, 4.0, 0.9, 200), DELTA, 5.0)
-    assert not B6.hopeless(*setting(0.01, 1.0, 0.95, 400), DELTA, 0.626)
-    assert not B6.hopeless(*setting(0.01, 1.0, 0.95, 400), DELTA, math.inf)
+def test_it_is_not_tried_where_it_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert B6.prospect(*setting(0.05, 4.0, 0.9, 200), DELTA, 5.0) == Prospect.HOPELESS
+    monkeypatch.setattr(B6, "search", lambda *_: pytest.fail("it was tried"))
+    assert sdp.certify(*setting(0.05, 4.0, 0.9, 200)).bound != B6.name
+    for rival in (0.626, math.inf):
+        assert B6.prospect(*setting(0.01, 1.0, 0.95, 400), DELTA, rival) == Prospect.OPEN
 
 
 def test_less_noise_leaks_more_and_a_small_set_less() -> None:
@@ -363,7 +368,7 @@ def test_it_is_tried_where_its_first_estimate_is_above_what_theorem_b7_gives() -
     )
     losses = sdp.Geometry(strong_convexity=0.02, smoothness=1, sensitivity=1, adjacency="zero_out")
     (theorem,) = PREFIX
-    assert not theorem.hopeless(run, losses, 1e-5, rival=0.139)
+    assert theorem.prospect(run, losses, 1e-5, rival=0.139) == Prospect.OPEN
     guess = bound_by(theorem, run, losses, 1e-5).guess
     assert guess is not None
     assert guess < 0.11

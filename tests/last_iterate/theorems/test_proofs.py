@@ -5,7 +5,8 @@ import json
 import pytest
 
 from shiftdp import InvalidInput
-from shiftdp.last_iterate.theorems.proofs import AnyProof, StochasticProof, proof_from_dict
+from shiftdp.last_iterate.theorems.proofs import AnyProof, StochasticProof
+from shiftdp.last_iterate.theorems.registry import proof_from_dict
 from tests.last_iterate.every_kind import CERTIFICATES
 
 PROOFS = {

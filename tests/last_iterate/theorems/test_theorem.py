@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 import shiftdp as sdp
+from shiftdp.last_iterate import Bound
+from shiftdp.last_iterate.certificate_schema import SCHEMA, schema
 from shiftdp.last_iterate.last_batch import last_batch_cost
+from shiftdp.last_iterate.theorems import closed_forms, descent, forms
+from shiftdp.last_iterate.theorems.checks import require
+from shiftdp.last_iterate.theorems.proofs import AnyProof
+from shiftdp.last_iterate.theorems.theorem import Claim, Prospect
 from tests.last_iterate.theorems.fixed import Fixed
 
 GD = sdp.NoisyGD(n=100, steps=20, learning_rate=1.5, noise=0.05)
@@ -109,3 +118,83 @@ def test_what_a_last_batch_costs_is_known_beside_it() -> None:
     cost = last_batch_cost(mine, 1e-5)
     assert cost is not None
     assert cost.own_size == mine.epsilon(1e-5) > cost.divide_by_b
+
+
+# --- proofs of a form of their own ---
+
+
+@dataclass(frozen=True)
+class Reason(AnyProof):
+    reasons: int
+    form = forms.fields_of({"reasons": forms.COUNT})
+
+
+class Reasoned(Fixed):
+    """mu is one over the number of reasons."""
+
+    proof_type = Reason
+
+    def bound(self, run: Any, geometry: sdp.Geometry, delta: float) -> Bound:
+        return Bound(self, sdp.GaussianTradeoff(self.mu), (Reason(round(1 / self.mu)),))
+
+    def check(self, claim: Claim) -> None:
+        require(claim.proofs == (Reason(round(1 / self.mu)),), "there are fewer reasons")
+
+
+def test_proofs_of_its_own_are_written_and_read_with_the_theorem() -> None:
+    own = [Reasoned(0.01)]
+    mine = sdp.certify(GD, FLAT, theorems=own)
+    text = mine.to_json()
+    assert json.loads(text)["proofs"] == [{"reasons": 100}]
+    received = sdp.Certificate.from_json(text, theorems=own)
+    assert received == mine
+    received.verify(theorems=own)
+    with pytest.raises(sdp.VerificationFailed, match="fewer reasons"):
+        replace(received, proofs=(Reason(99),)).verify(theorems=own)
+    with pytest.raises(sdp.InvalidInput, match=r"from_json\(theorems=\[...\]\)"):
+        sdp.Certificate.from_json(text)
+    with pytest.raises(sdp.InvalidInput, match=r"proofs\[0\] is none"):
+        sdp.Certificate.from_json(text.replace("100}", "0}"), theorems=own)
+
+
+def test_a_schema_with_it_adds_its_form_and_nothing_else() -> None:
+    known, more = (each["$defs"]["proof"]["oneOf"] for each in (SCHEMA, schema([Reasoned(0.01)])))
+    assert more == [*known, Reason.form]
+    assert schema([Fixed(0.01)]) == SCHEMA
+
+
+# --- what is worth trying ---
+
+
+def test_where_one_is_unbeaten_no_other_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    gentle = replace(FLAT, strong_convexity=0.5)
+    before = sdp.certify(GD, gentle)
+    monkeypatch.setattr(descent, "composition_mu", lambda *_: pytest.fail("it was tried"))
+    monkeypatch.setattr(closed_forms, "_equal_steps", lambda *_: pytest.fail("it was tried"))
+    assert sdp.certify(GD, gentle) == before
+    assert before.bound == "Theorem B1"
+
+
+def test_what_is_contained_is_tried_if_nothing_else_applies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    falling = sdp.NoisyGD(**{**vars(GD), "noise": (0.06,) * 10 + (0.05,) * 10})
+    tried: list[str] = []
+
+    def refuse(run: Any, geometry: Any) -> Any:
+        tried.append(type(run).__name__)
+        raise sdp.UnmetHypothesis("noise", run.noise, "is not meant", "give another")
+
+    monkeypatch.setattr(closed_forms, "_equal_steps", refuse)
+    assert sdp.certify(falling, FLAT).bound == "Theorem B1"
+    assert tried == []
+    assert sdp.certify(falling, FLAT, bounds="paper").bound == "Thm gd (composition)"
+    assert tried == ["NoisyGD"] * 2
+
+
+def test_a_theorem_of_the_user_is_tried_whatever_its_prospect() -> None:
+    class Modest(Fixed):
+        def prospect(self, run: Any, geometry: Any, delta: float, rival: float) -> Prospect:
+            return Prospect.HOPELESS
+
+    assert sdp.certify(GD, FLAT, theorems=[Modest(0.01)]).bound == "Fixed"

@@ -18,8 +18,8 @@ in epsilon at several deltas, which is one function u again.
 
 *Which cells.* With n cells of width d(m) in a law of density w(m) the cost is the integral of
 w u' d/2, and the integral of 1/d is n: so d is proportional to (w u')^{-1/2}, and all cells cost
-the same. Cells are therefore filled from below up to one common cost (`fdp.pairs.cells`), the least
-with which the number of cells suffices.
+the same. Cells are therefore filled from below up to one common cost, the least with which the
+number of cells suffices (`cheapest_cells`, for any rising u).
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from shiftdp._checks import Array, array_in, count
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, NOT_ZERO
-from shiftdp.fdp.pairs.cells import cheapest_cells
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward
 from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder
 
@@ -148,3 +147,56 @@ def _sum_up(parts: list[float]) -> float:
     """The least float that is at least the sum."""
     rounded = math.fsum(parts)
     return math.nextafter(rounded, math.inf) if math.fsum([*parts, -rounded]) > 0.0 else rounded
+
+
+def cheapest_cells(
+    cost: Array,
+    above: tuple[Array, Array],
+    most: int,
+    budgets: tuple[float, float],
+    close: float,
+) -> NDArray[np.int64]:
+    """The index of the last value of each of at most `most` cells, all of about one cost.
+
+    Args:
+        cost: u at each value, rising.
+        above: sums of w and of w u over each value and the larger ones, and 0 behind the last; or
+            up to a constant, since only differences are taken.
+        most: how many cells there may be.
+        budgets: what a cell may cost, between these two; the second is that of a single cell.
+        close: logarithms of budgets that are so close need not be told apart.
+
+    >>> weights, cost = np.full(6, 1 / 6), np.arange(6.0)
+    >>> sums = [np.append(np.cumsum(row[::-1])[::-1], 0.0) for row in (weights, weights * cost)]
+    >>> cheapest_cells(cost, (sums[0], sums[1]), 3, (1e-9, 9.0), 1e-3).tolist()
+    [1, 3, 5]
+    """
+    u, last = cost.tolist(), cost.size - 1
+    mass, moment = above[0].tolist(), above[1].tolist()
+
+    def fill(budget: float) -> list[int]:
+        """Fill cells from the smallest value on, each up to the budget; stop at `most` + 1."""
+        ends: list[int] = []
+        first = 0
+        while first <= last and len(ends) <= most:
+            low, high, mass_from, sum_from = first, last, mass[first], moment[first]
+            while low < high:  # the last j for which first..j cost no more
+                j = (low + high + 1) // 2
+                if u[j] * (mass_from - mass[j + 1]) - (sum_from - moment[j + 1]) <= budget:
+                    low = j
+                else:
+                    high = j - 1
+            ends.append(low)
+            first = low + 1
+        return ends
+
+    low, high = math.log(budgets[0]), math.log(budgets[1])
+    best = [last]
+    while high - low > close:
+        middle = 0.5 * (low + high)
+        ends = fill(math.exp(middle))
+        if len(ends) <= most:
+            best, high = ends, middle
+        else:
+            low = middle
+    return np.array(best)

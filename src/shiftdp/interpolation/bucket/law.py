@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, LARGEST_EXPONENT, NOT_ZERO
-from shiftdp.fdp.pairs.cells import cheapest_cells
+from shiftdp.fdp.functions.law_coarsening import cheapest_cells
 from shiftdp.interpolation.bucket.chain import BucketGrid, LeakyBucket
 
 _CELLS = 12_000  # points of the grid at most

@@ -10,7 +10,7 @@ make the run f-DP with f = S_p(a_{tau+1}/sd_{tau+1}, s_{tau+1}/sd_{tau+1}) (x) .
 S_p(a_t/sd_t, s_t/sd_t). Payments that are constant on groups of steps, in units of the noise of
 each, compose few laws; of these, the least sum of squares has `a/sd` proportional to the mean of
 `w sd` over the group. Groups end where `w sd` changes most: equally spaced in the sum of
-`|change of w sd|^(2/3)`.
+`|change of w sd|^(2/3)`. Many different laws are charged as a few.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from numpy.typing import NDArray
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, FOUR_ROUNDINGS, LARGEST_EXPONENT, UNIT
-from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, levels_of
 
 Groups = tuple[tuple[float, int], ...]
 """Payments in units of the noise, and for how many consecutive steps each; up to the last step."""
+
+MOST_LAWS = 64
+"""How many different laws of a step are composed: each takes about .01 s, and 64 that stand for
+sensitivities which vary evenly by a factor of ten raise epsilon by one or two per cent."""
 
 _FAINTEST = math.log(1e-100)  # weights below it are those of steps too long ago to matter
 _USELESS = 1e-100  # one over a payment, in units of noise, that proves nothing
@@ -146,3 +149,38 @@ def group_laws(
 def _counted(levels: Array, code: NDArray[np.intp]) -> list[tuple[float, int]]:
     counts = np.bincount(code, minlength=levels.size)
     return [(float(levels[i]), int(counts[i])) for i in np.flatnonzero(counts)]
+
+
+def few_distinct(values: Array, most: int = MOST_LAWS) -> tuple[tuple[float, int], ...]:
+    """At most `most` pairs (value, how often) for many values, each of them rounded up to a pair.
+
+    What rounding adds to the sum of squares, with which the cost of a step grows, is kept small: if
+    the density of values x is n(x), the best ends of the groups are equally spaced in
+    `int sqrt(n(x) x) dx`. Nothing is rounded where there are few values to begin with.
+
+    >>> few_distinct(np.array([1.0, 3.0, 1.0]))
+    ((1.0, 2), (3.0, 1))
+    >>> few_distinct(np.array([1.0, 1.1, 1.9, 2.0]), most=2)
+    ((1.1, 2), (2.0, 2))
+    """
+    levels, code = levels_of(values, most)
+    counts = np.bincount(code, minlength=levels.size)
+    return tuple(zip(levels.tolist(), counts.tolist(), strict=True))
+
+
+def levels_of(values: Array, most: int) -> tuple[Array, NDArray[np.intp]]:
+    """The few values, in rising order, and for each of the many which of them it is rounded up to.
+
+    >>> levels_of(np.array([1.0, 2.0, 1.1, 1.9]), 2)
+    (array([1.1, 2. ]), array([0, 1, 0, 1]))
+    """
+    x, code, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(x) <= most:
+        return x, code
+    # in units of the largest, whose square might be no number
+    rises = np.diff(np.square(x / x[-1]))
+    place = np.concatenate([[0.0], np.cumsum(np.sqrt(counts[:-1] * rises))])
+    group = np.minimum(np.floor(place / place[-1] * most), most - 1)
+    begins = np.concatenate([[True], group[1:] != group[:-1]])
+    last = np.append(np.flatnonzero(begins)[1:], len(x)) - 1
+    return x[last], (np.cumsum(begins) - 1)[code]

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from shiftdp._checks import Array
-from shiftdp.fdp.search.hidden_estimates import hidden_epsilon
+from shiftdp.fdp.search.lattice import hidden_epsilon
 from shiftdp.fdp.search.sampled_estimates import Pair
 from shiftdp.interpolation.bucket.chain import BucketGrid, LeakyBucket
 from shiftdp.interpolation.bucket.law import bucket_law, few_values, grid_for

@@ -32,9 +32,9 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     Laws,
     StepArrays,
     StochasticSteps,
-    capped_steps,
     grouped_shifts,
     step_arrays,
+    steps_of,
 )
 
 _FIRST = 1.2  # -log of what is left of a distance by the end: where a search for tau begins
@@ -185,7 +185,7 @@ def prefix_steps(run: NoisySGD, geometry: Geometry, cap: int | None) -> PrefixSt
     """
     listed = step_arrays(run, geometry, cap)
     if listed.equal:
-        steps = capped_steps(run, geometry, cap)
+        steps = steps_of(run, geometry, cap)
         if not 0.0 < steps.c <= _SHORTEST or steps.p / (1.0 - steps.c) > _MOST_FELT:
             raise _too_long(steps.c, steps.p)
         return EqualPrefix.of(steps)

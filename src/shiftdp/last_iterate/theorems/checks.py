@@ -77,12 +77,12 @@ def _at_least(stated: Any, derived: Any, slack: float, name: str = "") -> bool:
 
 def verify_shifts(
     run: BatchRun, geometry: Geometry, proofs: Proofs, *, endless: bool
-) -> list[Proof]:
+) -> tuple[Proof, ...]:
     """Raise unless there are shifts for each outcome of the run, which prove the mu they state.
 
     The outcomes must be those of the run. `endless`: the run stands in for every longer one.
     """
-    by_shifts = [proof for proof in proofs if isinstance(proof, Proof)]
+    by_shifts = Proof.among(proofs)
     require(bool(proofs), "it carries no shifts")
     require(len(by_shifts) == len(proofs), "a proof is of another kind")
     stated = [(proof.visits, proof.weight) for proof in by_shifts]
@@ -99,7 +99,7 @@ def verify_cases(
     schedule: Callable[[Visits], StepSchedule],
     *,
     endless: bool,
-) -> list[Proof]:
+) -> tuple[Proof, ...]:
     """Raise unless there are shifts for each of these cases, which prove the mu they state.
 
     Args:
@@ -108,7 +108,7 @@ def verify_cases(
         schedule: the steps as the record, or person, of an outcome sees them.
         endless: whether the run stands in for every longer one.
     """
-    by_shifts = [proof for proof in proofs if isinstance(proof, Proof)]
+    by_shifts = Proof.among(proofs)
     require(len(by_shifts) == len(proofs), "a proof is of another kind")
     stated = [(proof.visits, proof.weight) for proof in by_shifts]
     same = stated == [(case.visits, case.weight) for case in cases]

@@ -19,7 +19,7 @@ from shiftdp.last_iterate.outcomes import has_random_visits
 from shiftdp.last_iterate.runs import LangevinMC, Run
 from shiftdp.last_iterate.schedules.visits import BatchRun
 from shiftdp.last_iterate.theorems.checks import FORMULA_SLACK, mu_of, require
-from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, is_cyclic, proofs_of
+from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, proofs_of
 from shiftdp.last_iterate.theorems.proofs import Proofs
 from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Claim
 
@@ -40,12 +40,9 @@ class _EqualSteps:
 class _ClosedForm(OnDescent):
     """A formula of the paper for equal steps in whole epochs; Theorem B1 is nowhere worse."""
 
-    cyclic: bool
     family = "paper"
     contained = True
-
-    def speaks_of(self, run: Run) -> bool:
-        return is_cyclic(run) == self.cyclic
+    place = 10
 
     @abstractmethod
     def _mu(self, steps: _EqualSteps, geometry: Geometry) -> float: ...
@@ -169,7 +166,7 @@ def _rate(run: BatchRun) -> float:
     return given.require_equal_steps(run.learning_rate, run.noise)[0]
 
 
-DESCENT_PAPER = (
+THEOREMS = DESCENT_PAPER = (
     _StronglyConvex("Thm gd-sc", "[BSA24, Thm gd-sc]", cyclic=False),
     _StronglyConvex("Thm mgd-sc", "[BSA24, Thm mgd-sc]", cyclic=True),
     _Constrained("Thm gd-proj", "[BSA24, Thm gd-proj]", cyclic=False),

@@ -34,16 +34,21 @@ from shiftdp.last_iterate.schedules.visits import (
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_shifts
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
-from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 
 class OnDescent(Theorem):
     """A theorem on noisy gradient descent."""
 
     runs: tuple[type[Run], ...] = (NoisyGD, NoisyCGD, LangevinMC)
+    proof_type: type[AnyProof] = Proof
+    cyclic: bool | None = None  # whether an epoch has several batches, or one; None: either
     projects = True  # whether it makes use of a bounded set, where there is one
+
+    def speaks_of(self, run: Run) -> bool:
+        return self.cyclic is None or is_cyclic(run) == self.cyclic
 
     @abstractmethod
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
@@ -76,11 +81,11 @@ class OnDescent(Theorem):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         descent = descent_of(run, geometry)
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
+        shifts = Proof.among(proofs)
         by_shifts = bool(proofs) and len(shifts) == len(proofs)
-        return by_shifts and all(holds_for_longer(descent, geometry, item) for item in shifts)
+        return by_shifts and all(holds_for_longer(descent, geometry, p.shifts) for p in shifts)
 
-    def verified(self, claim: Claim) -> tuple[BatchRun, list[Proof]]:
+    def verified(self, claim: Claim) -> tuple[BatchRun, tuple[Proof, ...]]:
         """The descent that the shifts of a claim are about, and the shifts, which are checked."""
         descent, endless = descent_of(claim.run, claim.geometry), claim.endless
         if math.isinf(descent.steps):
@@ -125,12 +130,10 @@ class _Composition(OnDescent):
     runs = (*OnDescent.runs, NoisyStream)
     anchor = "composition"
     family = "composition"
+    place = 0
     released = True
     contracts = False
     projects = False
-
-    def speaks_of(self, run: Run) -> bool:
-        return is_cyclic(run) == self.cyclic
 
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
         mu = composition_mu(run, geometry)
@@ -156,6 +159,7 @@ class _Shifted(OnDescent):
     """
 
     family = "ours"
+    place = 40
     mixes: bool
     instead: tuple[str, str]
 
@@ -184,7 +188,7 @@ class _Shifted(OnDescent):
         proofs = self._proofs(descent, geometry)
         bound = self._gives(descent, geometry, proofs, endless=True)
         if geometry.sensitivity > 0.0:
-            shifts = [proof for proof in bound.proofs if isinstance(proof, Proof)]
+            shifts = Proof.among(bound.proofs)
             longer = tuple(_solve_for_every_length(descent, geometry, old) for old in shifts)
             if any(new is not old for new, old in zip(longer, shifts, strict=True)):
                 bound = self._gives(descent, geometry, longer, endless=True)
@@ -202,15 +206,16 @@ class _TheoremB1(_Shifted):
     mixes = False
     instead = "is random, so that each position counts", "use Theorem B4"
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        """Where all steps are equal and none expands.
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """Unbeaten where all steps are equal and none expands.
 
         Composition is the choice of shifts that undoes each visit at once, and closed forms are
         other choices: the best one is at most a rounding of 1e-11 above theirs.
         """
         if not run.in_turn or not isinstance(run.learning_rate, float):
-            return False
-        return has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
+            return Prospect.OPEN
+        unbeaten = has_equal_steps(run) and geometry.contraction(run.learning_rate) <= 1.0
+        return Prospect.UNBEATEN if unbeaten else Prospect.OPEN
 
     def speaks_of(self, run: Run) -> bool:
         return not run.sampled or run.batch_size == run.n
@@ -230,7 +235,7 @@ class _TheoremB1(_Shifted):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _worst([proof for proof in proofs if isinstance(proof, Proof)])
+        return _worst(Proof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         descent, shifts = self.verified(claim)
@@ -250,8 +255,8 @@ class _TheoremB4(_Shifted):
     mixes = True
     instead = "leaves one position to be counted", "use Theorem B1"
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        return True
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        return Prospect.UNBEATEN
 
     def speaks_of(self, run: Run) -> bool:
         return run.cyclic and run.order != "fixed"
@@ -264,8 +269,7 @@ class _TheoremB4(_Shifted):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        shifts = [proof for proof in proofs if isinstance(proof, Proof)]
-        return _mixed(descent_of(run, geometry), geometry, shifts, endless=False)
+        return _mixed(descent_of(run, geometry), geometry, Proof.among(proofs), endless=False)
 
     def check(self, claim: Claim) -> None:
         descent, shifts = self.verified(claim)
@@ -343,4 +347,4 @@ DESCENT_COMPOSITION = (
     _Composition("Thm mgd (composition)", "[BSA24, Thm mgd]", cyclic=True),
 )
 ONE_OUTCOME, RANDOM_ORDER = _TheoremB1(), _TheoremB4()
-DESCENT_SHIFTED = (ONE_OUTCOME, RANDOM_ORDER)
+THEOREMS = (*DESCENT_COMPOSITION, ONE_OUTCOME, RANDOM_ORDER)

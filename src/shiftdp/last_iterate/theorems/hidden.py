@@ -14,21 +14,22 @@ W is found by `interpolation.participation`; a certificate states it, and how fi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import ROOMY_EXPONENT
-from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction, WithFailure
+from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
 from shiftdp.fdp.functions.hidden import HiddenExchange, HiddenReplaceOne, HiddenZeroOut
 from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward, guess_two_sided
 from shiftdp.fdp.pairs.mean_law import MeanLaw
 from shiftdp.interpolation.participation.ages import equal_ages
-from shiftdp.interpolation.participation.law import ParticipationLaw
+from shiftdp.interpolation.participation.law import Grid, ParticipationLaw
 from shiftdp.interpolation.participation.start import MOST_FOLLOWED
-from shiftdp.last_iterate import assumptions as given
+from shiftdp.interpolation.participation.sticks import Sticks
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
@@ -42,13 +43,19 @@ from shiftdp.last_iterate.schedules.participation import (
 )
 from shiftdp.last_iterate.schedules.prefix import ROUGH_PREFIX, best_prefix, rough_epsilon
 from shiftdp.last_iterate.schedules.prefix_steps import prefix_steps
+from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import pair_of
-from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays, participation_up, step_arrays
+from shiftdp.last_iterate.theorems.sampled.shifts import (
+    StepArrays,
+    participation_up,
+    step_arrays,
+)
+from shiftdp.last_iterate.theorems.theorem import Prospect
 
 _MOST_GROWTH = ROOMY_EXPONENT / 2.0  # of the logarithm of a distance over the whole run
 _TYPICAL = 0.85  # of the root of the mean of mu^2: no bound was seen to be below that of G of it
@@ -59,34 +66,96 @@ _ROUGHLY = 1.1, 0.02
 _HARDLY = 0.55  # (1 - c) t up to which c = 1, being rounded less, is at least as tight a bound
 
 
+@dataclass(frozen=True)
+class HiddenProof(AnyProof):
+    """What proves a bound by Theorem B7: a law that dominates mu(V), and how it was found.
+
+    Args:
+        mu: the values of the law, rising.
+        weight: their probabilities.
+        revealed: whether the bound is the one that holds even if the pattern is told.
+        contracting: whether the contraction of the steps was used; else 1 stands in for it.
+        followed: of how many last steps the participation was followed: all, or those since when
+            the runs were apart by the diameter at most [Lemma C4], or by a line [Theorem C6].
+        grid: on which it was computed, and can be again; None where mu(V) is as good as 0.
+        tail: the delta for which it was: rarer things were not told apart.
+        cap: B, the largest batch that is covered where batches have random sizes; else None.
+    """
+
+    mu: tuple[float, ...]
+    weight: tuple[float, ...]
+    revealed: bool
+    contracting: bool
+    followed: int
+    grid: Grid | Sticks | None
+    tail: float
+    cap: int | None = None
+    form = forms.fields_of(
+        {
+            "mu": forms.listed(forms.NOT_NEGATIVE, 1),
+            "weight": forms.listed(forms.SHARE, 1),
+            "revealed": forms.BOOLEAN,
+            "contracting": forms.BOOLEAN,
+            "followed": forms.COUNT,
+            "grid": forms.either(
+                forms.fields_of(
+                    {
+                        "starts": forms.listed(forms.INDEX, 1),
+                        "unit": forms.POSITIVE,
+                        "tick": forms.POSITIVE,
+                        "values": forms.COUNT,
+                        "cap": forms.COUNT,
+                        "slopes": forms.listed(forms.INDEX, 1),
+                        "cell": forms.POSITIVE,
+                        "cells": forms.COUNT,
+                    }
+                ),
+                forms.fields_of(
+                    {
+                        "mesh": forms.POSITIVE,
+                        "cells": forms.COUNT,
+                        "tilt": forms.POSITIVE,
+                        "last": forms.POSITIVE,
+                    }
+                ),
+                forms.NULL,
+            ),
+            "tail": forms.POSITIVE,
+            "cap": forms.either(forms.COUNT, forms.NULL),
+        }
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "grid": None if self.grid is None else vars(self.grid)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        fields = forms.typed(data, cls.form)
+        if fields["grid"] is not None:
+            fields["grid"] = (Sticks if "mesh" in fields["grid"] else Grid)(**fields["grid"])
+        return cls(**fields)
+
+
 class _TheoremB7(OnSampled):
     """Hidden participation: one law, one integral or one pair of mixtures."""
 
     name = citation = "Theorem B7"
     anchor = "theorem-b7-hidden-participation"
     family = "ours"
-    proof = HiddenProof
-
-    def speaks_of(self, run: Any) -> bool:
-        return True
-
-    def require(self, run: NoisySGD, geometry: Geometry) -> None:
-        super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        if run.has_random_sizes:
-            given.require_convex(geometry)
+    place = 30
+    proof_type = HiddenProof
+    sampling = None
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
         found = [
-            (self._function(run, geometry, proof).epsilon(left), proof)
+            (self._function(run, geometry, proof, revealed=proof.revealed).epsilon(left), proof)
             for proof in hidden_proofs(run, geometry, cap, left)
         ]
         epsilon, proof = min(found, key=lambda each: each[0])
         return proof, epsilon
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """By the mean of mu(V)^2, about that of the mean path and of lone participations.
 
         Where that does not decide, by a law that is rounded more coarsely. Theorem B6 is a rival as
@@ -94,42 +163,45 @@ class _TheoremB7(OnSampled):
         """
         run = cast(NoisySGD, run)
         if run.in_epochs or math.isinf(rival):
-            return False
+            return Prospect.OPEN
         self.require(run, geometry)
         cap, left = left_by_cap(run, geometry, delta)
         steps = step_arrays(run, geometry, cap)
         if geometry.bounded or not steps.equal or not 0.0 < float(steps.c) <= 1.0 or not steps.s:
-            return False
+            return Prospect.OPEN
         ages = equal_ages(steps.p, float(steps.c), float(steps.s), float(steps.sd), steps.steps)
         if ages.mean >= _SEVERAL * float(steps.s):  # what is rarer is no matter of means
             chance = ages.participation * (1.0 - ages.participation)
             lone = float(np.sum(ages.count * chance * ages.jump**2 / ages.clock))
             typical = math.sqrt(ages.hull + lone)
             if GaussianTradeoff(_TYPICAL * typical).epsilon(delta) > rival:
-                return True
+                return Prospect.HOPELESS
         if float(steps.c) == 1.0 or _hardly_contracts(steps, run):
-            return False  # Theorem B6 needs steps that forget
+            return Prospect.OPEN  # Theorem B6 needs steps that forget
         law = rough_participation_law(run, steps, delta=left)
-        rough = self._of_law(run, geometry, law.mu, law.weight).epsilon(left)
-        return rough > _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
+        rough = self._function(run, geometry, law).epsilon(left)
+        most = _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
+        return Prospect.HOPELESS if rough > most else Prospect.OPEN
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
-        f = self._function(run, geometry, proof)
-        failure = _beyond_cap(run, proof)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        (proof,) = HiddenProof.among(proofs)
+        f = self._function(run, geometry, proof, revealed=proof.revealed)
+        return within_cap(f, run, proof.cap, run.steps)
 
-    def _function(self, run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFunction:
-        if proof.revealed:
-            return Mixture([GaussianTradeoff(mu) for mu in proof.mu], proof.weight)
-        return self._of_law(run, geometry, proof.mu, proof.weight)
-
-    def _of_law(
-        self, run: NoisySGD, geometry: Geometry, mu: tuple[float, ...], weight: tuple[float, ...]
+    def _function(
+        self,
+        run: NoisySGD,
+        geometry: Geometry,
+        law: HiddenProof | ParticipationLaw,
+        *,
+        revealed: bool = False,
     ) -> TradeoffFunction:
-        """Everything hidden."""
+        """f of a law, as in the table above."""
+        mu, weight = law.mu, law.weight
+        if revealed:
+            return Mixture([GaussianTradeoff(each) for each in mu], weight)
         if not run.has_random_sizes:
             return HiddenExchange(mu, weight)
         if geometry.adjacency == "replace_one":
@@ -158,7 +230,7 @@ class _TheoremB7(OnSampled):
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         run = cast(NoisySGD, run)
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
+        (proof,) = HiddenProof.among(proofs)
         steps = step_arrays(run, geometry, proof.cap)
         uncapped = proof.cap is None or proof.cap >= run.n
         if proof.followed < run.steps and begins_within_set(run, geometry, steps):
@@ -257,11 +329,4 @@ def _hardly_contracts(steps: StepArrays, run: NoisySGD) -> bool:
     return 0.0 < (1.0 - float(steps.c)) * steps.steps <= _HARDLY
 
 
-def _beyond_cap(run: NoisySGD, proof: HiddenProof) -> float:
-    if proof.cap is None:
-        return 0.0
-    apart = not run.in_epochs
-    return cap_failure(run.n, participation_up(run), proof.cap, run.steps, independent=apart)
-
-
-HIDDEN = (_TheoremB7(),)
+THEOREMS = HIDDEN = (_TheoremB7(),)

@@ -18,7 +18,7 @@ from shiftdp.last_iterate.assumptions import Assumption, Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import ExponentialMechanism, LangevinMC, Run
 from shiftdp.last_iterate.theorems.proofs import Proofs
-from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Theorem
+from shiftdp.last_iterate.theorems.theorem import DELTA, Bound, Prospect, Theorem
 
 _ANCHOR = "langevin-monte-carlo-and-the-exponential-mechanism"
 
@@ -48,6 +48,7 @@ class _PureDP(_OnSampler):
     name = "pure DP"
     citation = "[MT07]"
     family = "composition"
+    place = 2
     runs = (ExponentialMechanism,)
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
@@ -138,8 +139,8 @@ class _Together(_OnSampler):
         self.name = f"{gaussian.name} and {PURE_DP.name}"
         self.citation = f"{gaussian.citation}, {PURE_DP.citation}"
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        return True
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        return Prospect.UNBEATEN
 
     def bound(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         pure = PURE_DP.bound(run, geometry, DELTA)
@@ -197,5 +198,8 @@ def _require_convex_body(geometry: Geometry) -> None:
 
 PURE_DP = _PureDP()
 _STRONGLY_CONVEX, _CONVEX = _ExponentialStronglyConvex(), _ExponentialConvex()
-SAMPLER_PAPER = (_Lmc(), _STRONGLY_CONVEX, _CONVEX)
-SAMPLER_TOGETHER = (_Together(_STRONGLY_CONVEX), _Together(_CONVEX))
+THEOREMS = (
+    PURE_DP,
+    *(_Lmc(), _STRONGLY_CONVEX, _CONVEX),
+    *(_Together(_STRONGLY_CONVEX), _Together(_CONVEX)),
+)

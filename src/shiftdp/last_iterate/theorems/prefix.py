@@ -18,22 +18,23 @@ The law of z is found by `interpolation.bucket`; a certificate states it in a fe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 from shiftdp._checks import LEAST_ACCURACY
 from shiftdp._errors import UnmetHypothesis
-from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.fdp.composition.hidden_mixture import HiddenMixture, Shared
 from shiftdp.fdp.functions.poisson import PoissonReplaceOne, PoissonZeroOut
 from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
 from shiftdp.fdp.search.sampled_estimates import Pair
+from shiftdp.interpolation.bucket.chain import BucketGrid
 from shiftdp.interpolation.bucket.verification import verify_bucket
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
+from shiftdp.last_iterate.schedules.led_verification import verify_scheduled_prefix
 from shiftdp.last_iterate.schedules.prefix import (
     ROUGH_PREFIX,
     best_prefix,
@@ -46,10 +47,10 @@ from shiftdp.last_iterate.schedules.prefix_steps import (
     ScheduledPrefix,
     prefix_steps,
 )
-from shiftdp.last_iterate.schedules.prefix_verification import verify_scheduled_prefix
+from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import (
     verify_constants,
     verify_failure,
@@ -61,12 +62,12 @@ from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     Laws,
-    capped_steps,
     charged_in_groups,
     participation_up,
     shifted_laws,
+    steps_of,
 )
-from shiftdp.last_iterate.theorems.theorem import Bound
+from shiftdp.last_iterate.theorems.theorem import Bound, Prospect
 
 Step = Callable[[float, float, float], TradeoffFunction]
 """The law of a step from p, its shift and what the record moves it by."""
@@ -81,23 +82,74 @@ _RARE = 1e-9  # the probability of a filling that need not be composed
 _SURELY = 4  # times the steps after which a distance has faded: beyond the digits of a check
 
 
+@dataclass(frozen=True)
+class PrefixProof(AnyProof):
+    """What proves a bound by Theorem B6: a law that dominates the bucket, and what follows it.
+
+    Distances are in units of the noise that the last step adds to the iterate.
+
+    Args:
+        tau: steps of the prefix.
+        rate: what step k pays at most is rate * c_{k+1} ... c_tau * sd_k^2.
+        values: of the law of the bucket after tau steps, rising.
+        weights: their probabilities.
+        grid: on which it was computed, and can be again.
+        groups: shifts for a distance of 1 at tau, in units of the noise of each step, and number of
+            steps, from step tau + 1 to t.
+        accuracy: to which the steps after tau are composed.
+        cap: B, the largest batch that is covered where batches have random sizes; else None.
+    """
+
+    tau: int
+    rate: float
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    grid: BucketGrid
+    groups: tuple[tuple[float, int], ...]
+    accuracy: float
+    cap: int | None = None
+    form = forms.fields_of(
+        {
+            "tau": forms.COUNT,
+            "rate": forms.NOT_NEGATIVE,
+            "values": forms.listed(forms.NOT_NEGATIVE, 1),
+            "weights": forms.listed(forms.SHARE, 1),
+            "grid": forms.fields_of(
+                {
+                    "mesh": forms.POSITIVE,
+                    "cells": forms.COUNT,
+                    "blocks": forms.listed(forms.COUNT, 1),
+                }
+            ),
+            "groups": forms.listed(forms.pair(forms.NOT_NEGATIVE, forms.COUNT), 1),
+            "accuracy": forms.ACCURACY,
+            "cap": forms.either(forms.COUNT, forms.NULL),
+        }
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "grid": vars(self.grid)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        fields = forms.typed(data, cls.form)
+        return cls(**{**fields, "grid": BucketGrid(**fields["grid"])})
+
+
 class _TheoremB6(OnSampled):
     """A leaky bucket, then steps that lead together what it holds."""
 
     name = citation = "Theorem B6"
     anchor = "theorem-b6-a-hidden-prefix"
     family = "ours"
-    proof = PrefixProof
+    place = 31
+    proof_type = PrefixProof
 
     def speaks_of(self, run: Any) -> bool:
         return not run.in_epochs
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        if run.has_random_sizes:
-            given.require_convex(geometry)
         if run.steps < 2 or participation_up(run) >= 1.0 or not geometry.sensitivity:
             raise UnmetHypothesis(
                 "run",
@@ -127,25 +179,26 @@ class _TheoremB6(OnSampled):
         found = super().bound(run, geometry, delta)
         return replace(found, guess=found.f.epsilon(delta))  # which f remembers
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """By how many participations are felt; else by an estimate for the usual prefix, and if
         that is close, by one for the best."""
+        if math.isinf(rival):
+            return Prospect.OPEN
         run = cast(NoisySGD, run)
         self.require(run, geometry)
-        if math.isinf(rival):
-            return False
         cap, left = left_by_cap(run, geometry, delta)
-        steps = prefix_steps(run, geometry, cap)
-        if steps.crowded(rival):
-            return True
-        if rough_epsilon(_kind(run, geometry)[1], steps, left) > ROUGH_PREFIX * rival:
-            return True
-        return best_prefix(_kind(run, geometry)[1], steps, left)[2] > _FOUND * rival
+        steps, (_, pair, _) = prefix_steps(run, geometry, cap), _kind(run, geometry)
+        hopeless = (
+            steps.crowded(rival)
+            or rough_epsilon(pair, steps, left) > ROUGH_PREFIX * rival
+            or best_prefix(pair, steps, left)[2] > _FOUND * rival
+        )
+        return Prospect.HOPELESS if hopeless else Prospect.OPEN
 
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        (proof,) = PrefixProof.among(proofs)
         steps = prefix_steps(run, geometry, proof.cap)
         paid = steps.bucket(run.steps - proof.tau, proof.rate).payments
         laws = shifted_laws(run, geometry, proof.groups, _LAWS)
@@ -154,10 +207,7 @@ class _TheoremB6(OnSampled):
         if proof.weights[-1] <= _RARE:  # the fullest bucket: a Gaussian will do
             parts[-1] = GaussianTradeoff(parts[-1]._gaussian_below()[0])
         f = HiddenMixture(parts, proof.weights, shared).worse_direction()
-        failure = 0.0
-        if proof.cap is not None:
-            failure = cap_failure(run.n, participation_up(run), proof.cap, run.steps)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        return within_cap(f, run, proof.cap, run.steps)
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
@@ -174,12 +224,12 @@ class _TheoremB6(OnSampled):
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         """Whether what steps before the blocks can add has reached its limit."""
         run = cast(NoisySGD, run)
-        (proof,) = (proof for proof in proofs if isinstance(proof, PrefixProof))
+        (proof,) = PrefixProof.among(proofs)
         older = proof.tau - sum(proof.grid.blocks)
         uncapped = proof.cap is None or proof.cap >= run.n
         if not isinstance(run.learning_rate, float) or not isinstance(run.noise, float):
             return False
-        return uncapped and faded(capped_steps(run, geometry, proof.cap).c, older / _SURELY)
+        return uncapped and faded(steps_of(run, geometry, proof.cap).c, older / _SURELY)
 
 
 def _part(
@@ -220,4 +270,4 @@ def _kind(run: NoisySGD, geometry: Geometry) -> tuple[Step, Pair, Shared]:
     return PoissonZeroOut, "one_sided", "second"
 
 
-PREFIX = (_TheoremB6(),)
+THEOREMS = PREFIX = (_TheoremB6(),)

@@ -1,76 +1,47 @@
-"""The theorems of the library, in the order in which they are tried.
+"""The theorems of the library, in the order in which they are tried, and the proofs they may have.
 
-To add one: write it (a subclass of `Theorem`), list it here, state it in docs/theory.md.
+Nothing is listed here: a module of this package that has a tuple `THEOREMS` has its theorems in the
+registry, by their `place`, and so has what holds because they do: group privacy, and deletion after
+training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from operator import attrgetter
+from pkgutil import walk_packages
+from typing import Any
 
 from shiftdp._errors import InvalidInput
+from shiftdp.last_iterate import theorems
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD
-from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
-from shiftdp.last_iterate.theorems.derived.people import (
-    arranged_people,
-    group_privacy,
-    people_together,
-)
-from shiftdp.last_iterate.theorems.derived.sampled_people import SAMPLED_PEOPLE
-from shiftdp.last_iterate.theorems.derived.unlearning import DELETION, after_training
-from shiftdp.last_iterate.theorems.descent import DESCENT_COMPOSITION, DESCENT_SHIFTED
-from shiftdp.last_iterate.theorems.hidden import HIDDEN
-from shiftdp.last_iterate.theorems.langevin import PURE_DP, SAMPLER_PAPER, SAMPLER_TOGETHER
-from shiftdp.last_iterate.theorems.prefix import PREFIX
-from shiftdp.last_iterate.theorems.released.joint import JOINT
-from shiftdp.last_iterate.theorems.released.segments import SEGMENTS
-from shiftdp.last_iterate.theorems.released.streams import STREAMS
-from shiftdp.last_iterate.theorems.sampled.composition import SAMPLED_COMPOSITION
-from shiftdp.last_iterate.theorems.sampled.paper import SGD_PROJ, SGD_SC
-from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
+from shiftdp.last_iterate.theorems.derived.people import group_privacy
+from shiftdp.last_iterate.theorems.derived.unlearning import after_training
+from shiftdp.last_iterate.theorems.forms import fits
+from shiftdp.last_iterate.theorems.proofs import AnyProof
 from shiftdp.last_iterate.theorems.theorem import Family, Theorem
-
-_OF_ONE_RECORD: tuple[Theorem, ...] = (
-    *DESCENT_COMPOSITION,
-    *SAMPLED_COMPOSITION,
-    PURE_DP,
-    *DESCENT_PAPER,
-    SGD_SC,
-    SGD_PROJ,
-    *SAMPLED_SHIFTED,
-    *HIDDEN,
-    *PREFIX,
-    *DESCENT_SHIFTED,
-    *JOINT,
-    *SEGMENTS,
-    *STREAMS,
-    *SAMPLER_PAPER,
-    *SAMPLER_TOGETHER,
-)
-
 
 _TRAINING = {NoisyGD, NoisyCGD, NoisySGD}
 
-# theorems on several releases say nothing of people with several records, nor of deletion
-_ON_RELEASES = {*JOINT, *SEGMENTS, *STREAMS}
-_ON_TRAINING = [
-    item
-    for item in _OF_ONE_RECORD
-    if _TRAINING.intersection(item.runs) and item not in _ON_RELEASES
-]
 
-_OF_PEOPLE: tuple[Theorem, ...] = (
-    *people_together((*DESCENT_COMPOSITION, *DESCENT_PAPER, DESCENT_SHIFTED[0])),
-    *group_privacy(_ON_TRAINING),
-    *SAMPLED_PEOPLE,
-    *arranged_people(),
-)
+def _all_theorems() -> tuple[Theorem, ...]:
+    """Those that modules list, then those that are derived from them."""
+    modules = [each.name for each in walk_packages(theorems.__path__, f"{theorems.__name__}.")]
+    parts = (getattr(import_module(name), "THEOREMS", ()) for name in modules if name != __name__)
+    found: list[Theorem] = sorted((item for part in parts for item in part), key=_PLACE)
+    single = [item for item in found if _is_on_training(item) and not item.needs_people]
+    found = sorted([*found, *group_privacy(single)], key=_PLACE)
+    return tuple(sorted([*found, *after_training(filter(_is_on_training, found))], key=_PLACE))
 
-THEOREMS: tuple[Theorem, ...] = (
-    *_OF_ONE_RECORD,
-    *_OF_PEOPLE,
-    *DELETION,
-    *after_training((*_ON_TRAINING, *_OF_PEOPLE)),
-)
+
+def _is_on_training(theorem: Theorem) -> bool:
+    """Theorems on several releases say nothing of people with several records, nor of deletion."""
+    return bool(_TRAINING.intersection(theorem.runs)) and not theorem.needs_releases
+
+
+_PLACE = attrgetter("place")
+THEOREMS = _all_theorems()
 
 
 def theorem_of(name: str, own: Iterable[Theorem] = ()) -> Theorem:
@@ -99,3 +70,14 @@ def family_of(name: str) -> Family:
     """
     families: dict[str, Family] = {theorem.name: theorem.family for theorem in THEOREMS}
     return families.get(name, "user")
+
+
+def proof_types(own: Iterable[Theorem] = ()) -> tuple[type[AnyProof], ...]:
+    """The classes of proofs that certificates may carry, each once."""
+    kinds = dict.fromkeys(theorem.proof_type for theorem in (*THEOREMS, *own))
+    return tuple(kind for kind in kinds if kind is not None)
+
+
+def proof_from_dict(data: Mapping[str, Any], own: Iterable[Theorem] = ()) -> AnyProof:
+    """The proof that `to_dict` wrote. The schema has told the kinds apart by their fields."""
+    return next(kind for kind in proof_types(own) if fits(data, kind.form)).from_dict(data)

@@ -1,14 +1,16 @@
 """What a theorem is, and what it gives.
 
 `certify`, `compare`, `verify` and the files that certificates are kept in know theorems by the
-methods below and by nothing else; `registry` lists those of the library. A theorem of your own is a
-subclass with a name, a citation, its runs, `bound` and `hypotheses` (see docs/theorems.md).
+methods below and by nothing else. `registry` finds those of the library: objects that a module of
+this package lists as its `THEOREMS`. One of your own is a subclass as well, with a name, a
+citation, its runs, `bound` and `hypotheses` (see docs/theorems.md).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal
 
 from shiftdp.fdp import TradeoffFunction
@@ -17,12 +19,26 @@ from shiftdp.last_iterate.endless import never_forgotten
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run, has_releases, people
 from shiftdp.last_iterate.theorems.checks import at_least, require
-from shiftdp.last_iterate.theorems.proofs import Proofs
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
 
 Family = Literal["composition", "paper", "ours", "user"]
 
 DELTA = 1e-5
 """Where bounds with free parameters are made to be tightest, unless another delta is given."""
+
+
+class Prospect(IntEnum):
+    """What a theorem may still give where only the best bound counts: its turn, or none.
+
+    Theorems are tried in the order below, those alike in the order of the registry. A prospect that
+    is too good costs time, one that is too bad costs tightness; neither can make a bound wrong.
+    """
+
+    UNBEATEN = 0  # where it applies, none gives less but those that say the same of themselves
+    OPEN = 1
+    COSTLY = 2  # its search takes long, and may be hopeless against what others have found
+    CONTAINED = 3  # one of ours applies wherever it does, and is nowhere worse: tried if none did
+    HOPELESS = 4  # a quick look shows that its epsilon is above what was found: not tried
 
 
 class Theorem(ABC):
@@ -38,8 +54,11 @@ class Theorem(ABC):
             `docs/releases.md`); where it does not, it is not about runs that release some.
         contracts: whether it asks that a step is Lipschitz, so that losses must be convex as
             they are clipped; composition does not.
-        contained: whether another theorem here applies wherever this one does and is nowhere worse,
-            so that this one need not be tried where only the best bound counts.
+        contained: whether one of ours applies wherever it does and is nowhere worse (`Prospect`).
+        proof_type: the class of its proofs, which says how they are written and read; None if it is
+            a formula, which needs none.
+        place: its place in the registry, among those with the same place that of its module. What
+            is quick comes first, and on a tie the first one is named.
         protects_people: whether it covers runs in which a person has several records; others are
             about one record each.
         needs_releases: whether it is about runs with several releases and no others.
@@ -56,6 +75,8 @@ class Theorem(ABC):
     released: bool = False
     contracts: bool = True
     contained: bool = False
+    proof_type: type[AnyProof] | None = None
+    place: int = 50
     protects_people: bool = False
     needs_releases: bool = False
     needs_people: bool = False
@@ -106,23 +127,13 @@ class Theorem(ABC):
         expected = self.rebuild(claim.run, claim.geometry, (), accuracy=1.0)
         require(at_least(claim.f, expected), f"the bound is not what {self.name} gives")
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        """Whether no other theorem here gives a tighter bound where this one applies to the run.
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """Whether it is worth trying against `rival`, the least epsilon at delta that is known.
 
-        Then the others are not tried where only the best bound counts. A wrong yes costs tightness.
+        It is asked twice: for its turn, with an infinite rival, and when that has come. Then it may
+        raise `UnmetHypothesis` as `bound` does.
         """
-        return False
-
-    def costly(self, run: Run) -> bool:
-        """Whether the search takes so long that others are tried first, which may spare it."""
-        return False
-
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """Whether a quick look shows that its epsilon at delta is above `rival`.
-
-        Then it is not tried where only the best bound counts. A wrong yes costs tightness only.
-        """
-        return False
+        return Prospect.CONTAINED if self.contained else Prospect.OPEN
 
     # --- runs without end ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,15 +26,12 @@ from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import StepSchedule, Visits, schedules_of
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
 from shiftdp.last_iterate.theorems.descent import descent_of
-from shiftdp.last_iterate.theorems.proofs import (
-    HiddenProof,
-    PrefixProof,
-    Proof,
-    ReleasesProof,
-    SegmentProof,
-    StochasticProof,
-)
+from shiftdp.last_iterate.theorems.hidden import HiddenProof
+from shiftdp.last_iterate.theorems.prefix import PrefixProof
+from shiftdp.last_iterate.theorems.proofs import Proof, StochasticProof
 from shiftdp.last_iterate.theorems.registry import family_of
+from shiftdp.last_iterate.theorems.released.joint import ReleasesProof
+from shiftdp.last_iterate.theorems.released.segments import SegmentProof
 
 MOST_DRAWN = 2_000
 """Of a longer run the last so many steps are shown."""
@@ -113,11 +110,13 @@ def path_of(certificate: Certificate) -> Path:
     if steps != np.inf and steps > MOST_FOLLOWED:
         return NoPath(f"{steps} steps are too many to be drawn one by one.")
     if isinstance(first, ReleasesProof):
-        return _by_segments(certificate, [one for one in proofs if isinstance(one, ReleasesProof)])
-    return _by_shifts(certificate, [one for one in proofs if isinstance(one, Proof)])
+        return _by_segments(certificate, ReleasesProof.among(proofs))
+    if isinstance(first, Proof):
+        return _by_shifts(certificate, Proof.among(proofs))
+    return NoPath(f"{certificate.bound} has proofs of its own kind, of which nothing is drawn.")
 
 
-def _by_shifts(certificate: Certificate, proofs: list[Proof]) -> Path:
+def _by_shifts(certificate: Certificate, proofs: Sequence[Proof]) -> Path:
     proof = max(proofs, key=lambda one: one.shifts.mu)
     for schedule in _schedules(certificate, proof.visits):
         if schedule.steps != int(proof.shifts.last[-1]):
@@ -133,7 +132,7 @@ def _by_shifts(certificate: Certificate, proofs: list[Proof]) -> Path:
     return NoPath(f"{certificate.bound} merges steps: its shifts are not those of one schedule.")
 
 
-def _by_segments(certificate: Certificate, proofs: list[ReleasesProof]) -> Path:
+def _by_segments(certificate: Certificate, proofs: Sequence[ReleasesProof]) -> Path:
     """Each segment begins from a released iterate, where the distance is 0."""
     proof = max(proofs, key=lambda one: sum(part.mu**2 for part in one.segments))
     run: Any = certificate.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shiftdp import NoisyCGD, Unlearning, certify
 from shiftdp.last_iterate.certification import bound_by
 from shiftdp.last_iterate.theorems.registry import theorem_of
-from tests.last_iterate.theorems.catalogue import CGD, RIDGE
+from tests.last_iterate.theorems.usual import CGD, RIDGE
 
 
 def test_the_base_is_asked_and_named() -> None:

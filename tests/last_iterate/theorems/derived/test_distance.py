@@ -14,6 +14,9 @@ from shiftdp import Certificate, Geometry, NoisyCGD, NoisyGD, NoisySGD, Unlearni
 from shiftdp.last_iterate import THEOREMS
 from shiftdp.last_iterate.certification import bound_by, certificate_of
 from shiftdp.last_iterate.theorems.derived.distance import largest_distance
+from tests.last_iterate.theorems import usual
+
+EXAMPLES: usual.Examples = {"Theorem V3 (distance)": (usual.deleted(usual.SGD), usual.LOSSES)}
 
 (DISTANCE,) = (theorem for theorem in THEOREMS if theorem.name == "Theorem V3 (distance)")
 

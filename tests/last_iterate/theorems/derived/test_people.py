@@ -21,6 +21,13 @@ from shiftdp import (
 )
 from shiftdp.last_iterate.certification import mu_by_position
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
+from tests.last_iterate.theorems import usual
+
+ARRANGED = NoisyCGD(**usual.CYCLIC, epochs=6, **usual.SEVERAL, arrangement="one_per_batch")
+EXAMPLES: usual.Examples = {
+    "Theorem V4": (ARRANGED, usual.RIDGE),
+    "Theorem V4 (composition, one per batch)": (ARRANGED, usual.RIDGE),
+}
 
 MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
 SHAPE: dict[str, Any] = {

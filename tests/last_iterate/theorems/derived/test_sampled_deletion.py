@@ -25,7 +25,8 @@ from shiftdp import (
 from shiftdp.last_iterate import THEOREMS
 from shiftdp.last_iterate.certification import bound_by, certificate_of, evaluate
 from shiftdp.last_iterate.theorems.derived import sampled_deletion as module
-from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap
+from shiftdp.last_iterate.theorems.derived.sampled_deletion import shared_cap
+from shiftdp.last_iterate.theorems.sampled.batch_cap import passed
 
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
 ALONE: dict[str, Any] = {"sensitivity": 1.0, "adjacency": "zero_out"}

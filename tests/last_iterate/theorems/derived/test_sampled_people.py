@@ -15,6 +15,12 @@ from shiftdp.fdp import HiddenReplaceOne, HiddenZeroOut
 from shiftdp.last_iterate.certification import bound_by
 from shiftdp.last_iterate.theorems.derived.sampled_people import binomial_law, summed_law
 from shiftdp.last_iterate.theorems.registry import theorem_of
+from tests.last_iterate.theorems import usual
+
+EXAMPLES: usual.Examples = {
+    "Theorem V4 (Poisson composition)": (usual.with_people(usual.POISSON), usual.ALONE),
+    "Theorem V4 (hidden)": (usual.with_people(usual.POISSON), usual.ALONE),
+}
 
 ALONE = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")
 EXCHANGED = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=10, gradient_bound=5)

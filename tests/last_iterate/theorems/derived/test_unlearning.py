@@ -22,6 +22,9 @@ from shiftdp import (
     VerificationFailed,
     certify,
 )
+from tests.last_iterate.theorems import usual
+
+EXAMPLES: usual.Examples = {"Theorem V3": (usual.deleted(usual.CGD), usual.RIDGE)}
 
 MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
 SHAPE: dict[str, Any] = {

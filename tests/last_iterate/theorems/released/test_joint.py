@@ -32,7 +32,10 @@ from shiftdp.last_iterate.theorems.descent import solve
 from shiftdp.last_iterate.theorems.released import joint as module
 from tests.last_iterate.brute_force import gaussian_delta, positions, steps_of
 from tests.last_iterate.schedules.test_segments import with_releases
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.released.joint_laws import joint_mu_of, segments_mu
+
+EXAMPLES: usual.Examples = {"Theorem V1": (usual.RELEASED, usual.RIDGE)}
 
 MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
 SHAPE: dict[str, Any] = {"n": 60_000, "batch_size": 1_500, "learning_rate": 0.05, "noise": 0.01}

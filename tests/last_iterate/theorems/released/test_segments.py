@@ -25,9 +25,11 @@ from shiftdp.last_iterate.schedules.releases import release_steps, segments_of
 from shiftdp.last_iterate.theorems.released.segments import segment_run
 from tests.last_iterate.brute_force import gaussian_delta, hockey_stick, reshuffles, steps_of
 from tests.last_iterate.random_runs import cyclic_runs
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.released.joint_laws import linear_laws, segments_mu
 
 NAME = "Theorem V1 (independent segments)"
+EXAMPLES: usual.Examples = {NAME: (usual.EPOCHS, usual.RIDGE)}
 RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
 LOSSES = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=10, gradient_bound=5)
 ALONE = Geometry(strong_convexity=0.2, smoothness=1, sensitivity=5, adjacency="zero_out")

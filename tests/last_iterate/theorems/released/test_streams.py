@@ -26,7 +26,10 @@ from shiftdp import (
     compare,
 )
 from tests.last_iterate.brute_force import gaussian_delta
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.released.joint_laws import joint_mu_of
+
+EXAMPLES: usual.Examples = {"Theorem V2": (usual.STREAM, usual.RIDGE)}
 
 RIDGE = Geometry(strong_convexity=0.5, smoothness=4.0, sensitivity=3.0)
 MNIST = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)

@@ -67,7 +67,7 @@ RIDGE = sdp.Geometry(strong_convexity=0.1, smoothness=1.1, sensitivity=1, adjace
 
 def cap_of(rate: Any, geometry: sdp.Geometry = RIDGE, **more: Any) -> tuple[int, float]:
     run = sdp.NoisySGD(**{**SHAPE, "learning_rate": rate, **more})
-    return affordable_cap(run, geometry, 0.05, 1e-5)
+    return affordable_cap(run, geometry, 1e-5)
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.79, 0.9, [0.2] * 150 + [0.79] * 150])
@@ -107,6 +107,6 @@ def test_a_certificate_for_one_delta_is_as_good_at_a_smaller_one() -> None:
 def test_a_cap_is_never_below_the_least_however_small_delta_is(rate: float, delta: float) -> None:
     """Below 1e-57 a cap that is passed once in 1e60 runs is passed too often."""
     run = sdp.NoisySGD(**{**SHAPE, "learning_rate": rate})
-    cap, failure = affordable_cap(run, RIDGE, 0.05, delta)
+    cap, failure = affordable_cap(run, RIDGE, delta)
     assert cap >= choose_cap(2000, 0.05, 300, 1e-3 * delta)
     assert failure <= 1e-3 * delta

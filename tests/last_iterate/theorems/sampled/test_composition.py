@@ -9,7 +9,16 @@ from importlib.resources import files
 import pytest
 
 import shiftdp as sdp
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.sampled.cases import DELTA
+
+EXAMPLES: usual.Examples = {
+    "Thm sgd (composition)": (usual.SGD, usual.LOSSES),
+    "Poisson (composition)": (usual.POISSON, usual.ALONE),
+    "Random allocation (composition)": (usual.ALLOCATED, usual.ALONE),
+    "Theorem A1 (composition)": (usual.ALLOCATED, usual.ALONE),
+}
+SCHEDULED: usual.Examples = {"Thm sgd (composition)": (usual.COOLED, usual.LOSSES)}
 
 PUBLISHED = json.loads(
     files("shiftdp.ui.reproduce").joinpath("published.json").read_text(encoding="utf-8")

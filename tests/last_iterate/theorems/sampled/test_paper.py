@@ -8,7 +8,13 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.last_iterate.theorems.proofs import StochasticProof
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.sampled.cases import BALL, DELTA, LONG, rebuild
+
+EXAMPLES: usual.Examples = {
+    "Thm sgd-sc": (usual.SGD, usual.LOSSES),
+    "Thm sgd-proj": (usual.SGD, usual.BODY),
+}
 
 
 def test_an_endless_run_on_a_ball_has_the_figure_of_the_paper() -> None:

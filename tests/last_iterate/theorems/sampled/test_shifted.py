@@ -19,6 +19,7 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     steps_of,
 )
 from tests.last_iterate.quadratic_run import QuadraticRun
+from tests.last_iterate.theorems import usual
 from tests.last_iterate.theorems.sampled.cases import (
     BALL,
     DELTA,
@@ -28,6 +29,12 @@ from tests.last_iterate.theorems.sampled.cases import (
     certificate_by,
     rebuild,
 )
+
+EXAMPLES: usual.Examples = {
+    "Theorem B3": (usual.SGD, usual.LOSSES),
+    "Theorem B3 (Poisson)": (usual.POISSON, usual.ALONE),
+}
+SCHEDULED: usual.Examples = {"Theorem B3": (usual.COOLED, usual.LOSSES)}
 
 
 class TestEndless:

@@ -10,7 +10,6 @@ import pytest
 
 import shiftdp as sdp
 from shiftdp.last_iterate.theorems.sampled.shifts import (
-    capped_steps,
     charged_steps,
     grouped_shifts,
     last_shift,
@@ -102,7 +101,7 @@ def test_equal_steps_are_numbers_and_agree_with_arrays(sampling: Any) -> None:
         assert isinstance(getattr(one, name), float)
         assert np.array_equal(getattr(many, name), np.full(6, getattr(one, name)))
     if sampling == "poisson":
-        assert step_arrays(run, PAIR, 20).c == capped_steps(run, PAIR, 20).c
+        assert step_arrays(run, PAIR, 20).c == steps_of(run, PAIR, 20).c
 
 
 def test_a_step_is_charged_for_its_own_noise() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.proofs import Proofs
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 
 class Delegated(Theorem):
@@ -28,6 +29,7 @@ class Delegated(Theorem):
         self.family = base.family
         self.contracts = base.contracts
         self.contained = base.contained
+        self.proof_type = base.proof_type
         self.sampling: str | None = getattr(base, "sampling", None)
 
     @abstractmethod
@@ -75,8 +77,13 @@ class Delegated(Theorem):
         f = self._written(claim.f, claim.run)
         self.base.check(Claim(asked, losses, f, claim.proofs, claim.endless))
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        return self.base.hopeless(*self._base_problem(run, geometry), delta, rival)
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """Hopeless where the base is."""
+        usual = super().prospect(run, geometry, delta, rival)
+        if math.isinf(rival):
+            return usual
+        found = self.base.prospect(*self._base_problem(run, geometry), delta, rival)
+        return found if found == Prospect.HOPELESS else usual
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return self.base.forgets(*self._base_problem(run, geometry), proofs)

@@ -19,17 +19,22 @@ from typing import Any, cast
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, LARGEST_EXPONENT
-from shiftdp.fdp import GaussianTradeoff, TradeoffFunction, WithFailure
+from shiftdp.fdp import GaussianTradeoff, TradeoffFunction
 from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, Training, Unlearning, people
 from shiftdp.last_iterate.schedules.deletion import further_idle, require_one_prox, restart_distance
 from shiftdp.last_iterate.theorems.checks import at_least, require
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.derived.sampled_deletion import passed, shared_cap, within_cap
+from shiftdp.last_iterate.theorems.derived.hypotheses import (
+    ANCHOR,
+    deletion_assumed,
+    for_people,
+    training_of,
+)
+from shiftdp.last_iterate.theorems.derived.sampled_deletion import losses_within, shared_cap
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
+from shiftdp.last_iterate.theorems.sampled.batch_cap import passed, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
 
@@ -80,7 +85,9 @@ class _FromDistance(Theorem):
     citation = "Theorem V3"
     anchor = ANCHOR
     family = "ours"
+    place = 200
     runs = (Unlearning,)
+    proof_type = StochasticProof
     protects_people = True
     why_above = "the bound knows how far the two runs may be apart, and not how likely that is"
 
@@ -108,7 +115,7 @@ class _FromDistance(Theorem):
 
     def _function(self, run: Unlearning, geometry: Geometry, cap: int | None) -> TradeoffFunction:
         training = training_of(run)
-        losses = within_cap(training, geometry, cap)
+        losses = losses_within(training, geometry, cap)
         apart = largest_distance(training, losses)
         mu, free = 0.0, True  # of the contraction of training, which a batch cap is for
         for after, records in _requests(run):
@@ -125,11 +132,8 @@ class _FromDistance(Theorem):
                 "give a bounded set, or train with a smaller one",
             )
         f: TradeoffFunction = GaussianTradeoff(mu * _UP)
-        if cap is None:
-            return f
-        sampled = cast(NoisySGD, training)
-        failure = passed(sampled, cap, run.further_steps + (0 if free else training.steps))
-        return WithFailure(f, failure) if failure > 0.0 else f
+        steps = run.further_steps + (0 if free else training.steps)
+        return within_cap(f, cast(NoisySGD, training), cap, steps)
 
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
@@ -164,7 +168,7 @@ class _FromDistance(Theorem):
             return cap is None or cap >= training.n
         rate = training.learning_rate
         fits = cap is None or cap >= training.n
-        losses = within_cap(training, geometry, cap)
+        losses = losses_within(training, geometry, cap)
         return fits and isinstance(rate, float) and losses.contraction(rate) < 1.0
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
@@ -229,7 +233,7 @@ def _left(run: Unlearning, losses: Geometry, distance: float, after: int) -> flo
 
 
 def _cap_of(proofs: Proofs) -> int | None:
-    return next((proof.cap for proof in proofs if isinstance(proof, StochasticProof)), None)
+    return next((proof.cap for proof in StochasticProof.among(proofs)), None)
 
 
-FROM_DISTANCE = _FromDistance()
+THEOREMS = (_FromDistance(),)

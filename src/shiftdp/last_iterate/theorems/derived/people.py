@@ -28,12 +28,18 @@ from shiftdp.last_iterate.outcomes import has_one_outcome, has_random_visits
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.people import person_outcomes, person_schedule, require_arranged
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
+from shiftdp.last_iterate.theorems.closed_forms import DESCENT_PAPER
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.descent import OnDescent, is_cyclic
+from shiftdp.last_iterate.theorems.derived.hypotheses import for_people
+from shiftdp.last_iterate.theorems.descent import (
+    DESCENT_COMPOSITION,
+    ONE_OUTCOME,
+    OnDescent,
+    is_cyclic,
+)
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 _ANCHOR = "theorem-v4-people-with-several-records"
 
@@ -64,6 +70,7 @@ class _Together(Delegated):
 
     runs = NoisyGD, NoisyCGD, NoisySGD
     protects_people = needs_people = True
+    place = 100
 
     def speaks_of(self, run: Any) -> bool:
         together = getattr(run, "arrangement", "anywhere") == "anywhere"
@@ -92,13 +99,6 @@ class _Together(Delegated):
         return for_people(run, hypotheses)
 
 
-def people_together(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
-    """Theorem V4 with all records in one batch, by each of these theorems."""
-    return tuple(
-        _Together(base, f"Theorem V4 ({base.name})", _ANCHOR, "Theorem V4") for base in bases
-    )
-
-
 # --- no two in one batch, or batches in a random order ---
 
 
@@ -110,6 +110,7 @@ class _Arranged(OnDescent):
     family = "ours"
     runs = (NoisyCGD,)
     protects_people = needs_people = True
+    place = 130
 
     def speaks_of(self, run: Any) -> bool:
         return is_cyclic(run) and (run.arrangement == "one_per_batch" or has_random_visits(run))
@@ -147,11 +148,9 @@ class _Arranged(OnDescent):
         In an epoch a person's k records move the runs apart by at most k times as much as one, so
         the test for one record is made with k times the sensitivity.
         """
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
-        losses = scaled_losses(geometry, people(run))
-        return bool(shifts) and all(
-            holds_for_longer(cast(NoisyCGD, run), losses, each) for each in shifts
-        )
+        shifts, losses = Proof.among(proofs), scaled_losses(geometry, people(run))
+        cyclic = cast(NoisyCGD, run)
+        return bool(shifts) and all(holds_for_longer(cyclic, losses, p.shifts) for p in shifts)
 
     def hypotheses(self, run: Run, geometry: Geometry, proofs: Proofs) -> Assumptions:
         return for_people(run, super().hypotheses(run, geometry, proofs))
@@ -159,8 +158,7 @@ class _Arranged(OnDescent):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        shifts = [proof for proof in proofs if isinstance(proof, Proof)]
-        return _function(cast(NoisyCGD, run), geometry, shifts, endless=False)
+        return _function(cast(NoisyCGD, run), geometry, Proof.among(proofs), endless=False)
 
     def check(self, claim: Claim) -> None:
         """The cases are those of the run, and each is proved by its shifts."""
@@ -205,6 +203,7 @@ class _ArrangedComposition(OnDescent):
     projects = False
     runs = (NoisyCGD,)
     protects_people = needs_people = True
+    place = 130
 
     def speaks_of(self, run: Any) -> bool:
         return bool(run.arrangement == "one_per_batch")
@@ -221,11 +220,6 @@ class _ArrangedComposition(OnDescent):
         return for_people(run, super().hypotheses(run, geometry, proofs))
 
 
-def arranged_people() -> tuple[Theorem, ...]:
-    """Theorem V4 where the places of a person's records matter."""
-    return _ArrangedComposition(), _Arranged()
-
-
 # --- group privacy ---
 
 
@@ -234,6 +228,7 @@ class _GroupPrivacy(Delegated):
 
     runs = NoisyGD, NoisyCGD, NoisySGD
     protects_people = needs_people = True
+    place = 110
     why_above = "group privacy of one record's bound; a person's records hide each other"
 
     def speaks_of(self, run: Any) -> bool:
@@ -254,8 +249,9 @@ class _GroupPrivacy(Delegated):
         # an estimate for one record is none for several
         return replace(super()._own(bound, run), guess=None)
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        return False
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        # what was found is no rival of the base, which is about one record
+        return super().prospect(run, geometry, delta, math.inf)
 
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
         return for_people(run, hypotheses)
@@ -267,3 +263,13 @@ def group_privacy(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
         _GroupPrivacy(base, f"Group privacy of {base.name}", _ANCHOR, "Theorem V4")
         for base in bases
     )
+
+
+THEOREMS = (
+    *(
+        _Together(base, f"Theorem V4 ({base.name})", _ANCHOR, "Theorem V4")
+        for base in (*DESCENT_COMPOSITION, *DESCENT_PAPER, ONE_OUTCOME)
+    ),
+    _ArrangedComposition(),
+    _Arranged(),
+)

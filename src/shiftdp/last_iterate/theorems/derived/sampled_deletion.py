@@ -31,14 +31,15 @@ from shiftdp.last_iterate.runs import NoisySGD, Run, Unlearning, people
 from shiftdp.last_iterate.schedules.deletion import further_idle, require_one_prox, restart_distance
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
+from shiftdp.last_iterate.theorems.derived.hypotheses import ANCHOR, deletion_assumed, training_of
 from shiftdp.last_iterate.theorems.derived.sampled_people import affordable_people_cap, same_law
-from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, cap_failure
+from shiftdp.last_iterate.theorems.hidden import HiddenProof
+from shiftdp.last_iterate.theorems.proofs import Proofs
+from shiftdp.last_iterate.theorems.sampled.batch_cap import affordable_cap, passed
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 _MUCH = 1.5  # times the noise of the last step: from there on Theorem B6 gains little
 _LONG = 2_000, 20_000  # steps from where on that is not worth its time: with much noise, and always
@@ -46,7 +47,7 @@ _MOST_STEPS = 1 << 24  # of training, whose noises are listed; what stands in fo
 _MOST_NOISE = 1e30  # a larger one would leave a mu that is nothing all the same
 
 
-def within_cap(training: Any, geometry: Geometry, cap: int | None) -> Geometry:
+def losses_within(training: Any, geometry: Geometry, cap: int | None) -> Geometry:
     """The losses of a batch of at most `cap` records; a prox only does not expand."""
     if cap is None:
         return geometry
@@ -62,20 +63,12 @@ def shared_cap(run: Unlearning, geometry: Geometry, delta: float) -> int | None:
     given.require_convex(geometry)
     if people(training) > 1:
         return affordable_people_cap(training, delta, run.further_steps)
-    p = participation_up(training)
-    return affordable_cap(training, geometry, p, delta, run.further_steps)[0]
-
-
-def passed(training: NoisySGD, cap: int, steps: int) -> float:
-    """The probability that so many steps draw more than `cap` records, rounded up."""
-    k, p = people(training), participation_up(training)
-    apart = not training.in_epochs
-    return cap_failure(training.n - k + 1, p, cap - k + 1, steps, independent=apart)
+    return affordable_cap(training, geometry, delta, run.further_steps)[0]
 
 
 def is_hidden(theorem: Theorem) -> bool:
     """Whether it rests on a law of mu(V), as Theorem B7 does."""
-    return getattr(theorem, "proof", None) is HiddenProof
+    return theorem.proof_type is HiddenProof
 
 
 @lru_cache(maxsize=4)
@@ -92,7 +85,7 @@ def merged_run(run: Unlearning, geometry: Geometry, cap: int | None) -> NoisySGD
             f"are none, or training has no end, or more than {_MOST_STEPS} steps",
             "use the certificate of training",
         )
-    slope, _, noise = further_idle(run, within_cap(training, geometry, cap))
+    slope, _, noise = further_idle(run, losses_within(training, geometry, cap))
     eta, sigma = _last(training.learning_rate), _last(training.noise)
     ratio = noise / (slope * eta) if 0.0 < slope < math.inf else math.nan
     if not ratio < math.inf:
@@ -118,6 +111,7 @@ class Merged(Delegated):
     def __init__(self, base: Theorem) -> None:
         super().__init__(base, f"Theorem V3 ({base.name})", ANCHOR, "Theorem V3")
         self.protects_people = True
+        self.place = 220 if is_hidden(base) else 230  # as hidden ones are the best, mostly
 
     def speaks_of(self, run: Any) -> bool:
         if run.later_requests or not run.training.sampled:
@@ -154,7 +148,7 @@ class Merged(Delegated):
         inner, failure = f.split_failure()
         cap = _cap_of(proofs)
         if run.grid:
-            losses = within_cap(asked, geometry, cap)
+            losses = losses_within(asked, geometry, cap)
             moved = _restart_mu(run, asked, geometry, losses)
             further = tuple(_moved(proof, moved) for proof in proofs)
             inner = self.base.rebuild(asked, geometry, further, f.accuracy).split_failure()[0]
@@ -189,18 +183,20 @@ class Merged(Delegated):
         asked = merged_run(cast(Unlearning, run), geometry, _cap_of(proofs))
         return self._assumed(run, self.base.hypotheses(asked, geometry, proofs))
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """Laws of mu(V) gain the most from a noisy last step; Theorem B6 is for few further steps,
         and Theorem B3 was never seen to be the best."""
+        if math.isinf(rival):
+            return Prospect.OPEN
         run = cast(Unlearning, run)
-        training, easy = cast(Any, run).training, is_hidden(self.base) or math.isinf(rival)
+        training, easy = cast(Any, run).training, is_hidden(self.base)
         if not easy and (training.steps > _LONG[1] or self.base in SAMPLED_SHIFTED):
-            return True
+            return Prospect.HOPELESS
         merged = merged_run(run, geometry, shared_cap(run, geometry, delta))
         noisy = _last(merged.noise) > _MUCH * _last(training.noise)
         if not easy and noisy and training.steps > _LONG[0]:
-            return True
-        return self.base.hopeless(merged, geometry, delta, rival)
+            return Prospect.HOPELESS
+        return max(self.base.prospect(merged, geometry, delta, rival), Prospect.OPEN)
 
     def is_met(self, run: Unlearning, geometry: Geometry, delta: float) -> bool:
         """Whether its hypotheses are."""

@@ -29,18 +29,17 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import AMPLE, GENEROUS, NOT_ZERO, THREE_ROUNDINGS
-from shiftdp.fdp import HiddenReplaceOne, HiddenZeroOut, TradeoffFunction, WithFailure
+from shiftdp.fdp import HiddenReplaceOne, HiddenZeroOut, TradeoffFunction
 from shiftdp.interpolation.participation.law import ParticipationLaw
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.assumptions import Assumptions
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run, one_record, people
 from shiftdp.last_iterate.schedules.participation import verify_participation
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
-from shiftdp.last_iterate.theorems.hidden import hidden_proofs
-from shiftdp.last_iterate.theorems.proofs import HiddenProof, Proofs
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, choose_cap
+from shiftdp.last_iterate.theorems.derived.hypotheses import for_people
+from shiftdp.last_iterate.theorems.hidden import HiddenProof, hidden_proofs
+from shiftdp.last_iterate.theorems.proofs import Proofs
+from shiftdp.last_iterate.theorems.sampled.batch_cap import choose_cap, passed, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_failure
 from shiftdp.last_iterate.theorems.sampled.composition import product
 from shiftdp.last_iterate.theorems.sampled.on_sampled import Found, OnSampled
@@ -49,7 +48,7 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     participation_up,
     step_arrays,
 )
-from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Claim
 
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and their probabilities."""
@@ -94,6 +93,7 @@ class _PoissonPeople(OnSampled):
     citation = "Theorem V4"
     anchor = "theorem-v4-people-with-several-records"
     family = "composition"
+    place = 120
     contracts = False
     sampling = "poisson"
     protects_people = needs_people = True
@@ -173,21 +173,16 @@ class _HiddenPeople(OnSampled):
     citation = "Theorem V4"
     anchor = "theorem-v4-people-with-several-records"
     family = "ours"
-    proof = HiddenProof
+    place = 120
+    proof_type = HiddenProof
     protects_people = needs_people = True
 
     def speaks_of(self, run: Any) -> bool:
         return bool(run.has_random_sizes)
 
-    def require(self, run: NoisySGD, geometry: Geometry) -> None:
-        super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
-        given.require_convex(geometry)
-
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap = affordable_people_cap(run, delta)
-        failure = _beyond_cap(run, cap, run.steps)
+        failure = passed(run, cap, run.steps)
         left = (delta - failure) / (1.0 - failure)
         (proof,) = hidden_proofs(one_record(run), geometry, cap, left)
         return proof, _hidden(run, geometry, proof).epsilon(left)
@@ -195,12 +190,8 @@ class _HiddenPeople(OnSampled):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = (proof for proof in proofs if isinstance(proof, HiddenProof))
-        f, failure = (
-            _hidden(run, geometry, proof),
-            _beyond_cap(run, cast(int, proof.cap), run.steps),
-        )
-        return WithFailure(f, failure) if failure > 0.0 else f
+        (proof,) = HiddenProof.among(proofs)
+        return within_cap(_hidden(run, geometry, proof), run, proof.cap, run.steps)
 
     def check(self, claim: Claim) -> None:
         """The law of one record is checked as for Theorem B7; the sum is made again."""
@@ -244,19 +235,13 @@ def _hidden(run: NoisySGD, geometry: Geometry, proof: HiddenProof) -> TradeoffFu
     return HiddenZeroOut(*law).worse_direction()
 
 
-def _beyond_cap(run: NoisySGD, cap: int, steps: int) -> float:
-    k, p = people(run), participation_up(run)
-    apart = not run.in_epochs
-    return cap_failure(run.n - k + 1, p, cap - k + 1, steps, independent=apart)
-
-
 def affordable_people_cap(run: NoisySGD, delta: float, more: int = 0) -> int:
     """The cap of the run, or one that hardly costs anything; `more` steps of others are counted."""
     k, p, cap = people(run), participation_up(run), run.batch_cap
     apart, steps = not run.in_epochs, run.steps + more
     if cap is None:
         cap = k - 1 + choose_cap(run.n - k + 1, p, steps, _SHARE * delta, independent=apart)
-    failure = _beyond_cap(run, cap, steps)
+    failure = passed(run, cap, steps)
     if not failure < delta:
         raise UnmetHypothesis(
             "batch_cap",
@@ -280,5 +265,5 @@ def same_law(stated: Any, derived: Any) -> bool:
     return bool(stated == derived)
 
 
-HIDDEN_PEOPLE: tuple[Theorem, ...] = (_HiddenPeople(),)
-SAMPLED_PEOPLE: tuple[Theorem, ...] = (_PoissonPeople(), *HIDDEN_PEOPLE)
+HIDDEN_PEOPLE = (_HiddenPeople(),)
+THEOREMS = (_PoissonPeople(), *HIDDEN_PEOPLE)

@@ -36,17 +36,20 @@ from shiftdp.last_iterate.schedules.deletion import (
 )
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_cases
 from shiftdp.last_iterate.theorems.derived.delegation import Delegated
-from shiftdp.last_iterate.theorems.derived.deletion import ANCHOR, deletion_assumed, training_of
-from shiftdp.last_iterate.theorems.derived.distance import FROM_DISTANCE
+from shiftdp.last_iterate.theorems.derived.hypotheses import (
+    ANCHOR,
+    deletion_assumed,
+    for_people,
+    training_of,
+)
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
 from shiftdp.last_iterate.theorems.derived.sampled_deletion import is_hidden, merged_deletion
 from shiftdp.last_iterate.theorems.derived.sampled_people import HIDDEN_PEOPLE
 from shiftdp.last_iterate.theorems.hidden import HIDDEN
 from shiftdp.last_iterate.theorems.prefix import PREFIX
 from shiftdp.last_iterate.theorems.proofs import Proof, Proofs
 from shiftdp.last_iterate.theorems.sampled.shifted import SAMPLED_SHIFTED
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Theorem
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect, Theorem
 
 # --- optimal shifts ---
 
@@ -59,7 +62,9 @@ class _Deleted(Theorem):
     name = citation = "Theorem V3"
     anchor = ANCHOR
     family = "ours"
+    place = 210
     runs = (Unlearning,)
+    proof_type = Proof
     protects_people = True
 
     def speaks_of(self, run: Any) -> bool:
@@ -107,9 +112,7 @@ class _Deleted(Theorem):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _function(
-            cast(Unlearning, run), [proof for proof in proofs if isinstance(proof, Proof)]
-        )
+        return _function(cast(Unlearning, run), Proof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         """The cases are those of the run, and each is proved by its shifts."""
@@ -131,7 +134,7 @@ class _Deleted(Theorem):
         mu is smaller, though, so that it is asked of mu before them: that of the distance.
         """
         run = cast(Unlearning, run)
-        shifts = [proof.shifts for proof in proofs if isinstance(proof, Proof)]
+        shifts = [proof.shifts for proof in Proof.among(proofs)]
         slope, _, noise = further_idle(run, geometry)
         losses = scaled_losses(geometry, max(run.records, people(run.training)))
         training = cast(NoisyCGD, run.training)
@@ -155,11 +158,12 @@ def _function(run: Unlearning, proofs: Sequence[Proof]) -> TradeoffFunction:
 # --- training alone ---
 
 
-class _AfterTraining(Delegated):
+class AfterTraining(Delegated):
     """A theorem on training: further steps, which use nothing of the records, only follow it."""
 
     runs = (Unlearning,)
     protects_people = True
+    place = 240
     why_above = "the bound is that of training: the further steps are not counted"
 
     def speaks_of(self, run: Any) -> bool:
@@ -171,15 +175,15 @@ class _AfterTraining(Delegated):
     def _assumed(self, run: Any, hypotheses: Assumptions) -> Assumptions:
         return deletion_assumed(run, hypotheses)
 
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """Theorem B7 was never seen to gain from leaving out further steps, but for equal steps."""
         run = cast(Unlearning, run)
         merged = _MERGED.get(self.base) if is_hidden(self.base) else None
         if merged is not None and _best_if_equal(training_of(run), geometry):
             merged = None
         if merged is not None and math.isfinite(rival) and merged.is_met(run, geometry, delta):
-            return True
-        return super().hopeless(run, geometry, delta, rival)
+            return Prospect.HOPELESS
+        return super().prospect(run, geometry, delta, rival)
 
 
 def _best_if_equal(training: Any, geometry: Geometry) -> bool:
@@ -203,13 +207,9 @@ _MERGED = {
 def after_training(bases: Iterable[Theorem]) -> tuple[Theorem, ...]:
     """Each of these theorems for training that is followed by further steps."""
     return tuple(
-        _AfterTraining(base, f"Theorem V3 (after {base.name})", ANCHOR, "Theorem V3")
+        AfterTraining(base, f"Theorem V3 (after {base.name})", ANCHOR, "Theorem V3")
         for base in bases
     )
 
 
-DELETION: tuple[Theorem, ...] = (
-    FROM_DISTANCE,
-    _Deleted(),
-    *_MERGED.values(),
-)
+THEOREMS = (_Deleted(), *_MERGED.values())

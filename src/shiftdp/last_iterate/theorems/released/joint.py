@@ -9,8 +9,9 @@ order, and in one that is shuffled once each has its probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import GaussianTradeoff, Mixture, TradeoffFunction
@@ -23,14 +24,43 @@ from shiftdp.last_iterate.outcomes import are_outcomes, has_random_visits, outco
 from shiftdp.last_iterate.runs import NoisyCGD, NoisyGD, NoisySGD, Run
 from shiftdp.last_iterate.schedules.releases import Segment, segments_of, too_many
 from shiftdp.last_iterate.schedules.segments import segment_schedules
-from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, has_equal_steps
+from shiftdp.last_iterate.schedules.visits import BatchRun, StepSchedule, Visits, has_equal_steps
+from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import SHIFTS_SLACK, at_least, require, verify_stated_mu
 from shiftdp.last_iterate.theorems.composed_visits import composition_mu
 from shiftdp.last_iterate.theorems.descent import OnDescent, descent_of, sharpened, solve
-from shiftdp.last_iterate.theorems.proofs import Proofs, ReleasesProof
+from shiftdp.last_iterate.theorems.proofs import (
+    SHIFTS,
+    AnyProof,
+    Proofs,
+    outcome_form,
+    outcome_from_dict,
+    outcome_to_dict,
+)
 from shiftdp.last_iterate.theorems.theorem import Bound, Claim
 
 _MOST_PARTS, _MOST_UNEQUAL = 50_000, 20_000  # segments times positions, some seconds
+
+
+@dataclass(frozen=True)
+class ReleasesProof(AnyProof):
+    """Shifts that prove a bound for one outcome of a run with several releases. Theorem V1.
+
+    `segments` has shifts for each of `segments_of(run)`, in their order.
+    """
+
+    visits: Visits
+    weight: float
+    segments: tuple[Shifts, ...]
+    form = outcome_form(segments=forms.listed(SHIFTS, 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        shifts = [part.to_dict() for part in self.segments]
+        return {**outcome_to_dict(self.visits, self.weight), "segments": shifts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        return cls(*outcome_from_dict(data), tuple(map(Shifts.from_dict, data["segments"])))
 
 
 class _TheoremV1(OnDescent):
@@ -39,8 +69,9 @@ class _TheoremV1(OnDescent):
     name = citation = "Theorem V1"
     anchor = "theorem-v1-several-releases"
     family = "ours"
+    place = 45
     released = needs_releases = True
-
+    proof_type = ReleasesProof
     runs = NoisyGD, NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
@@ -57,11 +88,11 @@ class _TheoremV1(OnDescent):
     def rebuild(
         self, run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        return _given_by(descent_of(run, geometry), geometry, _of_releases(proofs))
+        return _given_by(descent_of(run, geometry), geometry, ReleasesProof.among(proofs))
 
     def check(self, claim: Claim) -> None:
         run, geometry = descent_of(claim.run, claim.geometry), claim.geometry
-        proofs = _of_releases(claim.proofs)
+        proofs = ReleasesProof.among(claim.proofs)
         require(bool(proofs), "it carries no shifts")
         require(len(proofs) == len(claim.proofs), "a proof is of another kind")
         stated = [(proof.visits, proof.weight) for proof in proofs]
@@ -134,10 +165,6 @@ def _without_noise(segment: Segment, unmet: UnmetHypothesis) -> UnmetHypothesis:
     )
 
 
-def _of_releases(proofs: Proofs) -> tuple[ReleasesProof, ...]:
-    return tuple(proof for proof in proofs if isinstance(proof, ReleasesProof))
-
-
 def _given_by(
     run: BatchRun, geometry: Geometry, proofs: Sequence[ReleasesProof]
 ) -> TradeoffFunction:
@@ -154,4 +181,4 @@ def _given_by(
     return Mixture(parts, [proof.weight for proof in proofs])
 
 
-JOINT = (_TheoremV1(),)
+THEOREMS = (_TheoremV1(),)

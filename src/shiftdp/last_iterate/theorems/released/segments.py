@@ -9,7 +9,9 @@ on the last iterate gives for segment r.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 from shiftdp._errors import UnmetHypothesis
 from shiftdp.fdp import TradeoffFunction, WithFailure
@@ -26,8 +28,10 @@ from shiftdp.last_iterate.schedules.releases import (
     too_many,
     within_epochs,
 )
+from shiftdp.last_iterate.theorems import forms
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.proofs import PrefixProof, Proofs, SegmentProof
+from shiftdp.last_iterate.theorems.prefix import PrefixProof
+from shiftdp.last_iterate.theorems.proofs import AnyProof, Proofs
 from shiftdp.last_iterate.theorems.released.joint import positions_apart
 from shiftdp.last_iterate.theorems.sampled.search import accuracy_for
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
@@ -39,6 +43,29 @@ _FAILURE_SAME = 1.0 + 1e-6  # more is the certificate of another run
 _COARSER = 3.0  # than the sum of the widths of what is composed
 
 
+@dataclass(frozen=True)
+class SegmentProof(AnyProof):
+    """What proves a bound on a segment that is a run by itself: a theorem, by name, and its proofs.
+
+    Theorem V1 for batches that are drawn afresh in each segment; one for each of
+    `segments_of(run)`, in their order. A segment has no segments of its own.
+    """
+
+    theorem: str
+    proofs: Proofs
+    form = forms.fields_of({"theorem": forms.WORD, "proofs": forms.listed(forms.PROOF)})
+    inside = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"theorem": self.theorem, "proofs": [proof.to_dict() for proof in self.proofs]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        from shiftdp.last_iterate.theorems.registry import proof_from_dict
+
+        return cls(data["theorem"], tuple(map(proof_from_dict, data["proofs"])))
+
+
 class _TheoremV1Segments(Theorem):
     """The product over segments of what their last iterates reveal."""
 
@@ -46,8 +73,9 @@ class _TheoremV1Segments(Theorem):
     citation = "Theorem V1"
     anchor = "theorem-v1-several-releases"
     family = "ours"
+    place = 45
     released = needs_releases = True
-
+    proof_type = SegmentProof
     runs = NoisyCGD, NoisySGD
 
     def speaks_of(self, run: Any) -> bool:
@@ -88,7 +116,7 @@ class _TheoremV1Segments(Theorem):
 
         found: list[Assumption] = []
         alone = given.hidden_iterates()
-        for segment, proof in zip(segments_of(run), _of_segments(proofs), strict=True):
+        for segment, proof in zip(segments_of(run), SegmentProof.among(proofs), strict=True):
             theorem, part = theorem_of(proof.theorem), segment_run(run, segment)
             for item in theorem.hypotheses(part, geometry, proof.proofs):
                 if item not in found and item != alone:
@@ -99,7 +127,7 @@ class _TheoremV1Segments(Theorem):
         from shiftdp.last_iterate.theorems.registry import theorem_of
 
         run, geometry, f = claim.run, claim.geometry, claim.f
-        segments, proofs = _required(run, geometry), _of_segments(claim.proofs)
+        segments, proofs = _required(run, geometry), SegmentProof.among(claim.proofs)
         require(len(proofs) == len(claim.proofs), "a proof is of another kind")
         require(len(proofs) == len(segments), "the segments are not those of the run")
         base, failure = f.split_failure()
@@ -148,10 +176,6 @@ def _required(run: Run, geometry: Geometry) -> tuple[Segment, ...]:
     return segments
 
 
-def _of_segments(proofs: Proofs) -> tuple[SegmentProof, ...]:
-    return tuple(proof for proof in proofs if isinstance(proof, SegmentProof))
-
-
 def _functions(
     run: Run, geometry: Geometry, proofs: Proofs, accuracy: float
 ) -> list[TradeoffFunction]:
@@ -162,7 +186,7 @@ def _functions(
         theorem_of(proof.theorem).rebuild(
             segment_run(run, segment), geometry, proof.proofs, accuracy
         )
-        for segment, proof in zip(segments_of(run), _of_segments(proofs), strict=True)
+        for segment, proof in zip(segments_of(run), SegmentProof.among(proofs), strict=True)
     ]
 
 
@@ -173,8 +197,7 @@ def _accuracy(
     own = math.fsum(
         segment.count * part.accuracy
         for segment, proof in zip(segments, proofs, strict=True)
-        for part in proof.proofs
-        if isinstance(part, PrefixProof)
+        for part in PrefixProof.among(proof.proofs)
     )
     return min(1.0, max(accuracy_for(guess), _COARSER * own))
 
@@ -196,4 +219,4 @@ def _product(
     return WithFailure(whole, min(1.0, failure * failure_up)) if failure else whole
 
 
-SEGMENTS = (_TheoremV1Segments(),)
+THEOREMS = (_TheoremV1Segments(),)

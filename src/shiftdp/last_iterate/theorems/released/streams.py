@@ -22,7 +22,7 @@ from shiftdp.last_iterate.theorems.descent import (
     descent_of,
 )
 from shiftdp.last_iterate.theorems.proofs import Proofs
-from shiftdp.last_iterate.theorems.theorem import Bound, Claim
+from shiftdp.last_iterate.theorems.theorem import Bound, Claim, Prospect
 
 
 class _TheoremV2(OnDescent):
@@ -31,11 +31,12 @@ class _TheoremV2(OnDescent):
     name = citation = "Theorem V2"
     anchor = "theorem-v2-streams"
     family = "ours"
+    place = 45
     released = True
     runs = (NoisyStream,)
 
-    def unbeaten(self, run: Run, geometry: Geometry) -> bool:
-        return True
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        return Prospect.UNBEATEN
 
     def _bound(self, run: BatchRun, geometry: Geometry) -> Bound:
         window: Any = run
@@ -57,4 +58,4 @@ def _of_window(window: BatchRun) -> OnDescent:
     return RANDOM_ORDER if window.order != "fixed" and window.batches > 1 else ONE_OUTCOME
 
 
-STREAMS = (_TheoremV2(),)
+THEOREMS = (_TheoremV2(),)

@@ -14,8 +14,9 @@ import math
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._roots import least_whole
 from shiftdp._rounding import AMPLE, GENEROUS, NINE_ROUNDINGS
+from shiftdp.fdp import TradeoffFunction, WithFailure
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
-from shiftdp.last_iterate.runs import NoisySGD
+from shiftdp.last_iterate.runs import NoisySGD, people
 from shiftdp.last_iterate.theorems.sampled.shifts import capped_smoothness, participation_up
 
 _MOST_TERMS = 100_000  # of the sum; what follows is bounded by a geometric series
@@ -91,8 +92,25 @@ def choose_cap(n: int, p: float, steps: int, failure: float, *, independent: boo
     return least_whole(rare, 0, n)
 
 
+def passed(run: NoisySGD, cap: int, steps: int) -> float:
+    """The probability that so many steps of a run draw more than `cap` records, rounded up.
+
+    It is made an event of the records of other people than the one with k of them: at least
+    B - k + 1 of these are drawn.
+    """
+    k, p = people(run), participation_up(run)
+    apart = not run.in_epochs
+    return cap_failure(run.n - k + 1, p, cap - k + 1, steps, independent=apart)
+
+
+def within_cap(f: TradeoffFunction, run: NoisySGD, cap: int | None, steps: int) -> TradeoffFunction:
+    """f, which holds as long as no batch of so many steps passes the cap, with that failure."""
+    failure = 0.0 if cap is None else passed(run, cap, steps)
+    return WithFailure(f, failure) if failure > 0.0 else f
+
+
 def affordable_cap(
-    run: NoisySGD, geometry: Geometry, p: float, delta: float, more: int = 0
+    run: NoisySGD, geometry: Geometry, delta: float, more: int = 0
 ) -> tuple[int, float]:
     """The batch cap of the run, or one that hardly costs anything, and how likely it is passed.
 
@@ -103,18 +121,18 @@ def affordable_cap(
     Args:
         run: with batches of random size.
         geometry: what is assumed of the losses, which are convex.
-        p: its participation, rounded up.
         delta: of which the cap must leave something.
         more: steps that follow the run in batches of the same kind, and are counted as well.
     """
     apart, steps = not run.in_epochs, run.steps + more
+    p = participation_up(run)
     least = choose_cap(run.n, p, steps, _SHARE * delta, independent=apart)
     cap = run.batch_cap
     if cap is None:
         # at smaller deltas than any in use the least one is passed more rarely still
         never = max(least, choose_cap(run.n, p, steps, _NEVER, independent=apart))
         cap = _raised(run, geometry, least, never)
-    failure = cap_failure(run.n, p, cap, steps, independent=apart)
+    failure = passed(run, cap, steps)
     if not failure < delta:
         raise UnmetHypothesis(
             "batch_cap",
@@ -132,7 +150,7 @@ def left_by_cap(run: NoisySGD, geometry: Geometry, delta: float) -> tuple[int | 
     """
     if not run.has_random_sizes:
         return None, delta
-    cap, failure = affordable_cap(run, geometry, participation_up(run), delta)
+    cap, failure = affordable_cap(run, geometry, delta)
     return cap, (delta - failure) / (1.0 - failure)
 
 

@@ -11,20 +11,18 @@ import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from shiftdp._rounding import NOT_ZERO
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, people
-from shiftdp.last_iterate.schedules.led_verification import meeting_starts
-from shiftdp.last_iterate.schedules.prefix_verification import verify_prefix
+from shiftdp.last_iterate.schedules.led_verification import meeting_starts, verify_prefix
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.proofs import (
-    LEAST_SPLIT,
-    MOST_SPLIT,
-    PrefixProof,
-    StochasticProof,
-)
+from shiftdp.last_iterate.theorems.proofs import LEAST_SPLIT, MOST_SPLIT, StochasticProof
 from shiftdp.last_iterate.theorems.sampled.shifts import StochasticSteps, require_equal_steps
+
+if TYPE_CHECKING:
+    from shiftdp.last_iterate.theorems.prefix import PrefixProof
 
 _ALL = slice(None)  # steps
 # far more digits than the 1e-12 by which shifts are rounded up

@@ -41,13 +41,14 @@ from shiftdp.last_iterate.theorems.sampled.shifts import (
     charged_steps,
     participation_up,
 )
+from shiftdp.last_iterate.theorems.theorem import Prospect
 
 _ESTIMATED = 1.01  # times epsilon: what an estimate of it may be too large by, and more
 _HARDLY_LESS = 0.8  # of such a deviation: epsilon was not seen to be that of a smaller one
 _RARE = 4.0
 """Participations that are expected: with fewer the loss is far from normal, and estimates have been
 seen up to 50 times too large; what is composed of so few is composed fast."""
-HOPELESS = 1.5
+MUCH_ABOVE = 1.5
 """Times the rival: what a rough estimate may be too large by, and more."""
 
 
@@ -56,6 +57,7 @@ class _Composed(OnSampled):
 
     anchor = "composition"
     family = "composition"
+    place = 1
     released = True
     contracts = False
 
@@ -67,20 +69,16 @@ class _Composed(OnSampled):
             guess = min(guess, close.epsilon(delta))
         return None, guess
 
-    def costly(self, run: Run) -> bool:
-        """Where noise differs: there may be no quick estimate that is close."""
-        return not isinstance(cast(NoisySGD, run).noise, float)
-
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """By cumulants, if noise differs."""
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """By cumulants, if noise differs: there may be no quick estimate that is close."""
         run = cast(NoisySGD, run)
-        if not self.costly(run) or math.isinf(rival) or not geometry.sensitivity:
-            return False
-        if _is_rare(run):
-            return False
+        if isinstance(run.noise, float):
+            return Prospect.OPEN
+        if math.isinf(rival) or not geometry.sensitivity or _is_rare(run):
+            return Prospect.COSTLY
         self.require(run, geometry)
-        charged = charged_steps(run, geometry)
-        return rough_composed_epsilon(run, geometry, charged, delta) > HOPELESS * rival
+        rough = rough_composed_epsilon(run, geometry, charged_steps(run, geometry), delta)
+        return Prospect.HOPELESS if rough > MUCH_ABOVE * rival else Prospect.COSTLY
 
     def check_proof(
         self, run: NoisySGD, geometry: Geometry, proof: Any, failure: float, endless: bool
@@ -125,8 +123,8 @@ class _RandomAllocation(_Composed):
     citation = "Random allocation"
     sampling = "random_allocation"
 
-    def costly(self, run: Run) -> bool:
-        return False
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        return Prospect.OPEN
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         return None, self.rebuild(run, geometry, (), ROUGH).epsilon(delta)
@@ -151,19 +149,18 @@ class _AllocatedPlaces(_Composed):
     anchor = "theorem-a1-random-allocation-all-iterates"
     sampling = "random_allocation"
 
-    def costly(self, run: Run) -> bool:
-        return True
-
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
         """By the variance of the likelihood ratios, as if their logarithms were normal."""
         run = cast(NoisySGD, run)
+        if math.isinf(rival):
+            return Prospect.COSTLY
         self.require(run, geometry)
         variances = [
             n * math.log1p(math.expm1(min(s * s, ROOMY_EXPONENT)) / run.batches)
             for s, n in allocated_moves(run, geometry)
         ]
         typical = GaussianTradeoff(_HARDLY_LESS * math.sqrt(math.fsum(variances)))
-        return typical.epsilon(delta) > rival
+        return Prospect.HOPELESS if typical.epsilon(delta) > rival else Prospect.COSTLY
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         """By two coarse grids: what a grid adds falls with the square of its mesh."""
@@ -204,7 +201,7 @@ def composition_below(
 ) -> TradeoffFunction | None:
     """All steps composed, unless an estimate of its epsilon at delta is above the one given."""
     theorem = _composition_of(run)
-    if theorem.hopeless(run, geometry, delta, epsilon):
+    if theorem.prospect(run, geometry, delta, epsilon) == Prospect.HOPELESS:
         return None
     _, guess = theorem.search(run, geometry, delta)
     if guess >= epsilon * _ESTIMATED:
@@ -257,4 +254,4 @@ def subsampled(p: float, mu: float) -> TradeoffFunction:
     return GaussianTradeoff(0.0) if mu == 0.0 else subsample(GaussianTradeoff(mu), p)
 
 
-SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation(), _AllocatedPlaces())
+THEOREMS = SAMPLED_COMPOSITION = (_Sgd(), _Poisson(), _RandomAllocation(), _AllocatedPlaces())

@@ -27,22 +27,24 @@ ROUGH = 1e-3  # accuracy of compositions that are only estimated, for which it d
 
 
 class OnSampled(Theorem):
-    """A theorem on NoisySGD; where it has free parameters, one proof has them.
-
-    `proof` is the class of that proof.
-    """
+    """A theorem on NoisySGD; where it has free parameters, one proof has them."""
 
     runs = (NoisySGD,)
-    proof: type[Any] = StochasticProof
-    sampling: Sampling = "without_replacement"
+    proof_type: type[Any] = StochasticProof
+    sampling: Sampling | None = "without_replacement"  # None: any
     projects = True  # whether it makes use of a bounded set, where there is one
 
     def speaks_of(self, run: Any) -> bool:
-        return bool(run.sampling == self.sampling)
+        return self.sampling in (None, run.sampling)
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         """Raise `UnmetHypothesis` unless the numbers are those of the theorem."""
         refuse_adjacency(run, geometry)
+        if self.contracts:
+            given.require_smooth(geometry)
+            given.require_contractive(run.learning_rate, geometry)
+            if run.has_random_sizes:
+                given.require_convex(geometry)
 
     @abstractmethod
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
@@ -72,7 +74,7 @@ class OnSampled(Theorem):
                 found.append(given.constraint(geometry))
         moved = given.record_norm if summing else given.sensitivity
         found += [moved(geometry), given.adjacency(geometry), given.random_batches(run)]
-        caps = [proof.cap for proof in proofs if isinstance(proof, self.proof)]
+        caps = [proof.cap for proof in proofs if isinstance(proof, self.proof_type)]
         found += [given.batch_cap(cap) for cap in caps if cap is not None]
         return (*found, given.GAUSSIAN_NOISE, given.hidden_iterates(run))
 
@@ -80,9 +82,8 @@ class OnSampled(Theorem):
         """The parameters are checked in exact arithmetic, and f must be what they give."""
         run, geometry, f, proofs = cast(NoisySGD, claim.run), claim.geometry, claim.f, claim.proofs
         require(len(proofs) <= 1, "one proof is enough")
-        require(
-            all(isinstance(proof, self.proof) for proof in proofs), "the proof is of another kind"
-        )
+        own = all(isinstance(proof, self.proof_type) for proof in proofs)
+        require(own, "the proof is of another kind")
         self.require(run, geometry)
         verify_constants(run, geometry, participation_up(run), charged_steps(run, geometry))
         base, failure = f.split_failure()

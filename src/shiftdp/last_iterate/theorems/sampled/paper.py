@@ -30,7 +30,7 @@ from shiftdp.last_iterate.theorems.sampled.checks import verify_gap
 from shiftdp.last_iterate.theorems.sampled.composition import product, subsampled
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import Cumulants, best_split
-from shiftdp.last_iterate.theorems.sampled.shifted import limit_reached, parameters
+from shiftdp.last_iterate.theorems.sampled.shifted import limit_reached
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     UP,
     StochasticSteps,
@@ -51,9 +51,8 @@ class _Split(OnSampled):
     anchor = "random-batches-in-the-paper"
     family = "paper"
     contained = True
-
-    def speaks_of(self, run: Any) -> bool:
-        return True
+    place = 11
+    sampling = None  # others are refused by name
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         require_paper(run, geometry)
@@ -69,6 +68,19 @@ class _Split(OnSampled):
     @abstractmethod
     def gap(self, steps: StochasticSteps, proof: StochasticProof) -> float:
         """mu of the Gaussian factor, rounded up."""
+
+    @abstractmethod
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        """The laws of the steps that are looked back, and how many there are of each."""
+
+    def rebuild(
+        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
+    ) -> TradeoffFunction:
+        (proof,), steps = StochasticProof.among(proofs), steps_of(run, geometry)
+        after = self.charged(steps, split_of(proof), steps.steps - proof.tau)
+        return product([(GaussianTradeoff(self.gap(steps, proof)), 1), *after], accuracy)
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         steps = steps_of(run, geometry)
@@ -128,23 +140,16 @@ class _SgdStronglyConvex(_Split):
         tail = series_tail(steps, steps.steps - proof.tau)
         return 2.0 * other_split(split_of(proof)) * tail * UP
 
-    def rebuild(
-        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
-    ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
-        beta = split_of(proof)
-        parts = [
-            (GaussianTradeoff(self.gap(steps, proof)), 1),
-            (subsampled(steps.p, 2.0 * beta * steps.s * UP), 1),
-            (subsampled(steps.p, 2.0 * steps.s), steps.steps - proof.tau),
-        ]
-        return product(parts, accuracy)
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        first = subsampled(steps.p, 2.0 * beta * steps.s * UP)
+        return [(first, 1), (subsampled(steps.p, 2.0 * steps.s), count)]
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         """The sum lacks the last of the steps before tau."""
-        return all(
-            limit_reached(run, geometry, proof, proof.tau - 1) for proof in parameters(proofs)
-        )
+        found = StochasticProof.among(proofs)
+        return all(limit_reached(run, geometry, proof, proof.tau - 1) for proof in found)
 
 
 class _SgdConstrained(_Split):
@@ -175,16 +180,10 @@ class _SgdConstrained(_Split):
         count = steps.steps - proof.tau
         return other_split(split_of(proof)) * steps.diameter / math.sqrt(count) * UP
 
-    def rebuild(
-        self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
-    ) -> TradeoffFunction:
-        (proof,), steps = parameters(proofs), steps_of(run, geometry)
-        beta = split_of(proof)
-        parts = [
-            (GaussianTradeoff(self.gap(steps, proof)), 1),
-            (subsampled(steps.p, 2.0 * beta * steps.s * UP), steps.steps - proof.tau),
-        ]
-        return product(parts, accuracy)
+    def charged(
+        self, steps: StochasticSteps, beta: float, count: int
+    ) -> list[tuple[TradeoffFunction, int]]:
+        return [(subsampled(steps.p, 2.0 * beta * steps.s * UP), count)]
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
         return True
@@ -232,4 +231,4 @@ def require_paper(run: NoisySGD, geometry: Geometry) -> None:
     given.require_convex(geometry)
 
 
-SGD_SC, SGD_PROJ = _SgdStronglyConvex(), _SgdConstrained()
+SGD_SC, SGD_PROJ = THEOREMS = _SgdStronglyConvex(), _SgdConstrained()

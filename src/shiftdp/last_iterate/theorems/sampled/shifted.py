@@ -14,18 +14,17 @@ from abc import abstractmethod
 from typing import Any, cast
 
 from shiftdp._errors import InvalidInput, UnmetHypothesis
-from shiftdp.fdp import TradeoffFunction, WithFailure
+from shiftdp.fdp import TradeoffFunction
 from shiftdp.fdp.functions.shifted_subsampling import shifted_subsampled
-from shiftdp.last_iterate import assumptions as given
 from shiftdp.last_iterate.endless import faded
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, Run
 from shiftdp.last_iterate.schedules.led_together import Groups
 from shiftdp.last_iterate.theorems.checks import require
 from shiftdp.last_iterate.theorems.proofs import Proofs, StochasticProof
-from shiftdp.last_iterate.theorems.sampled.batch_cap import cap_failure, left_by_cap
+from shiftdp.last_iterate.theorems.sampled.batch_cap import left_by_cap, within_cap
 from shiftdp.last_iterate.theorems.sampled.checks import verify_constants, verify_groups
-from shiftdp.last_iterate.theorems.sampled.composition import HOPELESS, poisson_steps, product
+from shiftdp.last_iterate.theorems.sampled.composition import MUCH_ABOVE, poisson_steps, product
 from shiftdp.last_iterate.theorems.sampled.on_sampled import ROUGH, Found, OnSampled
 from shiftdp.last_iterate.theorems.sampled.search import (
     SEARCH_LAWS,
@@ -35,13 +34,14 @@ from shiftdp.last_iterate.theorems.sampled.search import (
 )
 from shiftdp.last_iterate.theorems.sampled.shifts import (
     Laws,
-    capped_steps,
     charged_in_groups,
     participation_up,
     shifted_laws,
     starts_from_diameter,
+    steps_of,
     unequal_steps,
 )
+from shiftdp.last_iterate.theorems.theorem import Prospect
 
 
 class _Led(OnSampled):
@@ -49,11 +49,10 @@ class _Led(OnSampled):
 
     anchor = "theorem-b3-the-last-iterate-of-noisysgd"
     family = "ours"
+    place = 20
 
     def require(self, run: NoisySGD, geometry: Geometry) -> None:
         super().require(run, geometry)
-        given.require_smooth(geometry)
-        given.require_contractive(run.learning_rate, geometry)
         if run.steps < 2:
             raise UnmetHypothesis(
                 "steps", run.steps, "leaves nothing to look back on", "use composition"
@@ -73,41 +72,35 @@ class _Led(OnSampled):
             verify_constants(run, geometry, participation_up(run), charged, slice(end, end + n))
             end += n
 
-    def costly(self, run: Run) -> bool:
-        """Whether steps differ: each trial of the search is composed then."""
+    def prospect(self, run: Run, geometry: Geometry, delta: float, rival: float) -> Prospect:
+        """If steps differ, each trial of the search is composed; the estimate here is not."""
         run = cast(NoisySGD, run)
-        return not (isinstance(run.noise, float) and isinstance(run.learning_rate, float))
-
-    def hopeless(self, run: Run, geometry: Geometry, delta: float, rival: float) -> bool:
-        """If steps differ, decide by an estimate for which nothing is composed."""
-        run = cast(NoisySGD, run)
+        if isinstance(run.noise, float) and isinstance(run.learning_rate, float):
+            return Prospect.OPEN
+        if math.isinf(rival):
+            return Prospect.COSTLY
         self.require(run, geometry)
-        if not self.costly(run) or math.isinf(rival):
-            return False
         cap, left = left_by_cap(run, geometry, delta)
         steps = unequal_steps(run, geometry, cap)
         if steps is None:
-            return False
-        return rough_scheduled_epsilon(run, geometry, steps, left) > HOPELESS * rival
+            return Prospect.COSTLY
+        rough = rough_scheduled_epsilon(run, geometry, steps, left)
+        return Prospect.HOPELESS if rough > MUCH_ABOVE * rival else Prospect.COSTLY
 
     def search(self, run: NoisySGD, geometry: Geometry, delta: float) -> Found:
         cap, left = left_by_cap(run, geometry, delta)
-        return self.led(run, geometry, left, cap)
-
-    def led(self, run: NoisySGD, geometry: Geometry, delta: float, cap: int | None = None) -> Found:
-        """The best shifts at delta, and an estimate of epsilon with them."""
         steps = unequal_steps(run, geometry, cap)
         if steps is None:
-            groups, guess = best_groups(run, geometry, capped_steps(run, geometry, cap), delta)
+            groups, guess = best_groups(run, geometry, steps_of(run, geometry, cap), left)
         else:
 
             def epsilon(groups: Groups) -> float:
                 few = shifted_laws(run, geometry, groups, SEARCH_LAWS)
-                return self.composed(run, geometry, few, ROUGH).epsilon(delta)
+                return self.composed(run, geometry, few, ROUGH).epsilon(left)
 
-            groups, _ = best_scheduled_groups(run, geometry, steps, delta, epsilon)
+            groups, _ = best_scheduled_groups(run, geometry, steps, left, epsilon)
             laws = shifted_laws(run, geometry, groups)
-            guess = self.composed(run, geometry, laws, ROUGH).epsilon(delta)
+            guess = self.composed(run, geometry, laws, ROUGH).epsilon(left)
         return StochasticProof(run.steps - sum(n for _, n in groups), groups, cap=cap), guess
 
     @abstractmethod
@@ -117,7 +110,8 @@ class _Led(OnSampled):
         """The steps after tau."""
 
     def forgets(self, run: Run, geometry: Geometry, proofs: Proofs) -> bool:
-        return all(limit_reached(run, geometry, proof, proof.tau) for proof in parameters(proofs))
+        found = StochasticProof.among(proofs)
+        return all(limit_reached(run, geometry, proof, proof.tau) for proof in found)
 
 
 class _TheoremB3(_Led):
@@ -134,7 +128,7 @@ class _TheoremB3(_Led):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = parameters(proofs)
+        (proof,) = StochasticProof.among(proofs)
         return self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
 
 
@@ -145,10 +139,6 @@ class _TheoremB3Poisson(_Led):
     citation = "Theorem B3"
     sampling = "poisson"
 
-    def require(self, run: NoisySGD, geometry: Geometry) -> None:
-        super().require(run, geometry)
-        given.require_convex(geometry)
-
     def composed(
         self, run: NoisySGD, geometry: Geometry, laws: Laws, accuracy: float
     ) -> TradeoffFunction:
@@ -157,35 +147,29 @@ class _TheoremB3Poisson(_Led):
     def rebuild(
         self, run: Any, geometry: Geometry, proofs: Proofs, accuracy: float
     ) -> TradeoffFunction:
-        (proof,) = parameters(proofs)
+        (proof,) = StochasticProof.among(proofs)
         f = self.composed(run, geometry, shifted_laws(run, geometry, proof.groups), accuracy)
-        failure = beyond_cap(run, geometry, proof)
-        return WithFailure(f, failure) if failure > 0.0 else f
+        return within_cap(f, run, proof.cap, _capped(run, geometry, proof))
 
 
-def beyond_cap(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> float:
-    """The probability that the batch cap is passed in a step that counts."""
+def _capped(run: NoisySGD, geometry: Geometry, proof: StochasticProof) -> int:
+    """How many steps have to keep to the batch cap."""
     if proof.cap is None:
         raise InvalidInput("cap", None, "is missing", "give a batch cap")
     tau, unequal = proof.tau, unequal_steps(run, geometry, proof.cap)
     if unequal is None:
-        apart = starts_from_diameter(capped_steps(run, geometry, proof.cap), tau)
+        apart = starts_from_diameter(steps_of(run, geometry, proof.cap), tau)
     else:
         apart = unequal.starts_from_diameter(tau)
-    count = run.steps - tau if apart else run.steps
-    return cap_failure(run.n, participation_up(run), proof.cap, count)
-
-
-def parameters(proofs: Proofs) -> list[StochasticProof]:
-    return [proof for proof in proofs if isinstance(proof, StochasticProof)]
+    return run.steps - tau if apart else run.steps
 
 
 def limit_reached(run: Any, geometry: Geometry, proof: StochasticProof, steps: int) -> bool:
     """Whether the distance after so many steps is at its limit, and no cap can be passed before."""
-    each, cap = capped_steps(run, geometry, proof.cap), proof.cap
+    each, cap = steps_of(run, geometry, proof.cap), proof.cap
     if starts_from_diameter(each, proof.tau):
         return True
     return (cap is None or cap >= run.n) and faded(each.c, steps)
 
 
-SAMPLED_SHIFTED = (_TheoremB3(), _TheoremB3Poisson())
+THEOREMS = SAMPLED_SHIFTED = (_TheoremB3(), _TheoremB3Poisson())

@@ -27,8 +27,13 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS, LARGEST_EXPONENT, ULP
 from shiftdp.last_iterate.geometry import Geometry, contraction_of
 from shiftdp.last_iterate.runs import NoisySGD
-from shiftdp.last_iterate.schedules.distinct import MOST_LAWS, few_distinct
-from shiftdp.last_iterate.schedules.led_together import Groups, UnequalSteps, group_laws
+from shiftdp.last_iterate.schedules.led_together import (
+    MOST_LAWS,
+    Groups,
+    UnequalSteps,
+    few_distinct,
+    group_laws,
+)
 
 UP, DOWN = 1.0 + EIGHT_ROUNDINGS, 1.0 - EIGHT_ROUNDINGS  # of products of a few factors
 MOST_GROUPS = 6  # of steps with one shift: each is one more law to compose
@@ -191,10 +196,10 @@ def require_equal_steps(run: NoisySGD) -> tuple[float, float]:
     return float(run.learning_rate), float(run.noise)  # type: ignore[arg-type]
 
 
-def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None) -> StochasticSteps:
-    """The constants of B3, rounded up; `smoothness` is that of the largest batch, if not M."""
+def steps_of(run: NoisySGD, geometry: Geometry, cap: int | None = None) -> StochasticSteps:
+    """The constants of B3, rounded up, with at most `cap` records in a batch."""
     rate, noise = require_equal_steps(run)
-    M = geometry.smoothness if smoothness is None else smoothness
+    M = capped_smoothness(run, geometry, cap)
     return StochasticSteps(
         p=participation_up(run),
         c=contraction_of(geometry.strong_convexity, M, rate),
@@ -203,11 +208,6 @@ def steps_of(run: NoisySGD, geometry: Geometry, smoothness: float | None = None)
         diameter=geometry.diameter / (rate * noise) * UP,
         steps=run.steps,
     )
-
-
-def capped_steps(run: NoisySGD, geometry: Geometry, cap: int | None) -> StochasticSteps:
-    """The steps with at most B records."""
-    return steps_of(run, geometry, capped_smoothness(run, geometry, cap))
 
 
 def capped_smoothness(run: NoisySGD, geometry: Geometry, cap: int | None) -> float:

@@ -1,4 +1,4 @@
-"""What a certificate assumes of people with several records, in words."""
+"""The hypotheses of theorems on one record, read for people and for deletion."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from shiftdp import Geometry, NoisyCGD, NoisyGD, certify
+from shiftdp import Geometry, NoisyCGD, NoisyGD, Unlearning, certify
 from shiftdp.last_iterate import assumptions as given
-from shiftdp.last_iterate.theorems.derived.people_hypotheses import for_people
+from shiftdp.last_iterate.theorems.derived.hypotheses import (
+    deletion_assumed,
+    for_people,
+    training_of,
+)
 
 SHAPE: dict[str, Any] = {"n": 12, "learning_rate": 0.1, "noise": 1.0, "records_per_person": 3}
 
@@ -42,3 +46,30 @@ def test_a_random_order_is_one_of_whole_batches_then(order: Any) -> None:
 def test_other_hypotheses_stay_as_they_are() -> None:
     plain = (given.GAUSSIAN_NOISE, given.hidden_iterates())
     assert for_people(NoisyGD(**SHAPE, steps=5), plain)[:2] == plain
+
+
+DESCENT = NoisyGD(n=20, steps=9, learning_rate=0.1, noise=1.0)
+
+
+def test_training_protects_as_many_records_as_are_deleted() -> None:
+    assert training_of(Unlearning(training=DESCENT, further_steps=2)) is DESCENT
+    three = training_of(Unlearning(training=DESCENT, further_steps=2, records=3))
+    assert three.records_per_person == 3
+    people = NoisyCGD(
+        n=20, batch_size=5, steps=9, learning_rate=0.1, noise=1.0, records_per_person=2
+    )
+    assert training_of(Unlearning(training=people, further_steps=2)) is people
+
+
+def test_what_is_assumed_names_every_request_and_the_rounding() -> None:
+    run = Unlearning(
+        training=DESCENT, further_steps=7, records=2, later_requests=[(3, 1)], grid=0.5, dimension=4
+    )
+    (assumed,) = deletion_assumed(run, ())
+    for words in (
+        "2 records are deleted after 9 steps",
+        "7 further steps",
+        "after 3 of them, one record is deleted",
+        "a grid of 0.5 in 4 dimensions",
+    ):
+        assert words in assumed.statement
