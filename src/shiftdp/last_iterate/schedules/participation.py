@@ -2,12 +2,16 @@
 
 mu(V) is proportional to the displacements over the noise, so a law is computed for displacements
 and noise of 1 (of the last step, where they differ) and multiplied.
+
+One law serves every delta down to 1e-12 (`law_tail`): what is rarer is a small part of its cost, so
+that a certificate need not know for which delta it will be asked.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +19,7 @@ from shiftdp._checks import LEAST_DELTA, Array
 from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
 from shiftdp.fdp.functions.law_coarsening import coarsened
-from shiftdp.fdp.pairs.mean_guesses import guess_forward
-from shiftdp.fdp.pairs.mean_law import MeanLaw
+from shiftdp.fdp.pairs.law_splitting import split_law
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
 from shiftdp.interpolation.participation.law import (
@@ -40,8 +43,8 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays
 
-_ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
-_WORTH = 1.001  # times the epsilon of the law as it was found: what few values may cost
+_VALUES = 400  # of the law in a certificate: they cost a part of 2e-4 of epsilon at most
+_TAIL = 1e-12  # a delta for which every law is made, if not for a smaller one
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
@@ -98,6 +101,15 @@ def _cut(p: float, c: float, steps: int, width: float) -> int:
     return min(steps, round(float(np.sum(ages.count))))
 
 
+def law_tail(delta: float) -> float:
+    """The delta for which a law is made: rarer things are not told apart in it.
+
+    >>> law_tail(1e-5), law_tail(1e-15)
+    (1e-12, 1e-15)
+    """
+    return min(delta, _TAIL)
+
+
 def participation_law(
     run: NoisySGD,
     geometry: Geometry,
@@ -106,11 +118,12 @@ def participation_law(
     contracting: bool,
     followed: int,
     delta: float,
+    revealed: bool = False,
 ) -> tuple[ParticipationLaw, Grid | Sticks | None]:
-    """A law of at most 1,000 values that dominates mu(V), and the grid that proves it.
+    """A law of at most 400 values that stands for mu(V), and the grid that proves it.
 
-    Of the laws with 500 and with 1,000 values it is the first one whose epsilon is close to that of
-    the law as it was found (`fine_participation_law`).
+    It is larger than the law of mu(V) in the sense of Theorem C8. For what is revealed, and under
+    the line of Theorem C6, which is checked value by value, it is stochastically larger.
 
     Args:
         run: the run.
@@ -119,17 +132,22 @@ def participation_law(
         contracting: whether the contraction is used; else 1 stands in for it, which Lemma C0b
             allows where it is at most 1.
         followed: of how many last steps the participation is followed (see `followed_steps`).
-        delta: the tail that matters.
+        delta: the tail that matters (see `law_tail`).
+        revealed: whether the bound is the one that holds even if the pattern is told.
     """
-    law, grid = fine_participation_law(
-        run, geometry, steps, contracting=contracting, followed=followed, delta=delta
-    )
-    fine = _felt(law.mu, law.weight, delta)
-    for most in _ATOMS:
-        few = coarsened(law.mu, law.weight, most)
-        if _felt(*few, delta) <= _WORTH * fine:
-            break
-    return ParticipationLaw(*few), grid
+    shape: dict[str, Any] = {"contracting": contracting, "followed": followed, "delta": delta}
+    law, grid = fine_participation_law(run, geometry, steps, **shape)
+    moved = revealed or _under_a_line(run, geometry, steps, contracting, followed)
+    few = coarsened if moved else split_law
+    return ParticipationLaw(*few(law.mu, law.weight, _VALUES)), grid
+
+
+def _under_a_line(
+    run: NoisySGD, geometry: Geometry, steps: StepArrays, contracting: bool, followed: int
+) -> bool:
+    """Whether the steps before those that are followed are bounded by Theorem C6."""
+    walk = _is_a_walk(run, steps, contracting) and not begins_within_set(run, geometry, steps)
+    return followed < run.steps and walk
 
 
 def fine_participation_law(
@@ -152,12 +170,6 @@ def fine_participation_law(
     return ParticipationLaw(tuple(scale * value for value in law.mu), law.weight), grid
 
 
-def _felt(mu: tuple[float, ...], weight: tuple[float, ...], delta: float) -> float:
-    """An estimate of the epsilon of a law, to tell how much fewer values cost."""
-    guess = guess_forward(MeanLaw.of(mu, weight), np.array([delta]), capped=True)
-    return float(guess.epsilon[0])
-
-
 def rough_participation_law(run: NoisySGD, steps: StepArrays, *, delta: float) -> ParticipationLaw:
     """A law for equal, independent steps that is some per cent larger: to tell bounds apart."""
     law, _ = _rough_unit_law(steps.p, float(steps.c), run.steps, delta)
@@ -175,8 +187,12 @@ def verify_participation(
     delta: float,
     law: ParticipationLaw,
     grid: Grid | Sticks | None,
+    revealed: bool = False,
 ) -> None:
-    """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it."""
+    """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it.
+
+    In the sense of Theorem C8, or, for what is `revealed`, stochastically.
+    """
     expands = bool(np.any(np.asarray(steps.c) > 1.0))
     _require(contracting or (steps.equal and not expands), "1 stands in for steps that expand")
     _require(LEAST_DELTA <= delta < 1.0, "the law is made for no delta")
@@ -192,28 +208,27 @@ def verify_participation(
     p, c, sizes, batches, width = _shape(run, geometry, steps, contracting, followed)
     scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
     unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
+    claim: dict[str, Any] = {"law": unit, "delta": delta, "scale": None if revealed else scale}
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
         if c == 1.0 and not (cut and bounded):
-            _verify_walk(p, t, last, unit, grid, delta)
+            _verify_walk(p, t, last, grid, claim)
         elif cut:
             grid = _on_vertices(grid)
-            verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
+            verify_cut_run(p, c, 1.0, 1.0, t, width, last, grid=grid, **claim)
         else:
-            grid = _on_vertices(grid)
-            verify_equal_steps(p, c, 1.0, 1.0, t, law=unit, grid=grid, delta=delta)
+            verify_equal_steps(p, c, 1.0, 1.0, t, grid=_on_vertices(grid), **claim)
         return
     grid = _on_vertices(grid)
     slopes, s, sd = _listed(c, sizes)
     if batches is not None:
-        verify_allocation(slopes, s, sd, batches, law=unit, grid=grid, delta=delta)
+        verify_allocation(slopes, s, sd, batches, grid=grid, **claim)
     else:
-        chance = np.full(len(slopes), p)
-        verify_schedule(chance, slopes, s, sd, law=unit, grid=grid, delta=delta)
+        verify_schedule(np.full(len(slopes), p), slopes, s, sd, grid=grid, **claim)
 
 
 def _verify_walk(
-    p: float, steps: int, followed: int, law: ParticipationLaw, grid: Grid | Sticks, delta: float
+    p: float, steps: int, followed: int, grid: Grid | Sticks, claim: dict[str, Any]
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for a walk.
 
@@ -222,11 +237,12 @@ def _verify_walk(
     if not isinstance(grid, Sticks):
         grid = _on_vertices(grid)
     if followed < steps:
+        law, delta = claim["law"], claim["delta"]
         verify_long_run(p, steps, followed, law=law, grid=grid, delta=delta)
     elif isinstance(grid, Sticks):
-        verify_sticks(p, steps, law=law, sticks=grid, delta=delta)
+        verify_sticks(p, steps, sticks=grid, **claim)
     else:
-        verify_equal_steps(p, 1.0, 1.0, 1.0, steps, law=law, grid=grid, delta=delta)
+        verify_equal_steps(p, 1.0, 1.0, 1.0, steps, grid=grid, **claim)
 
 
 def _on_vertices(grid: Grid | Sticks) -> Grid:

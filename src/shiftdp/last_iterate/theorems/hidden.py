@@ -38,6 +38,7 @@ from shiftdp.last_iterate.schedules.participation import (
     begins_within_set,
     fine_participation_law,
     followed_steps,
+    law_tail,
     participation_law,
     rough_participation_law,
     verify_participation,
@@ -115,7 +116,7 @@ class _TheoremB7(OnSampled):
                 return True
         if float(steps.c) == 1.0 or _hardly_contracts(steps, run):
             return False  # Theorem B6 needs steps that forget
-        law = rough_participation_law(run, steps, delta=left)
+        law = rough_participation_law(run, steps, delta=law_tail(left))
         rough = self._of_law(run, geometry, law.mu, law.weight).epsilon(left)
         return rough > _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
 
@@ -158,6 +159,7 @@ class _TheoremB7(OnSampled):
             delta=proof.tail,
             law=ParticipationLaw(proof.mu, proof.weight),
             grid=proof.grid,
+            revealed=proof.revealed,
         )
         verify_failure(run, proof.cap, failure, run.steps)
         require(not endless or self.forgets(run, geometry, (proof,)), "older steps count, too")
@@ -178,15 +180,17 @@ def hidden_proofs(
 ) -> Iterator[HiddenProof]:
     """One law, hidden and, without replacement, revealed: neither is always the better one."""
     steps, shape = _followed(run, geometry, cap)
-    law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
+    tail = law_tail(delta)
     for revealed in (False, True) if run.sampling == "without_replacement" else (False,):
+        found: dict[str, Any] = {**shape, "delta": tail, "revealed": revealed}
+        law, grid = participation_law(run, geometry, steps, **found)
         yield HiddenProof(
             mu=law.mu,
             weight=law.weight,
             revealed=revealed,
             **shape,
             grid=grid,
-            tail=delta,
+            tail=tail,
             cap=cap,
         )
 
@@ -200,7 +204,7 @@ def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
     theorem.require(run, geometry)
     cap, left = left_by_cap(run, geometry, delta)
     steps, shape = _followed(run, geometry, cap)
-    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=left)
+    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=law_tail(left))
     values, at = MeanLaw.of(law.mu, law.weight), np.array([left])
     if run.sampling == "without_replacement":
         return float(guess_forward(values, at, capped=True).epsilon[0])
