@@ -49,6 +49,7 @@ _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail .
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _MOST_WORK = 4e9  # of a proof: rungs times cells and lattice points times classes, squared
+_FADED = 50.0  # the logarithm of how much smaller a displacement is that is not listed
 _DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
 
 
@@ -220,7 +221,7 @@ def verify_participation(
             verify_equal_steps(p, c, 1.0, 1.0, t, grid=_on_vertices(grid), **claim)
         return
     grid = _on_vertices(grid)
-    slopes, s, sd = _listed(c, sizes)
+    slopes, s, sd = _listed(c, sizes, batches)
     if batches is not None:
         verify_allocation(slopes, s, sd, batches, grid=grid, **claim)
     else:
@@ -260,7 +261,11 @@ def _require(condition: bool, problem: str) -> None:
 
 
 _Shape = tuple[float, float | bytes, tuple[int, int] | tuple[bytes, bytes], int | None, float]
-"""p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter."""
+"""p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter.
+
+Lengths are those of the run and of what is followed; those of random allocation are what is listed,
+twice, and once more than that if older epochs are left out.
+"""
 
 
 def _shape(
@@ -272,7 +277,8 @@ def _shape(
         c = float(steps.c) if contracting else max(1.0, float(steps.c))
         within = followed < run.steps and begins_within_set(run, geometry, steps)
         width = steps.diameter / float(steps.s) if within else math.inf
-        return steps.p, c, (run.steps, followed), batches, width
+        lengths = (run.steps, followed) if batches is None else _lasting(c, run.steps, batches)
+        return steps.p, c, lengths, batches, width
     c_k, s_k, sd_k = (np.asarray(part, dtype=np.float64) for part in (steps.c, steps.s, steps.sd))
     s, sd = _few_digits(s_k / s_k[-1], 1.0), _few_digits(sd_k / sd_k[-1], -1.0)
     return steps.p, c_k.tobytes(), (s.tobytes(), sd.tobytes()), batches, math.inf
@@ -283,14 +289,31 @@ def _scale(steps: StepArrays) -> float:
     return float(np.ravel(steps.s)[-1]) / float(np.ravel(steps.sd)[-1])
 
 
+def _lasting(c: float, steps: int, batches: int) -> tuple[int, int]:
+    """How many last steps of a random allocation to list, and one more where there are older ones.
+
+    Whole epochs, until what steps with the contraction c leave of a displacement has faded.
+    """
+    if not 0.0 < c < 1.0:
+        return steps, steps
+    kept = math.ceil(_FADED / -math.log(c) / batches) * batches
+    return (steps, steps) if kept >= steps else (kept, kept + 1)
+
+
 def _listed(
-    c: float | bytes, sizes: tuple[int, int] | tuple[bytes, bytes]
+    c: float | bytes, sizes: tuple[int, int] | tuple[bytes, bytes], batches: int | None
 ) -> tuple[Array, Array, Array]:
-    """Contractions, displacements and noises step by step."""
+    """Contractions, displacements and noises step by step.
+
+    Epochs of a random allocation that are left out have moved the runs apart by
+    `c^(l K) + c^(l (K+1)) + ... = c^(l K) / (1 - c^l)` at most, as seen from the end, K epochs of l
+    steps being listed. That much is added to the displacement in the oldest of these, wherever it
+    is: all jumps move to younger clocks, which only raises mu [Lemma C0a].
+    """
     if isinstance(c, bytes):
         s, sd = (np.frombuffer(bytes(part)) for part in sizes)
         return np.frombuffer(c), s, sd
-    t = int(sizes[0])
+    t, older = int(sizes[0]), batches is not None and int(sizes[1]) > int(sizes[0])
     if t > _MOST_STEPS:
         raise UnmetHypothesis(
             "steps",
@@ -299,7 +322,11 @@ def _listed(
             "give fewer, or rely on composition",
         )
     ones = np.ones(t)
-    return c * ones, ones, ones
+    s = ones.copy()
+    if older and batches is not None:
+        left = c ** np.arange(1.0, batches + 1.0) / -math.expm1(batches * math.log(c))
+        s[:batches] += left * (1.0 + GENEROUS)
+    return c * ones, s, ones
 
 
 @lru_cache(maxsize=32)
@@ -351,7 +378,7 @@ def _found(
         # the rough law was asked before, and is remembered
         top = _rough_unit_law(p, c, t, delta)[1]
         return law_on_grid(equal_ages(p, c, 1.0, 1.0, t), delta=delta, top=top)
-    slopes, s, sd = _listed(c, sizes)
+    slopes, s, sd = _listed(c, sizes, batches)
     ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)
     if batches is None:
         return law_on_grid(ages, delta=delta)
