@@ -137,7 +137,9 @@ def calibrate_epochs(
 ) -> AnyRun:
     """The longest run that meets the budget: whole epochs where it has them, else steps.
 
-    They may come back as `math.inf`: train as long as you like.
+    They may come back as `math.inf`: train as long as you like. Where batches have random sizes no
+    bound is for every length, since every size is exceeded some day: then the most that is counted
+    comes back, 2^53 steps.
 
     >>> from shiftdp.last_iterate import NoisyCGD
     >>> geometry = Geometry(strong_convexity=0.002, smoothness=32.502, sensitivity=10.0)
@@ -167,7 +169,16 @@ def calibrate_epochs(
     most = float(LARGEST_WHOLE // (run.batches if run.in_epochs else 1))  # type: ignore[union-attr]
     given: float = getattr(run, name)
     start = max(1.0, math.floor(given)) if math.isfinite(given) else 1.0
+    if _forgets_for_long(run, geometry) and search.met(most):
+        return of_length(most)[0]
     return of_length(search.boundary(min(start, most), 1.0, most, slope=0.5, whole=True))[0]
+
+
+def _forgets_for_long(run: Run, geometry: Geometry) -> bool:
+    """Whether steps contract, but for some that have an unusually large batch."""
+    if not run.sampled or not run.has_random_sizes:
+        return False
+    return geometry.contraction(_largest(run.learning_rate)) < 1.0
 
 
 def calibrate_learning_rate(

@@ -4,17 +4,8 @@ The functions of Theorem B7 (`hidden`) take any law that is stochastically at le
 So values may be sorted into cells, each of which moves to its largest value. The bound grows by
 what that costs, and cells are chosen such that it costs little.
 
-*What a move costs.* At the threshold x of the test that decides delta, a value m with weight w
-contributes w u(m) to delta, with
-
-    u(m) = Phi(m - x) for m <= x,     1/2 + (m - x)/sqrt(2 pi) beyond,
-
-as in part 1 of the theorem; for the pairs of the other parts it is Phi(m - x), which grows less. x
-is the best test's, so to first order nothing else changes. A cell with the largest value M costs
-sum_i w_i (u(M) - u(m_i)) in delta, and that over -d delta/d eps in epsilon. In the other direction
-of a zero-out, N(0) against E N(-W) with threshold y, u(m) is -gamma Phi(-m - y); the two together
-are what an exchange with Poisson batches feels. Moves are weighed by the sum of the relative costs
-in epsilon at several deltas, which is one function u again.
+*What a move costs.* A cell with the largest value M costs sum_i w_i (u(M) - u(m_i)), u being what
+larger values cost (`fdp.pairs.value_cost`).
 
 *Which cells.* With n cells of width d(m) in a law of density w(m) the cost is the integral of
 w u' d/2, and the integral of 1/d is n: so d is proportional to (w u')^{-1/2}, and all cells cost
@@ -28,24 +19,17 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array, array_in, count
 from shiftdp._errors import InvalidInput
-from shiftdp._rounding import AMPLE, INVERTIBLE_EXPONENT, NOT_ZERO
-from shiftdp.fdp.pairs.mean_guesses import guess_backward, guess_forward
-from shiftdp.fdp.pairs.mean_law import MeanLaw, remainder
+from shiftdp._rounding import NOT_ZERO
+from shiftdp.fdp.pairs.mean_law import remainder
+from shiftdp.fdp.pairs.value_cost import value_costs
 
-_DELTAS = (1e-3, 1e-5, 2e-7, 3e-9, 5e-11, 1e-12)  # at which epsilon is to grow little
-_SHARES = (0.1, 1.0, 1.0, 1.0, 1.0, 1.0)  # how much each counts
 _BACKWARD = 0.3  # how much the other direction of a zero-out counts, as a part
-_SMALL = 1e-9  # an epsilon below is not told apart from 0
-_ROUGH = 128  # values of the law from which thresholds are read, which only steer
-_IN_VIEW = 1e-14  # the probability beyond which values are not told apart there
 _CLOSE = 1e-3  # logarithms of costs that are so close need not be told apart
 _CHEAPEST = 1e-40  # part of the cost of a single cell: below all that matters
-_INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and weights."""
@@ -82,49 +66,14 @@ def coarsened(mu: Sequence[float], weight: Sequence[float], most: int) -> Law:
 
 def _ends(values: Array, weights: Array, most: int) -> NDArray[np.int64]:
     """The index of the last value of each cell: at most `most` cells, all of about one cost."""
-    u = _gain(values, weights)
+    there, back = value_costs(values, weights)
+    u = there + _BACKWARD * back
     # sums from the top, so that those of rare large values keep their digits
     tail = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     moment = np.append(np.cumsum((weights * u)[::-1])[::-1], 0.0)
     whole = float(u[-1] * tail[0] - moment[0])
     budgets = max(_CHEAPEST * whole, NOT_ZERO), max(whole, NOT_ZERO)
     return cheapest_cells(u, (tail, moment), most, budgets, _CLOSE)
-
-
-def _gain(values: Array, weights: Array) -> Array:
-    """u at each value, a rising function: see "What a move costs" above.
-
-    It is the sum over `_DELTAS` of the u of each, as a part of the epsilon there.
-    """
-    law, deltas, shares = _rough(values, weights), np.array(_DELTAS), np.array(_SHARES)
-    gain = values * (AMPLE / max(float(values[-1]), NOT_ZERO))  # decides where nothing else does
-    if law.size == 1:
-        return np.asarray(gain)
-    forward, backward = guess_forward(law, deltas), guess_backward(law, deltas)
-    epsilon = np.maximum(np.maximum(forward.epsilon, backward.epsilon), _SMALL)
-    for at, share, sign in ((forward, shares, 1.0), (backward, _BACKWARD * shares, -1.0)):
-        felt = np.minimum(at.epsilon, INVERTIBLE_EXPONENT)
-        scale = np.where(at.epsilon > 0.0, share / (np.maximum(at.slope, NOT_ZERO) * epsilon), 0.0)
-        for x, e, factor in zip(at.x.tolist(), felt.tolist(), scale.tolist(), strict=True):
-            if sign > 0.0:
-                power = scipy.special.ndtr(np.minimum(values - x, 0.0))
-                power += _INVERSE_SQRT_2PI * np.maximum(values - x, 0.0)
-            else:
-                power = -math.exp(e) * scipy.special.ndtr(-x - values)
-            gain = gain + factor * power
-    return np.asarray(np.maximum.accumulate(gain))
-
-
-def _rough(values: Array, weights: Array) -> MeanLaw:
-    """A law with few values, in cells of equal width: thresholds are read off it quickly."""
-    tail = np.cumsum(weights[::-1])[::-1]
-    view = float(values[tail >= _IN_VIEW].max(initial=float(values[0])))
-    width = max(view - float(values[0]), NOT_ZERO)
-    cell = np.minimum((values - values[0]) / width, 1.0) * (_ROUGH - 2)
-    cell = np.where(values > view, _ROUGH - 1.0, np.floor(cell))
-    last = np.append(np.flatnonzero(np.diff(cell) > 0.0), values.size - 1)
-    mu, weight = _rounded(values, weights, last)
-    return MeanLaw.of(mu, weight)
 
 
 def _rounded(values: Array, weights: Array, ends: NDArray[np.int64]) -> Law:

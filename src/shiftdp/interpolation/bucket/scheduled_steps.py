@@ -16,11 +16,13 @@ import numpy as np
 
 from shiftdp._checks import Array
 from shiftdp._rounding import AMPLE, NOT_ZERO, UNIT
+from shiftdp.fdp.pairs.mean_law import total
 from shiftdp.interpolation.bucket.chain import Chain, LeakyBucket
 from shiftdp.interpolation.bucket.equal_steps import EXPECTED, FORGOTTEN, WIDEST, WIDTH
 
 _SHARE = 0.01  # of all noise, in a block: payments that come first find nothing in an empty bucket
 _MOST_BLOCKS, _WIDER = 1500, 2.0  # more are made fewer by wider ones
+_AHEAD = 64  # steps of a block that are looked at first
 _EACH_STEP = 16.0 * UNIT  # see above
 
 
@@ -60,7 +62,7 @@ class ScheduledBucket(LeakyBucket):
         top = float(np.max(noise, initial=0.0))
         if not top:
             return 0.0  # there are no steps
-        squares = math.fsum(((noise / top) ** 2).tolist())
+        squares = float(total(((noise / top) ** 2)[:, None])[0])
         return self.rate * top * math.sqrt(squares) * (1.0 + self._margin)
 
     @cached_property
@@ -107,19 +109,25 @@ class ScheduledBucket(LeakyBucket):
 
 
 def _joined(size: Array, width: Array, part: Array, most: int) -> list[int]:
-    """Numbers of steps, the youngest first, as which the arrays are ordered."""
+    """Numbers of steps, the youngest first, as which the arrays are ordered.
+
+    A block ends before the step with which its jumps would differ by more than the width there, or
+    it would have too large a part of the clock, or too many steps. Too many blocks are not listed
+    to the end.
+    """
     blocks: list[int] = []
-    low = high = count = noise = 0.0
-    for each, allowed, share in zip(size.tolist(), width.tolist(), part.tolist(), strict=True):
-        lower, higher = min(low, each), max(high, each)
-        full = count >= most or noise + share > _SHARE or higher - lower > allowed
-        if full or not blocks:
-            blocks.append(0)
-            low = high = each
-            count = noise = 0.0
-        else:
-            low, high = lower, higher
-        blocks[-1] += 1
-        count += 1
-        noise += share
+    first, ahead = 0, _AHEAD
+    while first < size.size and len(blocks) <= _MOST_BLOCKS:
+        last = min(first + most, size.size)
+        end = min(first + ahead, last)
+        here = slice(first, end)
+        spread = np.maximum.accumulate(size[here]) - np.minimum.accumulate(size[here])
+        full = (spread > width[here]) | (np.cumsum(part[here]) > _SHARE)
+        full[0] = False
+        if not full.any() and end < last:
+            ahead *= 4
+            continue
+        blocks.append(int(np.argmax(full)) if full.any() else end - first)
+        first += blocks[-1]
+        ahead = max(_AHEAD, 2 * blocks[-1])
     return blocks

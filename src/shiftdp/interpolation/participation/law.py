@@ -229,18 +229,18 @@ def resolution_for(ages: Ages) -> Resolution:
     """
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
-        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=1300)
         classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
-        fewest = _FEWEST_DENSE if many(ages) > _DENSE else _FEWEST
+        fewest, cells = (_FEWEST_DENSE, 1300) if many(ages) > _DENSE else (_FEWEST, 1800)
+        finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=cells)
         return _with_classes(ages, finest, most=round(min(max(classes, fewest), _MOST)))
     if needed > _MANY_LEVELS:
         levels = min(max(needed, 1800), _MOST_LEVELS)
         finest = Resolution(_FINEST, levels=levels, values=40, rung=_WIDE_RUNG, cells=1000)
         return _with_classes(ages, finest, most=max(30, 58 * 1800 // levels))
     if many(ages) > _DENSE:
-        finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=1700)
+        finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_RUNG, cells=2000)
         return _with_classes(ages, finest, most=80)
-    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_FEW_RUNG, cells=2000)
+    finest = Resolution(_FINEST, levels=_MANY_LEVELS, values=60, rung=_FEW_RUNG, cells=2600)
     return _with_classes(ages, finest, most=80)
 
 

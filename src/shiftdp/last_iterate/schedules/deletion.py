@@ -47,6 +47,7 @@ from shiftdp.last_iterate.schedules.visits import (
     has_equal_steps,
     require_short,
     schedule_of,
+    schedules_of,
     step_constants,
 )
 
@@ -264,12 +265,16 @@ def deletion_schedule(
 def _trained(
     run: Unlearning, geometry: Geometry, visits: Visits, attained: bool
 ) -> tuple[Array, Array, Array]:
-    """The steps of training: merged where they are equal, else one by one."""
+    """The steps of training; those between two visits are merged, but for `attained` ones."""
     training = run.training
     if _is_arranged(training):
         person = person_schedule(cast(NoisyCGD, training), geometry, visits, attained=attained)
         return person.contraction, person.sensitivity, person.noise
-    schedule = schedule_of(training, geometry, visits, attained=attained)  # type: ignore[arg-type]
+    plain = cast(BatchRun, training)
+    if attained:
+        schedule = schedule_of(plain, geometry, visits, attained=True)
+    else:
+        (schedule,) = schedules_of(plain, geometry, [visits])
     if people(training) > 1:
         schedule = _strengthened(schedule, people(training))
     if isinstance(schedule, Schedule) or attained:

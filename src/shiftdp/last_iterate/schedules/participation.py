@@ -2,12 +2,16 @@
 
 mu(V) is proportional to the displacements over the noise, so a law is computed for displacements
 and noise of 1 (of the last step, where they differ) and multiplied.
+
+One law serves every delta down to 1e-12 (`law_tail`): what is rarer is a small part of its cost, so
+that a certificate need not know for which delta it will be asked.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +19,7 @@ from shiftdp._checks import LEAST_DELTA, Array
 from shiftdp._errors import UnmetHypothesis, VerificationFailed
 from shiftdp._rounding import GENEROUS, NINE_ROUNDINGS
 from shiftdp.fdp.functions.law_coarsening import coarsened
-from shiftdp.fdp.pairs.mean_guesses import guess_forward
-from shiftdp.fdp.pairs.mean_law import MeanLaw
+from shiftdp.fdp.pairs.law_splitting import split_law
 from shiftdp.interpolation.participation.ages import ages_of_steps, equal_ages
 from shiftdp.interpolation.participation.allocation import Allocation, allocation_on_grid
 from shiftdp.interpolation.participation.law import Grid, ParticipationLaw, law_on_grid, rough_law
@@ -35,12 +38,13 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays
 
-_ATOMS = (500, 1000)  # of the law in a certificate: more only where few cost much
-_WORTH = 1.001  # times the epsilon of the law as it was found: what few values may cost
+_VALUES = 400  # of the law in a certificate: they cost a part of 2e-4 of epsilon at most
+_TAIL = 1e-12  # a delta for which every law is made, if not for a smaller one
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
 _MOST_STEPS = 1 << 24  # that are listed one by one
 _MOST_WORK = 4e9  # of a proof: rungs times cells and lattice points times classes, squared
+_FADED = 50.0  # the logarithm of how much smaller a displacement is that is not listed
 _DIGITS = 2.0**40  # to which a schedule is the same one with another amount of noise
 
 
@@ -93,6 +97,15 @@ def _cut(p: float, c: float, steps: int, width: float) -> int:
     return min(steps, round(float(np.sum(ages.count))))
 
 
+def law_tail(delta: float) -> float:
+    """The delta for which a law is made: rarer things are not told apart in it.
+
+    >>> law_tail(1e-5), law_tail(1e-15)
+    (1e-12, 1e-15)
+    """
+    return min(delta, _TAIL)
+
+
 def participation_law(
     run: NoisySGD,
     geometry: Geometry,
@@ -101,11 +114,12 @@ def participation_law(
     contracting: bool,
     followed: int,
     delta: float,
+    revealed: bool = False,
 ) -> tuple[ParticipationLaw, Grid | Sticks | None]:
-    """A law of at most 1,000 values that dominates mu(V), and the grid that proves it.
+    """A law of at most 400 values that stands for mu(V), and the grid that proves it.
 
-    Of the laws with 500 and with 1,000 values it is the first one whose epsilon is close to that of
-    the law as it was found (`fine_participation_law`).
+    It is larger than the law of mu(V) in the sense of Theorem C8. For what is revealed, and under
+    the line of Theorem C6, which is checked value by value, it is stochastically larger.
 
     Args:
         run: the run.
@@ -114,17 +128,22 @@ def participation_law(
         contracting: whether the contraction is used; else 1 stands in for it, which Lemma C0b
             allows where it is at most 1.
         followed: of how many last steps the participation is followed (see `followed_steps`).
-        delta: the tail that matters.
+        delta: the tail that matters (see `law_tail`).
+        revealed: whether the bound is the one that holds even if the pattern is told.
     """
-    law, grid = fine_participation_law(
-        run, geometry, steps, contracting=contracting, followed=followed, delta=delta
-    )
-    fine = _felt(law.mu, law.weight, delta)
-    for most in _ATOMS:
-        few = coarsened(law.mu, law.weight, most)
-        if _felt(*few, delta) <= _WORTH * fine:
-            break
-    return ParticipationLaw(*few), grid
+    shape: dict[str, Any] = {"contracting": contracting, "followed": followed, "delta": delta}
+    law, grid = fine_participation_law(run, geometry, steps, **shape)
+    moved = revealed or _under_a_line(run, geometry, steps, contracting, followed)
+    few = coarsened if moved else split_law
+    return ParticipationLaw(*few(law.mu, law.weight, _VALUES)), grid
+
+
+def _under_a_line(
+    run: NoisySGD, geometry: Geometry, steps: StepArrays, contracting: bool, followed: int
+) -> bool:
+    """Whether the steps before those that are followed are bounded by Theorem C6."""
+    walk = _is_a_walk(run, steps, contracting) and not begins_within_set(run, geometry, steps)
+    return followed < run.steps and walk
 
 
 def fine_participation_law(
@@ -147,12 +166,6 @@ def fine_participation_law(
     return ParticipationLaw(tuple(scale * value for value in law.mu), law.weight), grid
 
 
-def _felt(mu: tuple[float, ...], weight: tuple[float, ...], delta: float) -> float:
-    """An estimate of the epsilon of a law, to tell how much fewer values cost."""
-    guess = guess_forward(MeanLaw.of(mu, weight), np.array([delta]), capped=True)
-    return float(guess.epsilon[0])
-
-
 def rough_participation_law(run: NoisySGD, steps: StepArrays, *, delta: float) -> ParticipationLaw:
     """A law for equal, independent steps that is some per cent larger: to tell bounds apart."""
     law, _ = _rough_unit_law(steps.p, float(steps.c), run.steps, delta)
@@ -170,8 +183,12 @@ def verify_participation(
     delta: float,
     law: ParticipationLaw,
     grid: Grid | Sticks | None,
+    revealed: bool = False,
 ) -> None:
-    """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it."""
+    """Raise `VerificationFailed` unless the law dominates mu(V), by code that did not find it.
+
+    In the sense of Theorem C8, or, for what is `revealed`, stochastically.
+    """
     expands = bool(np.any(np.asarray(steps.c) > 1.0))
     _require(contracting or (steps.equal and not expands), "1 stands in for steps that expand")
     _require(LEAST_DELTA <= delta < 1.0, "the law is made for no delta")
@@ -187,28 +204,27 @@ def verify_participation(
     p, c, sizes, batches, width = _shape(run, geometry, steps, contracting, followed)
     scale = _scale(steps) * (1.0 + NINE_ROUNDINGS)
     unit = ParticipationLaw(tuple(mu / scale for mu in law.mu), law.weight)
+    claim: dict[str, Any] = {"law": unit, "delta": delta, "scale": None if revealed else scale}
     if isinstance(c, float) and batches is None and c <= 1.0:
         t, last = int(sizes[0]), int(sizes[1])
         if c == 1.0 and not (cut and bounded):
-            _verify_walk(p, t, last, unit, grid, delta)
+            _verify_walk(p, t, last, grid, claim)
         elif cut:
             grid = _on_vertices(grid)
-            verify_cut_run(p, c, 1.0, 1.0, t, width, last, law=unit, grid=grid, delta=delta)
+            verify_cut_run(p, c, 1.0, 1.0, t, width, last, grid=grid, **claim)
         else:
-            grid = _on_vertices(grid)
-            verify_equal_steps(p, c, 1.0, 1.0, t, law=unit, grid=grid, delta=delta)
+            verify_equal_steps(p, c, 1.0, 1.0, t, grid=_on_vertices(grid), **claim)
         return
     grid = _on_vertices(grid)
-    slopes, s, sd = _listed(c, sizes)
+    slopes, s, sd = _listed(c, sizes, batches)
     if batches is not None:
-        verify_allocation(slopes, s, sd, batches, law=unit, grid=grid, delta=delta)
+        verify_allocation(slopes, s, sd, batches, grid=grid, **claim)
     else:
-        chance = np.full(len(slopes), p)
-        verify_schedule(chance, slopes, s, sd, law=unit, grid=grid, delta=delta)
+        verify_schedule(np.full(len(slopes), p), slopes, s, sd, grid=grid, **claim)
 
 
 def _verify_walk(
-    p: float, steps: int, followed: int, law: ParticipationLaw, grid: Grid | Sticks, delta: float
+    p: float, steps: int, followed: int, grid: Grid | Sticks, claim: dict[str, Any]
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for a walk.
 
@@ -217,11 +233,12 @@ def _verify_walk(
     if not isinstance(grid, Sticks):
         grid = _on_vertices(grid)
     if followed < steps:
+        law, delta = claim["law"], claim["delta"]
         verify_long_run(p, steps, followed, law=law, grid=grid, delta=delta)
     elif isinstance(grid, Sticks):
-        verify_sticks(p, steps, law=law, sticks=grid, delta=delta)
+        verify_sticks(p, steps, sticks=grid, **claim)
     else:
-        verify_equal_steps(p, 1.0, 1.0, 1.0, steps, law=law, grid=grid, delta=delta)
+        verify_equal_steps(p, 1.0, 1.0, 1.0, steps, grid=grid, **claim)
 
 
 def _on_vertices(grid: Grid | Sticks) -> Grid:
@@ -239,7 +256,11 @@ def _require(condition: bool, problem: str) -> None:
 
 
 _Shape = tuple[float, float | bytes, tuple[int, int] | tuple[bytes, bytes], int | None, float]
-"""p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter."""
+"""p, the contraction, lengths or displacements and noises, batches an epoch, and the diameter.
+
+Lengths are those of the run and of what is followed; those of random allocation are what is listed,
+twice, and once more than that if older epochs are left out.
+"""
 
 
 def _shape(
@@ -251,7 +272,8 @@ def _shape(
         c = float(steps.c) if contracting else max(1.0, float(steps.c))
         within = followed < run.steps and begins_within_set(run, geometry, steps)
         width = steps.diameter / float(steps.s) if within else math.inf
-        return steps.p, c, (run.steps, followed), batches, width
+        lengths = (run.steps, followed) if batches is None else _lasting(c, run.steps, batches)
+        return steps.p, c, lengths, batches, width
     c_k, s_k, sd_k = (np.asarray(part, dtype=np.float64) for part in (steps.c, steps.s, steps.sd))
     s, sd = _few_digits(s_k / s_k[-1], 1.0), _few_digits(sd_k / sd_k[-1], -1.0)
     return steps.p, c_k.tobytes(), (s.tobytes(), sd.tobytes()), batches, math.inf
@@ -262,14 +284,31 @@ def _scale(steps: StepArrays) -> float:
     return float(np.ravel(steps.s)[-1]) / float(np.ravel(steps.sd)[-1])
 
 
+def _lasting(c: float, steps: int, batches: int) -> tuple[int, int]:
+    """How many last steps of a random allocation to list, and one more where there are older ones.
+
+    Whole epochs, until what steps with the contraction c leave of a displacement has faded.
+    """
+    if not 0.0 < c < 1.0:
+        return steps, steps
+    kept = math.ceil(_FADED / -math.log(c) / batches) * batches
+    return (steps, steps) if kept >= steps else (kept, kept + 1)
+
+
 def _listed(
-    c: float | bytes, sizes: tuple[int, int] | tuple[bytes, bytes]
+    c: float | bytes, sizes: tuple[int, int] | tuple[bytes, bytes], batches: int | None
 ) -> tuple[Array, Array, Array]:
-    """Contractions, displacements and noises step by step."""
+    """Contractions, displacements and noises step by step.
+
+    Epochs of a random allocation that are left out have moved the runs apart by
+    `c^(l K) + c^(l (K+1)) + ... = c^(l K) / (1 - c^l)` at most, as seen from the end, K epochs of l
+    steps being listed. That much is added to the displacement in the oldest of these, wherever it
+    is: all jumps move to younger clocks, which only raises mu [Lemma C0a].
+    """
     if isinstance(c, bytes):
         s, sd = (np.frombuffer(bytes(part)) for part in sizes)
         return np.frombuffer(c), s, sd
-    t = int(sizes[0])
+    t, older = int(sizes[0]), batches is not None and int(sizes[1]) > int(sizes[0])
     if t > _MOST_STEPS:
         raise UnmetHypothesis(
             "steps",
@@ -278,7 +317,11 @@ def _listed(
             "give fewer, or rely on composition",
         )
     ones = np.ones(t)
-    return c * ones, ones, ones
+    s = ones.copy()
+    if older and batches is not None:
+        left = c ** np.arange(1.0, batches + 1.0) / -math.expm1(batches * math.log(c))
+        s[:batches] += left * (1.0 + GENEROUS)
+    return c * ones, s, ones
 
 
 @lru_cache(maxsize=32)
@@ -330,7 +373,7 @@ def _found(
         # the rough law was asked before, and is remembered
         top = _rough_unit_law(p, c, t, delta)[1]
         return law_on_grid(equal_ages(p, c, 1.0, 1.0, t), delta=delta, top=top)
-    slopes, s, sd = _listed(c, sizes)
+    slopes, s, sd = _listed(c, sizes, batches)
     ages = ages_of_steps(np.full(len(slopes), p), slopes, s, sd, batches or 1)
     if batches is None:
         return law_on_grid(ages, delta=delta)

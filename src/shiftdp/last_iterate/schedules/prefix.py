@@ -26,7 +26,8 @@ from shiftdp.last_iterate.theorems.sampled.shifts import MOST_GROUPS
 ROUGH_PREFIX = 1.85
 """Times what a search finds, or less, is an estimate for the usual prefix without payments."""
 
-_VALUES, _FEW = 28, 11  # of the law of the bucket, in a bound and in an estimate
+_VALUES, _FEW = 32, 11  # of the law of the bucket, in a bound and in an estimate
+_TAIL = 1e-9  # every law is good for this delta, and of use at a thousandth of it
 _ROUGH_GROUPS = 3  # of equal shifts, in an estimate
 _COARSE, _MERGED = 6.0, 3  # times wider is the mesh in an estimate, and so many blocks are one
 _ROUGH_LAWS = 6  # of the last steps, about, where they differ
@@ -61,10 +62,10 @@ def prefix_law(
     steps: PrefixSteps, last: int, rate: float, delta: float, most: int = _VALUES
 ) -> Prefix:
     """The law of the bucket, in at most so many values."""
-    bucket = steps.bucket(last, rate)
-    grid = grid_for(bucket, delta)
+    bucket, tail = steps.bucket(last, rate), min(delta, _TAIL)
+    grid = grid_for(bucket, tail)
     law = bucket_law(bucket, grid)
-    values, weights = few_values(bucket, grid, law, most, delta, _steepness(steps, last, delta))
+    values, weights = few_values(bucket, grid, law, most, tail, _steepness(steps, last, delta))
     return Prefix(last, rate, values, weights, grid)
 
 

@@ -37,6 +37,7 @@ from shiftdp.last_iterate.schedules.participation import (
     begins_within_set,
     fine_participation_law,
     followed_steps,
+    law_tail,
     participation_law,
     rough_participation_law,
     verify_participation,
@@ -178,7 +179,7 @@ class _TheoremB7(OnSampled):
                 return Prospect.HOPELESS
         if float(steps.c) == 1.0 or _hardly_contracts(steps, run):
             return Prospect.OPEN  # Theorem B6 needs steps that forget
-        law = rough_participation_law(run, steps, delta=left)
+        law = rough_participation_law(run, steps, delta=law_tail(left))
         rough = self._function(run, geometry, law).epsilon(left)
         most = _ROUGHLY[0] * _by_prefix(run, geometry, cap, left, rough) + _ROUGHLY[1]
         return Prospect.HOPELESS if rough > most else Prospect.OPEN
@@ -224,6 +225,7 @@ class _TheoremB7(OnSampled):
             delta=proof.tail,
             law=ParticipationLaw(proof.mu, proof.weight),
             grid=proof.grid,
+            revealed=proof.revealed,
         )
         verify_failure(run, proof.cap, failure, run.steps)
         require(not endless or self.forgets(run, geometry, (proof,)), "older steps count, too")
@@ -244,15 +246,17 @@ def hidden_proofs(
 ) -> Iterator[HiddenProof]:
     """One law, hidden and, without replacement, revealed: neither is always the better one."""
     steps, shape = _followed(run, geometry, cap)
-    law, grid = participation_law(run, geometry, steps, **shape, delta=delta)
+    tail = law_tail(delta)
     for revealed in (False,) if run.has_random_sizes else (False, True):
+        found: dict[str, Any] = {**shape, "delta": tail, "revealed": revealed}
+        law, grid = participation_law(run, geometry, steps, **found)
         yield HiddenProof(
             mu=law.mu,
             weight=law.weight,
             revealed=revealed,
             **shape,
             grid=grid,
-            tail=delta,
+            tail=tail,
             cap=cap,
         )
 
@@ -266,7 +270,7 @@ def hidden_estimate(run: NoisySGD, geometry: Geometry, delta: float) -> float:
     theorem.require(run, geometry)
     cap, left = left_by_cap(run, geometry, delta)
     steps, shape = _followed(run, geometry, cap)
-    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=left)
+    law, _ = fine_participation_law(run, geometry, steps, **shape, delta=law_tail(left))
     values, at = MeanLaw.of(law.mu, law.weight), np.array([left])
     if not run.has_random_sizes:
         return float(guess_forward(values, at, capped=True).epsilon[0])

@@ -37,7 +37,7 @@ def claim(p: float, t: int, delta: float) -> tuple[ParticipationLaw, Sticks]:
 @pytest.mark.parametrize(("p", "t"), [(0.3, 16), (0.001, 60), (0.05, 257), (0.8, 40)])
 def test_what_the_engine_finds_is_proved(p: float, t: int, delta: float) -> None:
     law, sticks = claim(p, t, delta)
-    verify_sticks(p, t, law=law, sticks=sticks, delta=delta)
+    verify_sticks(p, t, law=law, sticks=sticks, delta=delta, scale=1.0)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_the_engine_finds_is_proved(p: float, t: int, delta: float) -> None
 )  # fmt: skip
 def test_corners_of_the_range_are_proved(p: float, t: int, delta: float) -> None:
     law, sticks = claim(p, t, delta)
-    verify_sticks(p, t, law=law, sticks=sticks, delta=delta)
+    verify_sticks(p, t, law=law, sticks=sticks, delta=delta, scale=1.0)
 
 
 @settings(max_examples=25)
@@ -75,7 +75,7 @@ def test_whatever_lattice_is_given_no_pattern_is_above_what_is_proved(
 
 def test_a_thousand_steps_are_proved() -> None:
     law, sticks = claim(0.02, 1000, 1e-5)
-    verify_sticks(0.02, 1000, law=law, sticks=sticks, delta=1e-5)
+    verify_sticks(0.02, 1000, law=law, sticks=sticks, delta=1e-5, scale=1.0)
 
 
 def test_laws_that_claim_less_are_refused() -> None:
@@ -86,11 +86,11 @@ def test_laws_that_claim_less_are_refused() -> None:
     lower[0] += 1.0 - lower.sum()
     for forged in (smaller, ParticipationLaw(law.mu, tuple(lower.tolist()))):
         with pytest.raises(VerificationFailed, match="the steps only prove"):
-            verify_sticks(0.02, 300, law=forged, sticks=sticks, delta=1e-5)
+            verify_sticks(0.02, 300, law=forged, sticks=sticks, delta=1e-5, scale=1.0)
     with pytest.raises(VerificationFailed, match="the steps only prove"):
-        verify_sticks(0.021, 300, law=law, sticks=sticks, delta=1e-5)
+        verify_sticks(0.021, 300, law=law, sticks=sticks, delta=1e-5, scale=1.0)
     with pytest.raises(VerificationFailed, match="the steps only prove"):
-        verify_sticks(0.02, 306, law=law, sticks=sticks, delta=1e-5)
+        verify_sticks(0.02, 306, law=law, sticks=sticks, delta=1e-5, scale=1.0)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_where_numbers_overflow_nothing_is_proved(sticks: Sticks) -> None:
     """A law of a record that is hardly ever drawn, for one that almost always is."""
     forged = ParticipationLaw((0.0, 18.0), (0.999, 0.001))
     with pytest.raises(VerificationFailed):
-        verify_sticks(0.999, 300, law=forged, sticks=sticks, delta=1e-5)
+        verify_sticks(0.999, 300, law=forged, sticks=sticks, delta=1e-5, scale=1.0)
 
 
 def test_tables_that_need_much_memory_are_refused_before_any_work() -> None:

@@ -36,13 +36,16 @@ from shiftdp.interpolation.participation.verification.epochs import (
     classes_with_start,
     start_of,
 )
+from shiftdp.interpolation.participation.verification.order import (
+    claimed_tail,
+    require_dominated,
+    require_enough,
+)
 from shiftdp.interpolation.participation.verification.sticks import proved_sticks
 from shiftdp.interpolation.participation.verification.tail import proved_tail
 
 _RARE = 1e-7  # of delta: what the verifier leaves out in a step of the ladder
 _SMALL = 9e-4  # of delta: transitions below it are put together
-_WHOLE = 1e-12  # by which the weights of a claim may miss 1: a sum of floats
-_MOST_ATOMS = 1000  # values of a claimed law, of which certificates have no more
 _LARGEST_NUMBER = 1 << 62  # of a grid: the sum of two is still a whole number of 64 bits
 _BLOCKS = 8000  # of ages, for the largest value of mu
 _SLOPES = 8  # tails of the slope of a line for each factor of 2
@@ -58,6 +61,7 @@ def verify_equal_steps(
     law: ParticipationLaw,
     grid: Grid,
     delta: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for equal steps with c <= 1.
 
@@ -70,8 +74,9 @@ def verify_equal_steps(
         law: what is claimed.
         grid: that it was found on.
         delta: the tail that the law was made for.
+        scale: of the noise, in which values are compared (see `require_dominated`).
     """
-    verify_law(steps_of_equal(p, c, s, sd, steps), law=law, grid=grid, delta=delta)
+    verify_law(steps_of_equal(p, c, s, sd, steps), law=law, grid=grid, delta=delta, scale=scale)
 
 
 def verify_schedule(
@@ -83,12 +88,13 @@ def verify_schedule(
     law: ParticipationLaw,
     grid: Grid,
     delta: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for steps that may differ.
 
     Arguments as for `verify_equal_steps`, with an array in the order of time for each number.
     """
-    verify_law(steps_of_schedule(p, c, s, sd), law=law, grid=grid, delta=delta)
+    verify_law(steps_of_schedule(p, c, s, sd), law=law, grid=grid, delta=delta, scale=scale)
 
 
 def verify_cut_run(
@@ -103,6 +109,7 @@ def verify_cut_run(
     law: ParticipationLaw,
     grid: Grid,
     delta: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for a run in a bounded set.
 
@@ -120,10 +127,11 @@ def verify_cut_run(
         law: what is claimed.
         grid: that it was found on.
         delta: the tail that the law was made for.
+        scale: of the noise, in which values are compared (see `require_dominated`).
     """
     followed = steps_of_equal(p, c, s, sd, last)
     if last >= steps or c == 0.0:
-        verify_law(followed, law=law, grid=grid, delta=delta)
+        verify_law(followed, law=law, grid=grid, delta=delta, scale=scale)
         return
     found = start_of(p, c, s, diameter, steps - last)
     start = Start(found.values * math.pow(c, last) * UP, found.chances)
@@ -132,7 +140,7 @@ def verify_cut_run(
         on = (grid.starts, grid.unit, grid.tick, grid.values)
         classes = classes_with_start(followed, start, *on)
         ceiling = _ceiling(followed, float(start.values[-1]))
-        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling)
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling, scale=scale)
 
 
 def verify_allocation(
@@ -144,6 +152,7 @@ def verify_allocation(
     law: ParticipationLaw,
     grid: Grid,
     delta: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for random allocation.
 
@@ -158,15 +167,18 @@ def verify_allocation(
         first = np.zeros(len(steps.age))
         first[::batches] = steps.jump.reshape(-1, batches).max(axis=1)
         ceiling = _ceiling(steps._replace(jump=first))
-        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling)
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling, scale=scale)
 
 
-def verify_law(steps: Steps, *, law: ParticipationLaw, grid: Grid, delta: float) -> None:
+def verify_law(
+    steps: Steps, *, law: ParticipationLaw, grid: Grid, delta: float, scale: float | None = None
+) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for steps listed by age."""
     with _grids_that_prove_nothing():
         _require_sound(grid)
         classes = classes_of(steps, grid.starts, grid.unit, grid.tick, grid.values)
-        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=_ceiling(steps))
+        ceiling = _ceiling(steps)
+        verify_classes(classes, law=law, grid=grid, delta=delta, ceiling=ceiling, scale=scale)
 
 
 def _require_sound(grid: Grid) -> None:
@@ -190,7 +202,13 @@ def _grids_that_prove_nothing() -> Iterator[None]:
 
 
 def verify_classes(
-    classes: Classes, *, law: ParticipationLaw, grid: Grid, delta: float, ceiling: float
+    classes: Classes,
+    *,
+    law: ParticipationLaw,
+    grid: Grid,
+    delta: float,
+    ceiling: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates that of the classes.
 
@@ -200,12 +218,19 @@ def verify_classes(
         grid: lattice, ladder and cells.
         delta: the tail that matters.
         ceiling: what mu never exceeds: the place of what is lost or beyond all cells.
+        scale: of the noise, in which values are compared (see `require_dominated`).
     """
-    _require_dominated(*_proved(classes, grid, delta, ceiling), law)
+    require_dominated(*_proved(classes, grid, delta, ceiling), law, scale)
 
 
 def verify_sticks(
-    p: float, steps: int, *, law: ParticipationLaw, sticks: Sticks, delta: float
+    p: float,
+    steps: int,
+    *,
+    law: ParticipationLaw,
+    sticks: Sticks,
+    delta: float,
+    scale: float | None = None,
 ) -> None:
     """Raise `VerificationFailed` unless the law dominates mu(V) for a walk. [Theorem C7]
 
@@ -213,15 +238,7 @@ def verify_sticks(
     """
     with _grids_that_prove_nothing():
         at, proved = proved_sticks(p, steps, sticks, delta)
-    _require_dominated(at, proved, law)
-
-
-def _require_dominated(at: Array, proved: Array, law: ParticipationLaw) -> None:
-    """Raise `VerificationFailed` unless what is proved is at most what the law claims."""
-    mu, claimed = _claimed(law)
-    # P(mu >= at[n]) <= proved[n] has to be at most the claimed weight of values >= at[n]
-    place = np.searchsorted(mu, at * (1.0 - _WHOLE), side="left")
-    _require_enough(at[1:], proved[1:], claimed[place[1:]])
+    require_dominated(at, proved, law, scale)
 
 
 def verify_long_run(
@@ -258,7 +275,7 @@ def verify_long_run(
             _require_sound(grid)
             classes = classes_of(followed, grid.starts, grid.unit, grid.tick, grid.values)
             at, proved = _proved(classes, grid, delta, _ceiling(followed))
-    mu, claimed = _claimed(law)
+    mu, claimed = claimed_tail(law)
     slopes = _slopes(p, recent, _RARE * delta)
     inner = (mu[:, None] / UP) ** 2 - slopes.values**2 * (steps - recent)
     left = np.sqrt(np.maximum(inner, 0.0)) - slopes.values * math.sqrt(recent)
@@ -266,7 +283,7 @@ def verify_long_run(
     place = np.searchsorted(at, left / UP, side="right")
     chance = np.where(left < 0.0, 1.0, np.append(proved, 0.0)[place]) @ slopes.chances
     chance = np.where(mu >= math.sqrt(steps), 0.0, np.minimum(chance * UP, 1.0))
-    _require_enough(mu, chance, claimed[1:])
+    require_enough(mu, chance, claimed[1:])
 
 
 def _slopes(p: float, recent: float, negligible: float) -> Start:
@@ -290,26 +307,6 @@ def _proved(classes: Classes, grid: Grid, delta: float, ceiling: float) -> tuple
     tail, lost = proved_tail(*lattice, rare=_RARE * delta, small=_SMALL * delta)
     at = np.append(np.arange(grid.cells + 1) * grid.cell * UP, ceiling)
     return np.minimum(at, ceiling), np.minimum(tail + lost, 1.0)
-
-
-def _claimed(law: ParticipationLaw) -> tuple[Array, Array]:
-    """The values of a claim, and the weight of each and those above it, 0 being the last one."""
-    mu, weight = np.array(law.mu), np.array(law.weight)
-    sound = 0 < len(mu) == len(weight) <= _MOST_ATOMS and bool(np.all(np.diff(mu) > 0.0))
-    sound = sound and bool(np.all(weight >= 0.0)) and float(mu[0]) >= 0.0
-    if not sound or abs(math.fsum(weight) - 1.0) > _WHOLE:
-        raise VerificationFailed("the law is none: values have to rise, and weights to add up to 1")
-    return mu, np.append(np.cumsum(weight[::-1])[::-1], 0.0)
-
-
-def _require_enough(at: Array, proved: Array, claimed: Array) -> None:
-    short = np.flatnonzero(~(proved <= claimed))  # what is no number proves nothing
-    if short.size:
-        n = int(short[0])
-        raise VerificationFailed(
-            f"the law gives a mu of {at[n]:.6g} or more a probability of {claimed[n]:.6g}, "
-            f"while the steps only prove {proved[n]:.6g}"
-        )
 
 
 def _ceiling(steps: Steps, start: float = 0.0) -> float:

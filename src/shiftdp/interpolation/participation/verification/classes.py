@@ -94,15 +94,18 @@ def steps_of_schedule(p: Array, c: Array, s: Array, sd: Array, epoch: int = 1) -
     Older epochs of several steps, in which a record takes part once, are forgotten as a whole: what
     they add counts in each step of the oldest that is left.
     """
-    log_w = [0.0]
-    for x in c[:0:-1].tolist():
-        log_w.append(log_w[-1] + (math.log(x) if x > 0.0 else -math.inf))
-    shift = max(log_w)
-    w = np.array([math.exp(x - shift) for x in log_w])
-    kept = max(i for i, x in enumerate(log_w) if x - shift >= -_FORGOTTEN) + 1
-    size = len(log_w)
+    size = len(c)
+    with np.errstate(divide="ignore", under="ignore"):
+        logs = np.log(c[:0:-1])
+        log_w = np.append(0.0, np.cumsum(logs))
+        w = np.exp(log_w - np.max(log_w))
+    kept = int(np.flatnonzero(log_w - np.max(log_w) >= -_FORGOTTEN)[-1]) + 1
     kept = min(size, -(-kept // epoch) * epoch)
-    off = size * _ULP * (1.0 + max(abs(x) for x in log_w[:kept])) * 4.0 + (_UP - 1.0)
+    # each sum is rounded, and each logarithm is off by some ulps of itself
+    added = kept * float(np.max(np.abs(log_w[:kept]))) + 8.0 * float(
+        np.sum(np.abs(logs[: kept - 1]))
+    )
+    off = (added + size) * _ULP + (_UP - 1.0)
     jump, part = w * s[::-1] * (1.0 + off), np.array(p[::-1], dtype=np.float64)
     clock = np.cumsum((w * sd[::-1]) ** 2)[:kept] * (_DOWN - off)
     quiet = int(np.count_nonzero(clock <= 0.0))

@@ -25,7 +25,7 @@ import numpy as np
 from shiftdp._checks import Array
 from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import EIGHT_ROUNDINGS, LARGEST_EXPONENT, ULP
-from shiftdp.last_iterate.geometry import Geometry, contraction_of
+from shiftdp.last_iterate.geometry import Geometry, contraction_of, contractions_of
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.schedules.led_together import (
     MOST_LAWS,
@@ -109,8 +109,7 @@ def step_arrays(run: NoisySGD, geometry: Geometry, cap: int | None = None) -> St
         s, apart, sd = eta * moved / b * UP, eta * L / b * UP, eta * run.noise * DOWN
         return StepArrays(p, c, s, apart, sd, D, run.steps)
     rates = np.full(run.steps, eta) if isinstance(eta, float) else np.array(eta)
-    distinct, where = np.unique(rates, return_inverse=True)
-    slopes = np.array([contraction_of(m, M, float(rate)) for rate in distinct])[where]
+    slopes = contractions_of(m, M, rates)
     noise = rates * np.asarray(run.noise) * DOWN
     return StepArrays(p, slopes, rates * moved / b * UP, rates * L / b * UP, noise, D, run.steps)
 
