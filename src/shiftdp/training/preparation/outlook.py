@@ -83,7 +83,8 @@ class PipelineOutlook:
         layout = self.layout
         if layout is None or not self.unknown:
             return 0.0
-        share = encoder_share(self.encoder, layout, self.budget._replace(epsilon=epsilon))
+        budget = self.budget._replace(epsilon=epsilon)
+        share = encoder_share(self.encoder, layout, budget, self.n, self.adjacency)
         sums = layout.sums(share, self.n, self.adjacency)
         return next(one.noise for one in sums if one.kind == "histogram")
 
