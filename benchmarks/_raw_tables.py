@@ -5,6 +5,9 @@
 - **stays** is a law of hospital stays on which nothing was chosen: costs and values of the
   laboratory over several powers of ten, counts that are mostly 0, a column that is nearly
   constant, 12 departments, a fifth of one column missing.
+- **wide**, **normal** and **loans** have numbers only, of which nothing is declared: long tails over
+  many powers of ten; normal columns of all sizes, some far from 0; and loans, with a column that is
+  often 0. They are for ranges that are learnt (`learnt_ranges.py`), and no rule was made on them.
 - **German credit** is `german_raw.csv`: 700 records of 1,000 for training, declared ranges as the
   description of the data has them, and all categories that it lists.
 
@@ -98,6 +101,48 @@ def stays(n: int, seed: int, level: float) -> tuple[Any, Any]:
         "woman": woman,
     }  # fmt: skip
     return pd.DataFrame(columns), back
+
+
+def wide(n: int, seed: int) -> tuple[Any, Any]:
+    """Four columns with lognormal entries, deviations of 2.5 in their logarithms."""
+    import pandas as pd
+
+    rng = np.random.default_rng(3 * 10**6 + seed)
+    z = rng.normal(size=(n, 4))
+    score = z @ np.array([1.0, -0.7, 0.5, 0.4])
+    table = pd.DataFrame({f"v{i}": np.exp(2.5 * z[:, i] + i) for i in range(4)})
+    return table, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), "yes", "no")
+
+
+def normal(n: int, seed: int) -> tuple[Any, Any]:
+    """Eight columns of normal entries, with means and deviations of all sizes."""
+    import pandas as pd
+
+    rng = np.random.default_rng(4 * 10**6 + seed)
+    z = rng.normal(size=(n, 8))
+    score = z @ np.array([1.0, -0.7, 0.5, 0.4, 0.6, 0.3, 0.0, 0.0])
+    means = (0.0, 100.0, 0.0, 5.0, 1000.0, -3.0, 50.0, 0.0)
+    sizes = (1.0, 10.0, 50.0, 5.0, 300.0, 1.0, 30.0, 0.01)
+    entries = np.array(means) + np.array(sizes) * z
+    table = pd.DataFrame({f"v{i}": entries[:, i] for i in range(8)})
+    return table, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), "yes", "no")
+
+
+def loans(n: int, seed: int) -> tuple[Any, Any]:
+    """Amounts that are 0 in four of ten records, a ratio, a year and a score; 30% are "yes"."""
+    import pandas as pd
+
+    rng = np.random.default_rng(5 * 10**6 + seed)
+    bad = rng.random(n) < 0.3
+    table = pd.DataFrame(
+        {
+            "amount": np.where(rng.random(n) < 0.4, 0.0, np.exp(rng.normal(5 + 0.8 * bad, 1.3))),
+            "ratio": rng.beta(2 + 2 * bad, 5),
+            "year": 2000.0 + rng.integers(0, 25, n) - 3 * bad,
+            "score": rng.normal(650 - 40 * bad, 60),
+        }
+    )
+    return table, np.where(bad, "yes", "no")
 
 
 _RANGES = {
