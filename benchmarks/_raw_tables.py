@@ -5,9 +5,9 @@
 - **stays** is a law of hospital stays on which nothing was chosen: costs and values of the
   laboratory over several powers of ten, counts that are mostly 0, a column that is nearly
   constant, 12 departments, a fifth of one column missing.
-- **wide**, **normal** and **loans** have numbers only, of which nothing is declared: long tails over
-  many powers of ten; normal columns of all sizes, some far from 0; and loans, with a column that is
-  often 0. They are for ranges that are learnt (`learnt_ranges.py`), and no rule was made on them.
+- **wide**, **normal** and **loans** have numbers only, of which nothing is declared: long tails
+  over many powers of ten; normal columns of all sizes, some far from 0; and loans, with a column
+  that is often 0. They are for `learnt_ranges.py`.
 - **German credit** is `german_raw.csv`: 700 records of 1,000 for training, declared ranges as the
   description of the data has them, and all categories that it lists.
 
@@ -28,7 +28,7 @@ from _tasks import ROOT, TABLES
 from shiftdp.sklearn import Boolean, Categorical, Numeric, Schema
 
 sys.path.insert(0, str(ROOT))
-from tests.training.preparation import raw_tables as known  # noqa: E402  # needs the path
+from tests.training.preparation import raw_tables as known  # needs the path
 
 
 class Law(NamedTuple):

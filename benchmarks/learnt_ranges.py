@@ -91,10 +91,11 @@ def main() -> None:
     columns = ("law", "records", "epsilon", "noise, as a part of the records", "AUC",
                "least, largest", "exact ranges", "spoilt", "")  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
+    seeds = range(options.first, options.first + options.fits)
     seen = []
     for name in options.laws.split(","):
         for n, epsilon in SETTINGS:
-            line, *told = setting(name, n, epsilon, range(options.first, options.first + options.fits))
+            line, *told = setting(name, n, epsilon, seeds)
             seen.append(tuple(told))
             print(line, flush=True)
     print(f"\n{len(seen)} settings: {seen.count((True, False))} false alarms of "

@@ -2,15 +2,15 @@
 
 The rule: an encoder that has something to learn gets G(mu_e) with mu_e^2 = share mu^2, G(mu) being
 the Gaussian guarantee that the whole budget stands for, and a tenth of delta for names of
-categories if any are learnt. If all that it learns is means and deviations, it gets a tenth of mu^2
-at most, and no more than makes their noise a hundredth of the number of records. The model gets what
-is left: the largest epsilon at which the
-*product* of the two tradeoff functions, computed exactly, is (epsilon, delta)-DP. Nothing to learn,
-nothing to pay: the model then gets all of it.
+categories if any are learnt. If all that it learns is means and deviations, it gets a tenth of
+mu^2 at most, and no more than makes their noise a hundredth of the number of records. The model
+gets what is left: the largest epsilon at which the *product* of the two tradeoff functions,
+computed exactly, is (epsilon, delta)-DP. Nothing to learn, nothing to pay: the model then gets all
+of it.
 
-A range that is declared without a scale may hold entries that are all in a small part of it, near to
-a constant. In a pipeline such columns are standardised, unless the noise of their moments would be
-above 6% of the number of records: then they are scaled by their ranges, for nothing.
+A range that is declared without a scale may hold entries that are all in a small part of it, near
+to a constant. In a pipeline such columns are standardised, unless the noise of their moments would
+be above 6% of the number of records: then they are scaled by their ranges, for nothing.
 """
 
 from __future__ import annotations
