@@ -189,12 +189,11 @@ def scaled(schema: Schema, scale: Any) -> Schema:
     return replace(schema, columns=columns)
 
 
-_SKEWED = scaled(known.SKEWED, None)
 LAWS: dict[str, Callable[[], Law]] = {
     "mixed": lambda: Law("mixed, 11%", known.DECLARED, known.raw_frame),
-    "skewed": lambda: Law("skewed, 11%", _SKEWED, known.skewed_frame),
+    "skewed": lambda: Law("skewed, 11%", known.SKEWED, known.skewed_frame),
     "skewed4": lambda: Law(
-        "skewed, 4%", _SKEWED, lambda n, seed: known.skewed_frame(n, seed, -4.2)
+        "skewed, 4%", known.SKEWED, lambda n, seed: known.skewed_frame(n, seed, -4.2)
     ),
     "stays": lambda: Law("stays, 12%", STAYS, lambda n, seed: stays(n, seed, -2.55)),
     "stays4": lambda: Law("stays, 4%", STAYS, lambda n, seed: stays(n, seed, -3.8)),

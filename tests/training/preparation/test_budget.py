@@ -108,6 +108,11 @@ def test_what_is_declared_with_its_scale_stays_as_it_is() -> None:
     assert layout_in_pipeline(layout, encoder, PIPELINE, 10**6, "zero_out") is layout
 
 
+def test_an_encoder_with_an_epsilon_of_its_own_learns_what_its_schema_says() -> None:
+    encoder = PrivateTableEncoder(epsilon=0.1)
+    assert layout_in_pipeline(RANGES, encoder, PIPELINE, 10**6, "zero_out") is RANGES
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 def test_a_model_that_costs_more_than_it_aims_at_is_soon_within_the_budget(share: float) -> None:
     whole = GaussianTradeoff.from_budget(1.0, 1e-5).mu

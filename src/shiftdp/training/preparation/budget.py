@@ -69,6 +69,8 @@ def layout_in_pipeline(
 ) -> Layout:
     """The layout in which declared ranges are standardised, if the budget is enough for that.
 
+    An encoder with an epsilon of its own spends it on what its schema says, and on nothing else.
+
     Args:
         layout: by the schema.
         encoder: of the pipeline.
@@ -77,7 +79,7 @@ def layout_in_pipeline(
         adjacency: which data sets are neighbours.
     """
     standardised = layout.standardised
-    if standardised == layout:
+    if encoder.epsilon is not None or standardised == layout:
         return layout
     share = encoder_share(encoder, standardised, pipeline, n, adjacency)
     sums = standardised.sums(share, n, adjacency)
