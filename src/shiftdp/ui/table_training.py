@@ -123,6 +123,7 @@ def dry(
     pipeline: Any, paths: Paths, schema: Schema, rules: Any, kept: Callable[[int], int]
 ) -> PlannedPipeline:
     """Plan, certificate and outlook by names and the number of records, of which some are kept."""
+    from shiftdp.training.preparation.budget import layout_in_pipeline
     from shiftdp.training.preparation.layout import layout_of
     from shiftdp.training.preparation.outlook import outlook_of_pipeline
     from shiftdp.training.preparation.reading import RawTable
@@ -140,8 +141,9 @@ def dry(
     classes = rules.classes
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
     planned, certificate = pipeline.plan(names, n, outputs)
-    layout = layout_of(schema, RawTable(tuple(names), (), n))
-    model = pipeline.steps[-1][1]
+    (_, encoder), (_, model) = pipeline.steps[-2:]
+    known = layout_of(schema, RawTable(tuple(names), (), n))
+    layout = layout_in_pipeline(known, encoder, pipeline, n, model.adjacency)
     found = outlook_of_pipeline(pipeline, layout, n, planned, model)
     return PlannedPipeline(planned, certificate, found)
 

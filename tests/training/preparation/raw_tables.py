@@ -79,11 +79,11 @@ _OF_PARTS = np.random.default_rng(77).normal(size=len(PARTS)) * 0.6
 
 SKEWED = Schema(
     {
-        "price": Numeric(low=0, high=5_000, scale="moments"),
-        "weight": Numeric(low=0, high=300, scale="moments"),
-        "year": Numeric(low=1950, high=2030, scale="moments"),
-        "delay": Numeric(low=0, high=1_000, scale="moments"),
-        "mark": Numeric(low=-10, high=10, scale="moments"),
+        "price": Numeric(low=0, high=5_000),
+        "weight": Numeric(low=0, high=300),
+        "year": Numeric(low=1950, high=2030),
+        "delay": Numeric(low=0, high=1_000),
+        "mark": Numeric(low=-10, high=10),
         "part": Categorical(categories=PARTS),
         "grade": Categorical(categories=GRADES),
         "new": Boolean(),

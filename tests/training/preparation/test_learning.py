@@ -6,6 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from shiftdp.privacy.noisy_sums import NoisySum
 from shiftdp.training import Seeded
@@ -17,6 +20,7 @@ from shiftdp.training.preparation.learning import (
     frequent_categories,
     learnt_moments,
     learnt_range,
+    shown_masses,
 )
 
 QUIET = 1e-6
@@ -63,6 +67,41 @@ def test_nothing_but_noise_leaves_the_declared_range() -> None:
     assert learnt_range(values, (0.0, 9.0), part("histogram", 1e3), stream()) == (0.0, 9.0)
     low, high = learnt_range(values, None, part("histogram", 1e3), stream())
     assert low < high
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_column_that_spreads_over_many_bins_has_a_range(seed: int) -> None:
+    """No bin has 6% of the records, and the noise is 2% of them: blocks of bins stand out."""
+    values = np.exp(np.random.default_rng(seed).normal(0.0, 2.5, size=2_000))
+    low, high = learnt_range(values, None, part("histogram", noise=40.0), stream(seed))
+    inside = np.mean((values > low) & (values < high))
+    assert inside > 0.5
+    assert np.log(high / low) < 4 * 2.5
+
+
+def test_bins_that_stand_out_alone_are_taken_alone() -> None:
+    noisy = np.array([0.0, 3.0, 900.0, 4.0, 0.0, 60.0, -2.0, 1.0])
+    np.testing.assert_array_equal(shown_masses(noisy, 10.0), [0, 0, 900, 0, 0, 60, 0, 0])
+
+
+def test_bins_that_stand_out_together_are_taken_together_in_the_smallest_blocks() -> None:
+    noisy = np.array([0.0, -5.0, 40.0, 40.0, 40.0, 40.0, 3.0, 0.0])
+    np.testing.assert_array_equal(shown_masses(noisy, 10.0), [0, 0, 40, 40, 40, 40, 0, 0])
+
+
+def test_noise_alone_hardly_ever_stands_out() -> None:
+    rng = np.random.default_rng(0)
+    found = [shown_masses(rng.normal(size=242), 1.0).any() for _ in range(300)]
+    assert np.mean(found) < 0.02
+
+
+@given(hnp.arrays(float, st.integers(1, 40), elements=st.floats(-100, 100)), st.floats(0.1, 50))
+def test_shown_masses_are_counts_of_some_bins_and_nothing_below_0(noisy: Floats, s: float) -> None:
+    masses = shown_masses(noisy, s)
+    assert ((masses == 0.0) | (masses == noisy)).all()
+    assert (masses >= 0.0).all()
+    alone = noisy >= 4.5 * s
+    assert masses.sum() >= 0.5 * noisy[alone].sum()
 
 
 def test_edges_rise_and_reach_far() -> None:

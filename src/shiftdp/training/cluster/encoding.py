@@ -39,6 +39,7 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
     from sklearn.base import clone, is_classifier
 
     from shiftdp.training.estimators.surroundings import uncovered, warn_of
+    from shiftdp.training.preparation.budget import layout_in_pipeline
     from shiftdp.training.preparation.prepared import Prepared, certified_pipeline
     from shiftdp.training.preparation.steps import private_model, table_encoder
 
@@ -59,7 +60,7 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
         found = stack.enter_context(on_workers(known, table, reading))
         workers, n = found.workers, found.shape[0]
         if isinstance(reading, Entries):
-            layout = reading.layout
+            layout = layout_in_pipeline(reading.layout, working, pipeline, n, model.adjacency)
             values = [RemoteColumn(workers, k) for k in range(len(layout.columns))]
             prepared = Prepared(working, layout, values, None, n, layout.width, layout.bound)
         else:
@@ -71,7 +72,7 @@ def fit_pipeline(pipeline: Any, X: Any, y: Any, *, client: Any = None) -> Any:
 
         def train() -> None:
             if isinstance(reading, Entries):
-                workers.tell("encode", working.codes_, reading.layout.columns)
+                workers.tell("encode", working.codes_, working.layout_.columns)
                 aimed.n_features_in_ = prepared.features
             else:
                 note_columns(aimed, table)

@@ -76,7 +76,8 @@ class Numeric(Column):
         within: a wide range that is public, for the histogram: 64 bins of equal width. Without one
             the bins are between powers of the root of 2, of either sign, up to 2^40.
         scale: "range" maps the range to [-1, 1]; "moments" learns mean and deviation of what that
-            makes, and standardises by them. By default the former where the range is declared.
+            makes, and standardises by them. Left out, a learnt range is standardised; a declared
+            one too in a pipeline, where its budget is enough (`PrivatePipeline`), else scaled.
         fill: what a missing entry counts as. By default the middle of the range, or the mean.
 
     >>> Numeric(low=0, high=100).sums, Numeric().sums
@@ -117,6 +118,11 @@ class Numeric(Column):
                 ) from None
             _range("within", low, high)
             object.__setattr__(self, "within", (low, high))
+
+    @property
+    def open_scale(self) -> bool:
+        """Whether the range is declared, and what entries in it are divided by is not."""
+        return self.low is not None and self.scale is None
 
     @property
     def standardised(self) -> bool:

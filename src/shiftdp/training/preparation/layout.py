@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shiftdp._errors import InvalidInput
@@ -16,7 +16,7 @@ from shiftdp._rounding import AMPLE
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.privacy.noisy_sums import NoisySum, SumKind, noise_for, threshold_for
-from shiftdp.training.preparation.columns import Column
+from shiftdp.training.preparation.columns import Column, Numeric
 from shiftdp.training.preparation.reading import RawTable, column_by_type
 from shiftdp.training.preparation.schema import Schema, read_schema
 
@@ -80,6 +80,15 @@ class Layout:
         """No encoded row is longer, whatever the records are; rounded up."""
         total = math.fsum(column.squared_bound for column in self.columns)
         return math.sqrt(total) * (1.0 + AMPLE)
+
+    @property
+    def standardised(self) -> Layout:
+        """The same, but that declared ranges whose scale is left open are standardised."""
+        columns = tuple(
+            replace(one, scale="moments") if isinstance(one, Numeric) and one.open_scale else one
+            for one in self.columns
+        )
+        return replace(self, columns=columns)
 
     def sums(self, share: Share, n: int, adjacency: Adjacency) -> tuple[NoisySum, ...]:
         """The sums to be learnt, each with an equal part of mu^2 and of the failures."""

@@ -29,9 +29,13 @@ Scaling = Callable[[Floats], Floats]
 _BINS = 64  # of equal width, over a wide range that is declared
 _LOWEST, _HIGHEST = -20, 40
 """Otherwise edges are powers of the root of 2, of either sign, from 2^-20 to 2^40."""
+_BLOCKS = (1, 2, 4, 8, 16)
+"""Bins next to one another that are looked at together."""
 _SHOWN = 4.5
-"""A bin counts if its noisy count is so many deviations above 0: of 250 empty bins one does with
-probability 1e-3."""
+"""A block counts if its noisy count is so many of its deviations above 0: of the 1,200 blocks of a
+column without entries one does with probability 0.004 at most."""
+_HELD = 0.5
+"""Of the records that blocks of any size show, so many are enough for blocks of a smaller one."""
 _TAILS = 0.005  # of the records in bins that count, how many are cut off at each end of a range
 _GRID = 20  # bits of an entry in [-1, 1] that go into the moments
 _CHUNK = 1 << 20  # entries whose moments are added as 64-bit numbers: 2^20 squares of 40 bits
@@ -107,8 +111,11 @@ def learnt_range(
 ) -> tuple[float, float]:
     """The range of a column by a noisy histogram: its quantiles at half a per cent at either end.
 
-    Entries beyond the edges count in the outermost bins; bins that do not stand out from the noise
-    count nothing.
+    Entries beyond the edges count in the outermost bins. Bins count where they stand out from the
+    noise: alone, or, if that shows less than half of the records that can be shown, together with
+    their neighbours, in the smallest blocks that are enough. So a column may spread over many bins.
+    If no block stands out, the range is the one declared as `within`, or else that of the block
+    that is nearest to it.
 
     Args:
         values: numbers; NaN where one is missing.
@@ -119,14 +126,53 @@ def learnt_range(
     edges = bin_edges(within)
     counts = values.histogram(edges) if isinstance(values, Summed) else histogram(values, edges)
     noisy = released(counts.astype(np.float64), part.noise, stream)
-    shown = np.where(noisy >= _SHOWN * part.noise, noisy, 0.0)
-    if not shown.any():
+    masses = shown_masses(noisy, part.noise)
+    if not masses.any():
         if within is not None:
             return within
-        shown[int(np.argmax(noisy))] = 1.0
-    low, high = _quantile(edges, shown, _TAILS), _quantile(edges, shown, 1.0 - _TAILS)
+        masses = _nearest_block(noisy)
+    low, high = _quantile(edges, masses, _TAILS), _quantile(edges, masses, 1.0 - _TAILS)
     # neighbouring floats have no numbers between them
     return (low, high) if half_width(low, high) > 0.0 else (low - 1.0, high + 1.0)
+
+
+def shown_masses(noisy: Floats, noise: float) -> Floats:
+    """The noisy counts of bins that stand out from the noise, and 0 for all others.
+
+    Args:
+        noisy: counts with noise.
+        noise: the deviation of it.
+
+    >>> shown_masses(np.array([0.5, 9.0, -1.0, 0.0]), 1.0)
+    array([0., 9., 0., 0.])
+    >>> shown_masses(np.array([0.5, 0.0, 4.0, 3.0, 0.0, -2.0]), 1.0)
+    array([0., 0., 4., 3., 0., 0.])
+    """
+    found = [_in_blocks(noisy, size, noise) for size in _BLOCKS if size <= len(noisy)]
+    most = max(masses.sum() for masses in found)
+    return next(masses for masses in found if masses.sum() >= _HELD * most)
+
+
+def _in_blocks(noisy: Floats, size: int, noise: float) -> Floats:
+    """The counts of bins in blocks of this size that stand out; none is below 0."""
+    inside = np.zeros(len(noisy), dtype=bool)
+    for start in np.flatnonzero(_deviations(noisy, size) >= _SHOWN * noise):
+        inside[start : start + size] = True
+    return np.where(inside, np.maximum(noisy, 0.0), 0.0)
+
+
+def _nearest_block(noisy: Floats) -> Floats:
+    """A 1 for the bins of the block that is the most of its deviations above 0."""
+    size = max(_BLOCKS, key=lambda one: float(_deviations(noisy, one).max()))
+    start = int(np.argmax(_deviations(noisy, size)))
+    masses = np.zeros(len(noisy))
+    masses[start : start + size] = 1.0
+    return masses
+
+
+def _deviations(noisy: Floats, size: int) -> Floats:
+    """The counts of all blocks of this size, in units in which their noise is that of one bin."""
+    return np.convolve(noisy, np.ones(size), "valid") / math.sqrt(size)
 
 
 def _quantile(edges: Floats, masses: Floats, share: float) -> float:

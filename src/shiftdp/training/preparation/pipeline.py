@@ -21,6 +21,7 @@ from shiftdp.training.estimators.scored import PrivatelyScored
 from shiftdp.training.estimators.surroundings import uncovered, warn_of
 from shiftdp.training.large_delta import LargeDeltaWarning, warn_of_large_delta
 from shiftdp.training.planning.outlook import WeakSignalWarning, warn
+from shiftdp.training.preparation.budget import layout_in_pipeline
 from shiftdp.training.preparation.layout import layout_of
 from shiftdp.training.preparation.outlook import outlook_of_pipeline
 from shiftdp.training.preparation.prepared import (
@@ -63,7 +64,8 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         of the estimator's `adjacency`.
     share : float, default=0.3
         The part of mu^2 that the encoder may spend, if it has anything to learn and no epsilon of
-        its own. A schema that declares everything leaves all of the budget to the model.
+        its own. Means and deviations of declared ranges take less, where less is enough. A schema
+        that declares everything, `scale` of its numbers included, leaves all of it to the model.
     ledger : Ledger or path, default=None
         Charged once, for all steps, before anything is learnt.
 
@@ -124,7 +126,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         done, table = fitted_without_noise(self.steps, X, y)
         leaks = (*leaks, *learnt_without_noise(done))
         warn_of(leaks)
-        prepared = prepared_table(table_encoder(self.steps), table, model)
+        prepared = prepared_table(self, table)
         outputs = outputs_of(model, y, prepared.n)
         aimed, planned, certificate = certified_pipeline(self, prepared, model, outputs)
         self._warn(prepared, planned, aimed)
@@ -203,9 +205,10 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
                 "steps", [name for name, _ in self.steps], "has no encoder with a schema",
                 "give PrivateTableEncoder(schema)",
             )  # fmt: skip
-        layout = layout_of(encoder.schema, RawTable(tuple(names), (), n))
-        known = Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
-        _, planned, certificate = certified_pipeline(self, known, model, outputs)
+        known = layout_of(encoder.schema, RawTable(tuple(names), (), n))
+        layout = layout_in_pipeline(known, encoder, self, n, model.adjacency)
+        prepared = Prepared(encoder, layout, None, None, n, layout.width, layout.bound)
+        _, planned, certificate = certified_pipeline(self, prepared, model, outputs)
         return planned, certificate
 
     def certificate_for(self, X: Any, y: Any) -> PipelineCertificate:
@@ -215,7 +218,7 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         """
         model = private_model(self.steps)
         self._check_budget()
-        prepared = prepared_table(table_encoder(self.steps), X, model)
+        prepared = prepared_table(self, X)
         return certified_pipeline(self, prepared, model, outputs_of(model, y, prepared.n))[2]
 
     def _check_budget(self) -> None:

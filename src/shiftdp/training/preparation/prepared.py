@@ -17,9 +17,10 @@ from shiftdp.training.charging import rehearse
 from shiftdp.training.estimators.base import entropy_of
 from shiftdp.training.losses.base import described
 from shiftdp.training.planning.planner import Planned
-from shiftdp.training.preparation.budget import aims, encoder_share
+from shiftdp.training.preparation.budget import aims, encoder_share, layout_in_pipeline
 from shiftdp.training.preparation.encoder import empty_rows
 from shiftdp.training.preparation.layout import layout_of
+from shiftdp.training.preparation.steps import private_model, table_encoder
 
 from sklearn.base import clone  # isort: skip
 
@@ -46,8 +47,9 @@ class Prepared(NamedTuple):
     bound: float | None
 
 
-def prepared_table(encoder: Any, X: Any, model: Any) -> Prepared:
+def prepared_table(pipeline: Any, X: Any) -> Prepared:
     """A table as a copy of the encoder reads it, or as it is if there is none."""
+    model, encoder = private_model(pipeline.steps), table_encoder(pipeline.steps)
     if encoder is None:
         shape = getattr(X, "shape", None) or np.shape(X)
         if len(shape) != 2:
@@ -55,7 +57,8 @@ def prepared_table(encoder: Any, X: Any, model: Any) -> Prepared:
         return Prepared(None, None, None, X, shape[0], shape[1], model.feature_bound)
     working = clone(encoder)
     table = working._table(X, reset=True)
-    layout = layout_of(working.schema, table)
+    known = layout_of(working.schema, table)
+    layout = layout_in_pipeline(known, working, pipeline, table.n, model.adjacency)
     values = working._values(layout, table)
     return Prepared(working, layout, values, None, table.n, layout.width, layout.bound)
 
@@ -75,7 +78,9 @@ def certified_pipeline(
     sums: tuple[Any, ...] = ()
     private = True
     if prepared.layout is not None and prepared.layout.parts:
-        share = encoder_share(prepared.encoder, prepared.layout, pipeline)
+        share = encoder_share(
+            prepared.encoder, prepared.layout, pipeline, prepared.n, model.adjacency
+        )
         sums = prepared.layout.sums(share, prepared.n, model.adjacency)
         private = entropy_of(prepared.encoder.random_state).private
     made = PipelineCertificate(n=prepared.n, adjacency=model.adjacency, sums=sums, private=private)
