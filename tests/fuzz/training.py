@@ -199,7 +199,7 @@ def _parameters(choices: Choices) -> dict[str, Any]:
         "compute": (1e6,), "oversized": ("scale", "refuse"), "random_state": (None, 0, 7),
         "classes": ([0, 1],), "class_weight": ("balanced", {0: 1.0, 1: 2.0}),
     }  # fmt: skip
-    found: dict[str, Any] = {"compute": 1e7}
+    found: dict[str, Any] = {"compute": choices.pick((1e5, 1e5, 1e5, 1e7))}
     for _ in range(choices.below(5)):
         name = choices.pick([*sensible])
         found[name] = choices.mostly(choices.pick(sensible[name]), 6)
