@@ -66,7 +66,9 @@ def try_preparation(data: bytes) -> None:
     epsilon = choices.mostly(choices.pick((1.0, 5.0)), 12)
     match choices.below(3):
         case 0:
-            encoder.fit(frame)
+            as_scikit_learn(encoder.fit, frame)
+            if not hasattr(encoder, "layout_"):
+                return
             X = encoder.transform(frame)
             require(bool(np.isfinite(X).all()), "features that are no numbers")
             return
