@@ -35,6 +35,7 @@ from shiftdp.training.cluster.shard import Sum
 from shiftdp.training.descent.loop import certified_records, descend_on
 
 N, D, STEPS = 2_000_000, 100, 30
+ROUNDS = 3
 BLOCK = 100_000  # rows of a block
 MOST, SHARE = 0.015, 0.15  # seconds above the arithmetic of the slowest worker, and as a part of it
 
@@ -101,17 +102,19 @@ def whole(n: int = N) -> Plan:
 def claims(full: bool) -> Iterator[Claim]:
     two = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with two, Client(two) as client:
-        found = measure(client, table(N, D, BLOCK), whole())
+        records = table(N, D, BLOCK)
+        found = [measure(client, records, whole()) for _ in range(ROUNDS)]
+        steps, floors = iter([one.step for one in found]), iter([one.arithmetic for one in found])
         yield Claim(
             name="dask_step/slowest worker",
             what="a step over 2,000,000 records of 100 features on two workers of Dask",
-            ours=Reads("shiftdp.dask, a step", lambda: (found.step, N)),
-            other=Reads("arithmetic of the slowest worker", lambda: (found.arithmetic, N)),
+            ours=Reads("shiftdp.dask, a step", lambda: (next(steps), N)),
+            other=Reads("arithmetic of the slowest worker", lambda: (next(floors), N)),
             agree=same(),
             accuracy="the same step, the median of 29; clock time",
             kind="floor",
             goal=1.0 + SHARE,
-            rounds=1,
+            rounds=ROUNDS,
         )
 
 

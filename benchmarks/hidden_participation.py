@@ -103,7 +103,7 @@ def known_settings(full: bool) -> Iterator[Claim]:
             accuracy="the same epsilon",
             kind="limit",
             goal=1.0,
-            rounds=2,
+            rounds=3,
         )
 
 

@@ -72,7 +72,7 @@ def claims(full: bool) -> Iterator[Claim]:
                 agree=same(),
                 kind="limit",
                 goal=1.0,
-                rounds=1,
+                rounds=3,
             )
 
 

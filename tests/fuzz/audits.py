@@ -138,7 +138,7 @@ def try_head(data: bytes) -> None:
         epsilon,
         choices.mostly(1e-5, _ODD),
         choices.mostly(1.0, _ODD),
-        compute=1e7,
+        compute=1e5,
         **words,
     )
     layer = head.fit(X, y)

@@ -46,7 +46,7 @@ class Target:
 
 def _searching(attempt: Try, size: int, share: float = 1.0) -> Target:
     """Where products are composed: arrays of up to 2^23 atoms (`fdp.composition.grid`), dozens."""
-    return Target(attempt, size, seconds=60.0, megabytes=4_096.0, share=share)
+    return Target(attempt, size, seconds=60.0, megabytes=2_048.0, share=share)
 
 
 TARGETS: dict[str, Target] = {
@@ -58,7 +58,11 @@ TARGETS: dict[str, Target] = {
     "certificates": _searching(certificates.try_certificate, 500, share=4.0),
     "sampled": _searching(certificates.try_sampled_certificate, 500, share=2.0),
     "calibrations": _searching(questions.try_calibration, 500, share=2.0),
-    "comparisons": _searching(questions.try_comparison, 500, share=2.0),
+    "sampled_calibrations": _searching(questions.try_sampled_calibration, 300, share=2.0),
+    "schedules": _searching(questions.try_schedule, 500, share=2.0),
+    "unlearning": _searching(questions.try_unlearning, 500, share=2.0),
+    "comparisons": _searching(questions.try_comparison, 500),
+    "frontiers": _searching(questions.try_frontier, 500),
     "risks": _searching(questions.try_risk, 500),
     # training, with what it charges; where there are data frames, Arrow reserves a gigabyte
     "descents": Target(training.try_descent, 200, 60.0, 4_096.0, share=2.0),

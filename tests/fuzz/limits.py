@@ -38,16 +38,21 @@ class TooLong(BaseException):
 
 
 @contextmanager
-def refusals_allowed() -> Iterator[None]:
-    """Errors of this package pass, if they say something; all warnings but ours are errors."""
+def refusals_allowed() -> Iterator[list[BaseException]]:
+    """Errors of this package pass, if they say something; all warnings but ours are errors.
+
+    What is yielded has the refusal in it afterwards, if there was one.
+    """
+    refused: list[BaseException] = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for category in OURS:
             warnings.simplefilter("ignore", category)
         try:
-            yield
+            yield refused
         except ShiftdpError as error:
             require(bool(str(error).strip()), "an error that says nothing", type(error))
+            refused.append(error)
 
 
 @contextmanager

@@ -46,8 +46,12 @@ def try_preparation(data: bytes) -> None:
     )
     if choices.chance(4):
         column = choices.pick(("age", "city", "member"))
-        frame[column] = frame[column].astype(object)
-        frame.loc[0, column] = choices.hostile() if choices.below(2) else None
+        entries = frame[column].astype(object).tolist()
+        entries[0] = choices.hostile() if choices.below(2) else None
+        odd = np.empty(n, dtype=object)  # an entry may be a list, which pandas would spread
+        for place, entry in enumerate(entries):
+            odd[place] = entry
+        frame[column] = odd
     if choices.chance(12):
         frame = choices.pick((frame.to_numpy(), frame[["age"]], frame.iloc[:0], None))
     columns = dict(zip(("age", "city", "member"), kinds, strict=True))
@@ -62,13 +66,15 @@ def try_preparation(data: bytes) -> None:
     epsilon = choices.mostly(choices.pick((1.0, 5.0)), 12)
     match choices.below(3):
         case 0:
-            encoder.fit(frame)
+            as_scikit_learn(encoder.fit, frame)
+            if not hasattr(encoder, "layout_"):
+                return
             X = encoder.transform(frame)
             require(bool(np.isfinite(X).all()), "features that are no numbers")
             return
         case 1:
             model: Any = PrivatePipeline(
-                [encoder, PrivateLogisticRegression(classes=[0, 1], compute=1e7)],
+                [encoder, PrivateLogisticRegression(classes=[0, 1], compute=1e5)],
                 epsilon,
                 share=choices.mostly(0.3, 8),
             )
@@ -76,7 +82,7 @@ def try_preparation(data: bytes) -> None:
         case _:
             X = table_of(choices, n, 2)
             model = PrivateSearchCV(
-                PrivateLogisticRegression(classes=[0, 1], compute=1e7),
+                PrivateLogisticRegression(classes=[0, 1], compute=1e5),
                 choices.mostly({"feature_bound": [1.0, 2.0]}, 12),
                 epsilon=epsilon,
                 n_iter=choices.mostly(choices.pick((1.5, 3)), 8),

@@ -11,7 +11,7 @@ import shiftdp as sdp
 from tests.fuzz.certificates import certified
 from tests.fuzz.choices import Choices
 from tests.fuzz.limits import require, require_number
-from tests.fuzz.runs import ODD, geometry_of, run_of
+from tests.fuzz.runs import ODD, descent_of, geometry_of, run_of, sampled_of, unlearning_of
 
 _MET = 1.0 + 1e-12
 _CALIBRATORS: dict[str, Any] = {
@@ -22,6 +22,8 @@ _CALIBRATORS: dict[str, Any] = {
     "strong_convexity": sdp.calibrate_strong_convexity,
     "diameter": sdp.calibrate_diameter,
 }
+_RARE = 250
+"""One parameter in so many is anything, where few inputs get as far as an answer otherwise."""
 
 
 def _budget(choices: Choices) -> dict[str, Any]:
@@ -62,34 +64,118 @@ def try_calibration(data: bytes) -> None:
             name = [*_CALIBRATORS][(other - 4 + choices.below(2)) % len(_CALIBRATORS)]
             found = _CALIBRATORS[name](run, geometry, **budget)
             run, geometry = (run, found) if isinstance(found, sdp.Geometry) else (found, geometry)
-    if "epsilon" in budget and "delta" in budget and not isinstance(run, sdp.NoisySGD):
+    _require_met(run, geometry, budget)
+
+
+def _require_met(run: Any, geometry: Any, budget: dict[str, Any], slack: float = _MET) -> None:
+    """A budget of epsilon and delta is met, by what `certify` says of the run."""
+    if {"epsilon", "delta"} <= set(budget):
         spent = sdp.certify(run, geometry, delta=budget["delta"]).epsilon(budget["delta"])
-        require(spent <= budget["epsilon"] * _MET, "above its budget", run, geometry, spent)
+        require(spent <= budget["epsilon"] * slack, "above its budget", run, geometry, spent)
+
+
+def _plain_budget(choices: Choices) -> dict[str, Any]:
+    epsilon = choices.mostly(choices.log_uniform(0.05, 30.0), _RARE)
+    delta = choices.mostly(choices.log_uniform(1e-9, 1e-2), _RARE)
+    return choices.pick(({"epsilon": epsilon, "delta": delta}, _budget(choices)))
+
+
+def try_sampled_calibration(data: bytes) -> None:
+    """Every calibrator for every way to draw batches, with either adjacency."""
+    choices = Choices(data)
+    geometry, run = geometry_of(choices, _RARE), sampled_of(choices, 8, _RARE)
+    budget = _plain_budget(choices)
+    name = choices.pick([*_CALIBRATORS])
+    if choices.below(2):
+        run, geometry = sdp.calibrate(run, geometry, parameter=name, **budget)
+    else:
+        found = _CALIBRATORS[name](run, geometry, **budget)
+        run, geometry = (run, found) if isinstance(found, sdp.Geometry) else (found, geometry)
+    _require_met(run, geometry, budget)
+
+
+def try_schedule(data: bytes) -> None:
+    """Noise that is placed, or rises at the end: it meets its budget, and is certified as well as
+    by composition."""
+    choices = Choices(data)
+    geometry = geometry_of(choices, _RARE)
+    run = descent_of(choices, choices.pick((8, 40)), _RARE)
+    budget = _plain_budget(choices)
+    match choices.below(3):
+        case 0:
+            run = sdp.placed_noise(run, geometry, **budget)
+        case 1 if set(budget) == {"epsilon", "delta"}:
+            run = sdp.calibrate_cooldown(run, geometry, **budget)
+        case _:
+            steps = choices.mostly(getattr(run, "steps", 3), _RARE)
+            last = choices.integer(0, steps) if isinstance(steps, int) else choices.hostile()
+            noise = sdp.cooldown(
+                steps,
+                choices.mostly(choices.log_uniform(1e-2, 10.0), _RARE),
+                last=choices.mostly(last, 40),
+                factor=choices.mostly(choices.log_uniform(0.5, 20.0), _RARE),
+            )
+            run, budget = type(run)(**{**vars(run), "noise": noise}), {}
+    _require_met(run, geometry, budget)
+    best = sdp.certify(run, geometry).epsilon(1e-5)
+    composed = sdp.certify(run, geometry, bounds="composition").epsilon(1e-5)
+    require(best <= composed * 1.03 + 1e-9, "composition is better", run, geometry, best, composed)
+
+
+def try_unlearning(data: bytes) -> None:
+    """Deletion from every run: what is calibrated meets its budget, and a step more is no worse."""
+    choices = Choices(data)
+    geometry = geometry_of(choices, _RARE)
+    if choices.below(2):
+        run = descent_of(choices, choices.pick((8, 30)), _RARE)
+        budget = _plain_budget(choices)
+        records = choices.mostly(choices.pick((1, 1, 2)), _RARE)
+        steps = sdp.calibrate_unlearning(run, geometry, records=records, **budget)
+        deletion = sdp.Unlearning(training=run, further_steps=steps, records=records)
+        _require_met(deletion, geometry, budget)
+        return
+    deletion = unlearning_of(choices, choices.pick((8, 30)), _RARE)
+    cert = sdp.certify(deletion, geometry)
+    here = require_number(cert.epsilon(1e-5), "epsilon of a deletion")
+    plain = deletion.learning_rate is None and deletion.noise is None
+    if plain and geometry.contraction(_last(deletion.training.learning_rate)) <= 1.0:
+        more = {**vars(deletion), "further_epochs": None}
+        more["further_steps"] = deletion.further_steps + choices.integer(1, 3)
+        there = sdp.certify(sdp.Unlearning(**more), geometry).epsilon(1e-5)
+        require(there <= here * 1.03 + 1e-9, "a step more leaks more", deletion, here, there)
+
+
+def _last(rates: Any) -> float:
+    return float(rates if isinstance(rates, float) else rates[-1])
 
 
 def try_comparison(data: bytes) -> None:
-    """Tables of all accountants, and curves along a parameter."""
+    """Tables of all accountants."""
     choices = Choices(data)
     geometry, run = geometry_of(choices), run_of(choices, 20, ODD, 128)
     delta = choices.mostly(1e-5)
-    if choices.below(2):
-        table = sdp.compare(run, geometry, delta=delta)
-        for row in table.rows:
-            if row.epsilon is not None:
-                require_number(row.epsilon, f"epsilon by {row.name}")
-        require(bool(str(table)), "an empty table")
-        return
+    table = sdp.compare(run, geometry, delta=delta)
+    for row in table.rows:
+        if row.epsilon is not None:
+            require_number(row.epsilon, f"epsilon by {row.name}")
+    require(bool(str(table)), "an empty table")
+
+
+def try_frontier(data: bytes) -> None:
+    """Curves along a parameter."""
+    choices = Choices(data)
+    geometry, run = geometry_of(choices, _RARE), run_of(choices, 20, _RARE, 32)
     parameter = choices.mostly(
         choices.pick(("noise", "epochs", "steps", "n", "learning_rate", "diameter", "sensitivity"))
     )
-    values = [choices.mostly(choices.log_uniform(0.1, 50.0), 8) for _ in range(choices.below(4))]
+    values = [choices.mostly(choices.log_uniform(0.1, 50.0), 24) for _ in range(choices.below(4))]
     whole = [round(x) if isinstance(x, float) and math.isfinite(x) else x for x in values]
     found = sdp.frontier(
         run,
         geometry,
         parameter=parameter,
         values=choices.mostly(choices.pick((values, whole))),
-        delta=delta,
+        delta=choices.mostly(1e-5),
     )
     for curve in found.curves:
         known = curve.epsilon[[bool(name) for name in curve.theorems]]

@@ -56,6 +56,22 @@ def run_of(choices: Choices, most_steps: int, odd: int = ODD, random_batches: in
             return sdp.LangevinMC(steps=steps, learning_rate=rate)
 
 
+def sampled_of(choices: Choices, most_steps: int, odd: int = ODD) -> Any:
+    """A run with random batches."""
+    return _sgd(choices, most_steps, odd)
+
+
+def unlearning_of(choices: Choices, most_steps: int, odd: int = ODD) -> Any:
+    """A deletion from a run of any kind."""
+    return _unlearning(choices, most_steps, odd, choices.pick((_gd, _cgd, _cgd, _sgd)))
+
+
+def descent_of(choices: Choices, most_steps: int, odd: int = ODD) -> Any:
+    """A run on a fixed number of records, of any kind."""
+    kind = choices.pick((_gd, _gd, _gd, _cgd, _cgd, _cgd, _cgd, _sgd))
+    return kind(choices, most_steps, odd)
+
+
 def _length(choices: Choices, most: int, odd: int) -> Any:
     sensible = choices.integer(1, most)
     return choices.mostly(choices.pick((sensible,) * 15 + (math.inf,)), odd)
@@ -74,7 +90,8 @@ def _schedule(choices: Choices, steps: Any, low: float, high: float, odd: int) -
 
 
 def _releases(choices: Choices, steps: Any, odd: int) -> Any:
-    some = [choices.integer(1, 60) for _ in range(choices.below(3))]
+    most = steps if odd > ODD and isinstance(steps, int) and 0 < steps < 2**31 else 60
+    some = sorted({choices.integer(1, most) for _ in range(choices.below(3))})
     return choices.mostly(choices.pick((None,) * 6 + ("epochs", "all", some)), odd)
 
 

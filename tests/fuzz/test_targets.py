@@ -27,7 +27,8 @@ HUNDREDS = 200
 FEW = {
     "sampled": 5, "compositions": 8, "pages": 40, "functions": 60, "calibrations": 100,
     "descents": 40, "planning": 6, "estimators": 6, "preparation": 5, "heads": 6, "audits": 100,
-    "ledger_writing": 40,
+    "ledger_writing": 40, "sampled_calibrations": 8, "schedules": 60, "unlearning": 80,
+    "frontiers": 60,
 }  # fmt: skip
 """Of targets where one input takes long."""
 

@@ -90,6 +90,14 @@ def test_a_public_estimator_is_fitted_again_and_again(claimed: float | None) -> 
         assert report.certified_mu == plan.certificate.mu
 
 
+def test_too_few_runs_are_refused_before_anything_is_trained() -> None:
+    def train(X: Any, y: Any) -> Any:
+        raise AssertionError
+
+    with pytest.raises(InvalidInput, match=r"runs=39 are too few.*give 40 or more"):
+        sdp.audit(train, GaussianTradeoff(1.0), runs=39)
+
+
 def test_progress_is_told_to_its_end() -> None:
     told: list[tuple[int, int]] = []
     sdp.audit(plan_of(GD), runs=40, progress=lambda done, total: told.append((done, total)))
@@ -140,7 +148,7 @@ def test_a_mechanism_that_attains_its_certificate_is_flagged_by_chance_alone() -
 def test_a_plan_is_trained_on_a_table_and_its_labels(method: Any) -> None:
     """Found by fuzzing: anything else ended in an error of the loop's call."""
     with pytest.raises(InvalidInput, match=r"data='<1 parts>' is no \(X, y\)"):
-        sdp.audit(plan_of(GD), method=method, data=np.zeros(3), neighbour=np.ones(3), runs=2)
+        sdp.audit(plan_of(GD), method=method, data=np.zeros(3), neighbour=np.ones(3), runs=40)
 
 
 def test_tables_and_runs_that_no_memory_holds_are_refused() -> None:
@@ -150,4 +158,4 @@ def test_tables_and_runs_that_no_memory_holds_are_refused() -> None:
     with pytest.raises(InvalidInput, match=r"runs=9223372036854775808 is more than can be kept"):
         sdp.audit(train, GaussianTradeoff(1.0), runs=2**63)
     with pytest.raises(InvalidInput, match="makes a table of more than"):
-        sdp.audit(train, GaussianTradeoff(1.0), features=2**62, runs=2)
+        sdp.audit(train, GaussianTradeoff(1.0), features=2**62, runs=40)

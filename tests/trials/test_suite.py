@@ -34,6 +34,19 @@ def test_an_estimator_has_a_fifth_of_the_runs() -> None:
     assert not trial.report.violated
 
 
+def test_too_few_runs_for_estimators_are_refused_at_once() -> None:
+    told: list[int] = []
+    with pytest.raises(InvalidInput, match=r"runs=199 are too few.*'forget'.*give 200 or more"):
+        trainer_audit(
+            runs=199, names=["full batches", "forget"], progress=lambda done, _: told.append(done)
+        )
+    with pytest.raises(
+        InvalidInput, match="runs=39 are too few to learn a test and count; give 40"
+    ):
+        trainer_audit(runs=39, names=["full batches"])
+    assert not told
+
+
 def test_other_names_are_refused() -> None:
     with pytest.raises(InvalidInput, match="names='lbfgs' is no trainer here"):
         trainer_audit(runs=40, names=["lbfgs"])

@@ -42,7 +42,9 @@ def test_a_violation_ends_with_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> N
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("words", [["--runs", "10"], ["--only", "lbfgs"], ["--confidence", "2"]])
+@pytest.mark.parametrize(
+    "words", [["--runs", "10"], ["--runs", "100"], ["--only", "lbfgs"], ["--confidence", "2"]]
+)
 def test_bad_input_is_one_line(words: list[str]) -> None:
     assert words[1] in refused("audit", "trainer", *words)
 

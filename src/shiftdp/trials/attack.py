@@ -65,6 +65,14 @@ def _parts(output: Any) -> list[NDArray[Any]]:
     return [np.asarray(part) for part in parts]
 
 
+def require_enough(runs: int) -> None:
+    """Refuse fewer runs than a test can be learned from and counted on."""
+    if runs < LEAST_RUNS:
+        raise InvalidInput(
+            "runs", runs, "are too few to learn a test and count", f"give {LEAST_RUNS} or more"
+        )
+
+
 def attack(
     one: Outputs, other: Outputs, *, delta: float, confidence: float, score: Score | None = None
 ) -> tuple[Event, Event]:
@@ -76,11 +84,7 @@ def attack(
         confidence: with which the bounds are going to be read off, which the choice depends on.
         score: a test of your own, instead of those that are learned.
     """
-    least = min(len(one), len(other))
-    if least < LEAST_RUNS:
-        raise InvalidInput(
-            "runs", least, "are too few to learn a test and count", f"give {LEAST_RUNS} or more"
-        )
+    require_enough(min(len(one), len(other)))
     fit_one, choose_one, count_one = _split(one)
     fit_other, choose_other, count_other = _split(other)
     scores = {"given": _checked(score)} if score is not None else learned(fit_one, fit_other)

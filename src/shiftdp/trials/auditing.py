@@ -7,13 +7,14 @@ from typing import Any, Literal, get_args
 from shiftdp._checks import LEAST_DELTA, choice, count, magnitude, number_in
 from shiftdp._errors import InvalidInput
 from shiftdp.fdp import TradeoffFunction
-from shiftdp.trials.attack import Score, attack
+from shiftdp.trials.attack import Score, attack, require_enough
 from shiftdp.trials.canaries import Neighbours, Targets, pairs, table_of
 from shiftdp.trials.confidence import contradicts, lower_epsilon, lower_mu
 from shiftdp.trials.guesses import one_run_findings
 from shiftdp.trials.report import AuditReport, Finding, Method
 from shiftdp.trials.shared_noise import SEEDS, hard_sums, shared_noise_findings
 from shiftdp.trials.trainers import Guarantee, Told, Trainer, trainer_of
+from shiftdp.trials.verbs import Verb
 
 RUNS = 1000
 """Trainings on each data set, unless told."""
@@ -48,6 +49,9 @@ def audit(
     features: int | None = None,
     feature_bound: float | None = None,
     targets: Targets | None = None,
+    verb: Verb = "fit",
+    groups: Any = None,
+    forget_epsilon: float | None = None,
     progress: Told | None = None,
 ) -> AuditReport:
     """Attack a trainer: a lower bound on what it leaks, and whether its certificate survives.
@@ -79,6 +83,14 @@ def audit(
         score: a test of your own for `runs`: from outputs, one a row, to a number each.
         features, feature_bound, targets: of canaries, where neither the data nor the certificate
             tell; `targets` is `labels` (0 and 1) or `numbers`.
+        verb: of an estimator, how it is trained and what is seen of it: `fit`, the model or all of
+            its checkpoints; `partial_fit`, the models after each of three windows; `forget`, the
+            model without a record that was fitted and forgotten; `forget_others`, the models before
+            and after somebody else was forgotten.
+        groups: of an estimator, whose record each is; all records of the last one's person are
+            exchanged. If not given, with `records_per_person=k` the last k are one person's.
+        forget_epsilon: what `forget` is asked to leave, at the estimator's delta; half of the
+            estimator's epsilon if not given.
         progress: called with the number of trainings done, and of all; such as
             `lambda done, all: print(f"{done} of {all}", end="\\r")`.
 
@@ -91,11 +103,18 @@ def audit(
     'violated'
     """
     choice("method", method, _METHODS)
+    choice("verb", verb, get_args(Verb))
     confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
     runs = count("runs", runs, 1)
     if runs > _MOST_RUNS:
         raise InvalidInput("runs", runs, "is more than can be kept", f"give at most {_MOST_RUNS}")
+    if method == "runs":
+        require_enough(runs)
+    elif verb != "fit" or groups is not None:
+        raise InvalidInput(
+            "method", method, "is about one record of fit", 'give method="runs" for other verbs'
+        )
     if targets is not None:
         choice("targets", targets, get_args(Targets))
     shape = {
@@ -104,6 +123,9 @@ def audit(
         if feature_bound is None
         else magnitude("feature_bound", feature_bound),
         "targets": targets,
+        "verb": verb,
+        "groups": groups,
+        "forget_epsilon": forget_epsilon,
     }
     done = [0.0, 0.0]
 

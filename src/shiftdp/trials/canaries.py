@@ -51,6 +51,7 @@ class Records:
         adjacency: `zero_out` has a row of 0 as the other version, whose gradient is 0 where there
             is no intercept.
         oversized: whether rows above the bound are taken, and scaled down, or refused.
+        places: of the records that are exchanged, all of one person; the last one unless told.
     """
 
     n: int
@@ -60,6 +61,7 @@ class Records:
     labels: tuple[Any, Any] = (0, 1)
     adjacency: Adjacency = "replace_one"
     oversized: bool = True
+    places: tuple[int, ...] = (-1,)
 
     def background(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Records of 0, with labels in turn."""
@@ -110,16 +112,16 @@ def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbour
         data: X and y to put the canary into; records of 0 if not given.
     """
     X, y = records.background() if data is None else table_of(data)
-    d, R = X.shape[1], records.feature_bound
+    d, R, at = X.shape[1], records.feature_bound, records.places
     rows = {"at the bound": np.zeros(d), "above the bound": np.zeros(d)}
     rows["at the bound"][0], rows["above the bound"][0] = R, _OVERSIZED * R
     found = []
     for name, row in rows.items():
-        one = exchanged(X, y, row, records.versions[0])
+        one = exchanged(X, y, row, records.versions[0], at)
         if records.adjacency == "zero_out":
-            other = exchanged(X, y, np.zeros(d), records.versions[0])
+            other = exchanged(X, y, np.zeros(d), records.versions[0], at)
         else:
-            other = exchanged(X, y, row, records.versions[1])
+            other = exchanged(X, y, row, records.versions[1], at)
         found.append(Neighbours(name, one, other))
     if not records.oversized:
         return found[:1]
@@ -133,18 +135,18 @@ def pairs(records: Records, data: Sequence[Any] | None = None) -> list[Neighbour
     found.append(
         Neighbours(
             "above the bound, among others",
-            exchanged(others, targets, rows["above the bound"], records.versions[0]),
-            exchanged(others, targets, ordinary, records.versions[0]),
+            exchanged(others, targets, rows["above the bound"], records.versions[0], at),
+            exchanged(others, targets, ordinary, records.versions[0], at),
         )
     )
     return found
 
 
 def exchanged(
-    X: NDArray[Any], y: NDArray[Any], row: NDArray[Any], target: Any
+    X: NDArray[Any], y: NDArray[Any], row: NDArray[Any], target: Any, places: Sequence[int] = (-1,)
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The data with another last record."""
+    """The data with other records in some places; in the last one unless told."""
     moved, targets = np.array(X, dtype=np.float64), np.array(y)
-    moved[-1] = row
-    targets[-1] = target
+    moved[list(places)] = row
+    targets[list(places)] = target
     return moved, targets

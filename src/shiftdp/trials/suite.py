@@ -1,4 +1,5 @@
-"""The library's own trainers, attacked one after the other: the loop, and the public estimators.
+"""The library's own trainers, attacked one after the other: the loop, and the public estimators by
+each way to train them.
 
 Each is a small problem in which the canary is seen as well as it can be, at a noise that leaves a
 mu of about 1: what is far smaller cannot be told from nothing by some thousand runs, and what is
@@ -29,6 +30,8 @@ _TURNS: dict[str, Any] = {"n": 20, "batch_size": 5, "epochs": 3, "learning_rate"
 _DRAWN: dict[str, Any] = {"n": 20, "batch_size": 5, "learning_rate": 0.5, "noise": 0.4}
 _FITS = 5  # times as long as a run of the loop takes a fit, at least
 _EPSILON = 12.0  # above what the noise of the estimators here costs
+_LARGE = 20.0  # the same where several models are shown
+_LEFT = 4.0  # of a record that is forgotten, far below that
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def _ball() -> Plan:
 def _estimator(name: str, **choices: Any) -> Any:
     import shiftdp.training.estimators.linear as linear
 
-    return getattr(linear, name)(**_PARAMETERS, **choices)
+    return getattr(linear, name)(**{**_PARAMETERS, **choices})
 
 
 # each way to draw batches, in a run of a few steps
@@ -92,7 +95,23 @@ _ESTIMATORS: dict[str, Callable[[], Any]] = {
     "PrivateLinearSVC": lambda: _estimator("PrivateLinearSVC", classes=[0, 1]),
 }
 
-NAMES = (*_LOOP, *_ESTIMATORS)
+
+def _in_turn(**choices: Any) -> Callable[[], Any]:
+    """A regressor whose two batches come in turn, so that the canary is in every other step."""
+    shape: dict[str, Any] = {"order": "fixed", "batch_size": 25, "noise": 0.06, "epsilon": _LARGE}
+    return lambda: _estimator("PrivateHuberRegressor", **{**shape, **choices})
+
+
+# the other ways to train an estimator, and what the audit is told of them
+_VERBS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "checkpoints": (_in_turn(checkpoints="epochs"), {}),
+    "groups": (_in_turn(noise=0.12, records_per_person=2), {}),
+    "partial_fit": (_in_turn(batch_size=8, noise=0.2, epochs=None), {"verb": "partial_fit"}),
+    "forget": (_in_turn(), {"verb": "forget", "forget_epsilon": _LEFT}),
+    "forget_others": (_in_turn(), {"verb": "forget_others", "forget_epsilon": _LEFT}),
+}
+
+NAMES = (*_LOOP, *_ESTIMATORS, *_VERBS)
 """What the suite has; the estimators need scikit-learn."""
 
 
@@ -119,20 +138,38 @@ def trainer_audit(
     for name in wanted:
         if name not in NAMES:
             raise InvalidInput("names", name, "is no trainer here", f"give {', '.join(NAMES)}")
-    least = LEAST_RUNS if set(wanted) <= set(_LOOP) else _FITS * LEAST_RUNS
-    if (runs := count("runs", runs, 1)) < least:
-        problem = "are too few to learn a test and count, of each trainer that is asked for"
-        raise InvalidInput("runs", runs, problem, f"give {least} or more")
+    runs = _enough(count("runs", runs, 1), wanted)
     confidence = number_in("confidence", confidence, 0.0, 1.0, open_low=True, open_high=True)
     trust = 1.0 - (1.0 - confidence) / len(wanted)
     trials = []
     for k, name in enumerate(wanted, 1):
-        made = {**_LOOP, **_ESTIMATORS}[name]()
+        made, told = trained(name)
         number = runs if name in _LOOP else runs // _FITS
-        trials.append(Trial(name, audit(made, runs=number, confidence=trust, delta=delta)))
+        report = audit(made, runs=number, confidence=trust, delta=delta, **told)
+        trials.append(Trial(name, report))
         if progress is not None:
             progress(k, len(wanted))
     return trials
+
+
+def _enough(runs: int, wanted: list[str]) -> int:
+    """Refuse too few runs before anything is trained; estimators have a fifth of them."""
+    fitted = [name for name in wanted if name not in _LOOP]
+    least = _FITS * LEAST_RUNS if fitted else LEAST_RUNS
+    if runs >= least:
+        return runs
+    why = f", a fifth of which are left to {fitted[0]!r}" if fitted else ""
+    raise InvalidInput(
+        "runs", runs, f"are too few to learn a test and count{why}", f"give {least} or more"
+    )
+
+
+def trained(name: str) -> tuple[Any, dict[str, Any]]:
+    """A trainer of the suite, and what the audit is told of how to train it."""
+    if name in _VERBS:
+        make, told = _VERBS[name]
+        return make(), told
+    return {**_LOOP, **_ESTIMATORS}[name](), {}
 
 
 def plan_named(name: str) -> Plan:

@@ -26,6 +26,7 @@ from shiftdp.last_iterate.training_record import TrainingRecord
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.trials.attack import Outputs, as_outputs
 from shiftdp.trials.canaries import Records, Targets
+from shiftdp.trials.verbs import planned_once, way_of
 
 if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
@@ -72,12 +73,14 @@ def trainer_of(
     train: Any, guarantee: Guarantee | None, data: Any, told: Done, **shape: Any
 ) -> Trainer:
     """The trainer that a user's first argument stands for."""
+    shape = {"verb": "fit", "groups": None, "forget_epsilon": None, **shape}
     from shiftdp.training.plan import Plan
 
+    if not isinstance(train, Plan) and hasattr(train, "fit") and hasattr(train, "get_params"):
+        return _of_estimator(train, guarantee, data, told, shape)
+    _require_usual(train, **shape)
     if isinstance(train, Plan):
         return _of_plan(train, guarantee, told)
-    if hasattr(train, "fit") and hasattr(train, "get_params"):
-        return _of_estimator(train, guarantee, data, told, shape)
     if not callable(train):
         raise InvalidInput(
             "train",
@@ -90,6 +93,19 @@ def trainer_of(
             "certificate", None, "is missing", "give what is claimed of your training loop"
         )
     return _of_function(train, guarantee, data, told, shape)
+
+
+def _require_usual(train: Any, **shape: Any) -> None:
+    """Refuse for anything else what is about the verbs of estimators."""
+    usual = {"verb": "fit", "groups": None, "forget_epsilon": None}
+    for name, value in usual.items():
+        if shape[name] is not value and not (name == "verb" and shape[name] == value):
+            raise InvalidInput(
+                name,
+                shape[name] if name == "verb" else "<given>",
+                f"is about estimators, and train is a <{type(train).__name__}>",
+                "leave it out, or give an estimator",
+            )
 
 
 def _of_plan(plan: Plan, guarantee: Guarantee | None, told: Done) -> Trainer:
@@ -167,16 +183,17 @@ def _of_estimator(
     fresh = {name: None for name in ("random_state", "ledger") if name in estimator.get_params()}
     plans: dict[Any, Any] = {}
 
-    def fitted(X: Any, y: Any) -> Any:
+    def fitted(X: Any, y: Any) -> tuple[Any, tuple[Any, ...]]:
+        model = planned_once(cloned(estimator).set_params(**fresh), plans)
         with warnings.catch_warnings():  # advice for whoever uses a model, thousands of times
             warnings.simplefilter("ignore", AssumedBoundWarning)
             warnings.simplefilter("ignore", WeakSignalWarning)
-            return _planned_once(cloned(estimator).set_params(**fresh), plans).fit(X, y)
+            return model, way.released(model, X, y)
 
     def outputs(pair: tuple[Any, ...], runs: int) -> Outputs:
         found = []
         for _ in range(runs):
-            found.append(_released(fitted(*pair)))
+            found.append(fitted(*pair)[1])
             told(1.0)
         return as_outputs("train", found)
 
@@ -184,17 +201,35 @@ def _of_estimator(
     if adjacency == "zero_out" and getattr(estimator, "fit_intercept", True):
         raise _no_zero("fit_intercept", True)
     classes = getattr(estimator, "classes", None)
+    classifies = _classifies(estimator)
+    way = way_of(
+        estimator,
+        shape["verb"],
+        lambda: _ALONE if data is None else len(data[0]),
+        groups=shape["groups"],
+        forget_epsilon=shape["forget_epsilon"],
+        labels=(0, 1) if classifies and classes is None else None,
+    )
+    n = _ALONE if way.groups is None else len(way.groups)
+    if data is not None and way.groups is not None and n != len(data[0]):
+        raise InvalidInput(
+            "groups",
+            f"<{n} entries>",
+            f"is not one entry for each of {len(data[0])} records",
+            "give as many",
+        )
     records = Records(
-        n=_ALONE if data is None else len(data[0]),
+        n=n if data is None else len(data[0]),
         features=shape["features"] or (2 if data is None else np.shape(data[0])[1]),
         feature_bound=shape["feature_bound"] or getattr(estimator, "feature_bound", None) or 1.0,
-        targets="labels" if _classifies(estimator) else "numbers",
+        targets="labels" if classifies else "numbers",
         labels=(0, 1) if classes is None else (classes[0], classes[1]),
         adjacency=adjacency,
         oversized=getattr(estimator, "oversized", "scale") == "scale",
+        places=way.canary,
     )
     if guarantee is None:
-        guarantee = fitted(*(records.background() if data is None else data)).certificate_
+        guarantee = way.guarantee(fitted(*(records.background() if data is None else data))[0])
     return Trainer(outputs, guarantee, records, _weights_first, shape["features"] is not None)
 
 
@@ -216,36 +251,8 @@ def cloned(estimator: Any) -> Any:
     return estimator.__sklearn_clone__()
 
 
-def _planned_once(model: Any, plans: dict[Any, Any]) -> Any:
-    """The model, which plans for each shape of data only once for all that share `plans`.
-
-    A plan is made of parameters and of public numbers alone, so that it is the same for all
-    clones; random numbers are drawn in every run afresh.
-    """
-    from shiftdp.training.estimators.base import PrivateLinearModel
-
-    if not isinstance(model, PrivateLinearModel):
-        return model
-    plan = model.plan
-
-    def once(*shape: int) -> Any:
-        if shape not in plans:
-            plans[shape] = plan(*shape)
-        return plans[shape]
-
-    model.__dict__["plan"] = once
-    return model
-
-
 def _classifies(estimator: Any) -> bool:
     return bool(estimator.__sklearn_tags__().estimator_type == "classifier")
-
-
-def _released(model: Any) -> tuple[Any, ...]:
-    """All that a fitted model releases."""
-    if hasattr(model, "releases_"):
-        return tuple(part for each in model.releases_ for part in (each.coef, each.intercept))
-    return model.coef_, model.intercept_
 
 
 def _of_function(

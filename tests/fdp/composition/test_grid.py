@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shiftdp._checks import Array
-from shiftdp.fdp import LaplaceTradeoff, PiecewiseLinear, TradeoffFunction
+from shiftdp.fdp import ApproxDPTradeoff, LaplaceTradeoff, PiecewiseLinear, TradeoffFunction
 from shiftdp.fdp.composition.connect_the_dots import LossAtoms, connect_the_dots
 from shiftdp.fdp.composition.grid import MOST_ATOMS, GridTooFine, compose_atoms
 
@@ -106,3 +106,11 @@ def test_products_beyond_all_grids_still_have_a_bound() -> None:
     f = LaplaceTradeoff(0.3).subsample(0.1).power(2**62)
     assert 1e12 < f.epsilon(1e-5) < 1e19
     assert f.delta(1.0) == 1.0
+
+
+def test_so_many_factors_that_their_rounding_overflows_still_have_a_bound() -> None:
+    """Found by fuzzing: (|F| + e)^k overflowed."""
+    f = ApproxDPTradeoff(12.1794588356653, 0.0).power(2**53 - 1)
+    assert f.delta(1.0) == 1.0
+    assert f(0.5) == 0.0
+    assert f.epsilon(1e-5) <= 12.18 * 2.0**53

@@ -208,6 +208,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"loss": [Logistic(), 3]}, "are not losses"),
     ({"classes": 2, "device": "mps"}, "float64"),
     ({"classes": 2, "cache": "cloud"}, "is no place to keep"),
+    ({"classes": 2, "cache": np.array([])}, "is no place to keep"),  # these two: found by fuzzing
+    ({"classes": 2**53}, "makes a head of"),
     ({"classes": 2, "random_state": -1}, "random_state"),
     ({"classes": 2, "random_state": 2**40}, "is no seed"),
     ({"classes": 2, "epsilon": -1.0}, "epsilon"),

@@ -57,3 +57,9 @@ def test_labels_that_are_text_are_refused_with_the_way_to_number_them(words: Any
     with pytest.raises(InvalidInput, match="is text; number the classes from 0") as caught:
         numbers_of(words)
     assert "yes" not in str(caught.value)
+
+
+def test_sparse_features_are_refused() -> None:
+    """Found by fuzzing: PyTorch cannot make an array of them."""
+    with pytest.raises(InvalidInput, match="no dense tensor of real features"):
+        matrix_of(X.to_sparse())

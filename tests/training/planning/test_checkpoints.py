@@ -83,7 +83,12 @@ def test_an_epoch_of_random_batches_is_a_pass_on_average() -> None:
 
 @pytest.mark.parametrize(
     ("checkpoints", "average", "name"),
-    [((7,), None, "checkpoints"), (25, None, "checkpoints"), (None, 7, "average")],
+    [
+        ((7,), None, "checkpoints"),
+        (25, None, "checkpoints"),
+        (None, 7, "average"),
+        (None, 2**53, "average"),  # found by fuzzing: a list of so many steps was made
+    ],
 )
 def test_what_lies_beyond_the_run_is_refused(checkpoints: Any, average: Any, name: str) -> None:
     with pytest.raises(InvalidInput, match=name):

@@ -43,3 +43,11 @@ def test_a_part_without_records_is_refused(holdout: float) -> None:
 def test_labels_are_as_many_as_records() -> None:
     with pytest.raises(InvalidInput, match="does not have 10 entries"):
         split_records(X, Y[:9], 0.0, Seeded(1).open("batches"))
+
+
+@pytest.mark.parametrize("table", [0.5, np.array(0.5), None])
+def test_what_has_no_rows_is_refused(table: object) -> None:
+    """Found by fuzzing: it ended in a TypeError."""
+    for X_given, y_given, name in ((table, Y, "X"), (X, table, "y")):
+        with pytest.raises(InvalidInput, match=f"{name}=.* has no rows"):
+            split_records(X_given, y_given, 0.3, Seeded(1).open("batches"))

@@ -203,6 +203,8 @@ def _transform(
         log_modulus += k * np.where(near > -0.5, 0.5 * np.log1p(np.maximum(near, -0.5)), far)
         log_most += k * np.log(length + e)
         phase += k * np.arctan2(im, 1.0 + re)
+    if not float(log_most.max(initial=0.0)) <= LARGEST_EXPONENT:
+        raise GridTooFine(f"{max(counts):.2g} factors, whose rounding is more than their atoms")
     modulus, most = np.exp(log_modulus), np.exp(log_most)
     # logarithms err by ulps of themselves; half of a real transform stands for the whole
     rounded = 8 * ULP * most * (1.0 + np.abs(phase) - np.maximum(log_modulus, _NEGLIGIBLE))

@@ -95,10 +95,28 @@ class Forgetting(PrivateLinearModel):
         plan: Plan = self.plan_.plan
         weights = self._weights()
         before = self._before()
+        slower, certificate = self._deletion(stay.X.shape[0], weights.size, epsilon, delta)
+        steps: int = certificate.run.further_steps  # type: ignore[union-attr]
+        done = before[-1].certificate.run.further_steps if before else 0  # type: ignore[union-attr]
+        further = None
+        if steps > done:
+            run = _going_on(slower.run, stay.X.shape[0], steps - done)
+            further = self._take_steps(replace(slower, run=run), stay, weights)
+        own = Deletion(certificate, steps - done, further, plan.run.steps)
+        self.deletions_ = (*before, own)
+        return certificate
+
+    def _deletion(
+        self, left: int, dimension: int, epsilon: float, delta: float
+    ) -> tuple[Plan, Certificate]:
+        """The plan of the further steps, at a rate that contracts, and the certificate of the
+        deletion after the least number of them that is enough: from public numbers alone."""
+        plan: Plan = self.plan_.plan
+        before = self._before()
         asked: dict[str, Any] = {
-            **_requests(before, _forgotten(plan, before, stay.X.shape[0])),
+            **_requests(before, _forgotten(plan, before, left)),
             "grid": plan.grid,
-            "dimension": weights.size,
+            "dimension": dimension,
         }
         slower = plan if _contracts(plan) else _slowed(plan)
         steps = _least_steps(plan, slower, asked, epsilon, delta)
@@ -114,14 +132,7 @@ class Forgetting(PrivateLinearModel):
         if not plan.entropy.private:
             stamped = (seeded_noise(), *certificate.assumptions)
             certificate = replace(certificate, assumptions=stamped)
-        done = before[-1].certificate.run.further_steps if before else 0  # type: ignore[union-attr]
-        further = None
-        if steps > done:
-            run = _going_on(slower.run, stay.X.shape[0], steps - done)
-            further = self._take_steps(replace(slower, run=run), stay, weights)
-        own = Deletion(certificate, steps - done, further, plan.run.steps)
-        self.deletions_ = (*before, own)
-        return certificate
+        return slower, certificate
 
     def _take_steps(self, plan: Plan, stay: Records, weights: NDArray[Any]) -> Certificate:
         """The further steps, from the released weights: for those who stay, one release more."""

@@ -44,6 +44,7 @@ from shiftdp.training.planning.problem import COMPUTE, Algorithm, Overrides, Pro
 _CHOICES = tuple(Overrides.__dataclass_fields__)
 _DELTA = 1e-5  # unless another is given, as for the estimators
 _COMPARED = 64  # records by which ranks that hold the same ones are found
+_MOST_NUMBERS = 10**9  # of a head: 8 GB, and as much again for its gradient
 
 
 class Release(NamedTuple):
@@ -238,6 +239,14 @@ class PrivateHead:
 
     def _certified(self, n: int, features: int) -> tuple[Planned, Certificate]:
         """The plan, and its certificate with the name of what was fitted."""
+        numbers = self._loss().outputs * (features + 1)
+        if numbers > _MOST_NUMBERS:
+            raise InvalidInput(
+                "classes",
+                self.classes,
+                f"makes a head of {numbers:.2g} numbers, more than {_MOST_NUMBERS:.0e}",
+                "give as many classes as there are",
+            )
         planned = self.plan(n, features)
         require_certified(planned.plan)
         certificate = planned.plan.certificate
@@ -249,7 +258,8 @@ class PrivateHead:
     # --- the records ---
 
     def _read(self, data: Any, y: Any) -> _Found:
-        if self.cache not in (True, False, "memory", "disk"):
+        word = isinstance(self.cache, str) and self.cache in ("memory", "disk")
+        if not (word or isinstance(self.cache, bool)):
             raise InvalidInput(
                 "cache", self.cache, "is no place to keep features", 'give True, "disk" or False'
             )

@@ -18,11 +18,12 @@ _PAIRS = "give pairs of inputs and target, by a collate_fn if need be"
 def matrix_of(features: Any) -> NDArray[Any]:
     """Features as a matrix of float32 or float64, a row a record; the tensor's memory where it can
     be."""
-    if not isinstance(features, torch.Tensor) or features.dim() < 1 or features.is_complex():
+    known = isinstance(features, torch.Tensor) and features.layout is torch.strided
+    if not known or features.dim() < 1 or features.is_complex():
         raise InvalidInput(
             "data",
             described(features),
-            "gives no tensor of real features",
+            "gives no dense tensor of real features",
             "wrap the network in a module that returns one tensor, a row a record",
         )
     rows = features.detach().flatten(1) if features.dim() > 1 else features.detach()[:, None]

@@ -66,15 +66,14 @@ def with_checkpoints(run: AnyRun, checkpoints: Any, average: int | None) -> AnyR
 def averaged_steps(run: Any, number: int) -> list[int]:
     """The ends of the last `number` epochs, which are steps of full batches."""
     epoch = _epoch(run)
-    steps = [round(run.steps - i * epoch) for i in range(number)]
-    if steps[-1] < 1:
+    if round(run.steps - (number - 1) * epoch) < 1:
         raise InvalidInput(
             "average",
             number,
             f"is more than the epochs of the run, {run.steps / epoch:g}",
             "give fewer, or more epochs",
         )
-    return steps[::-1]
+    return [round(run.steps - i * epoch) for i in reversed(range(number))]
 
 
 def average_of(run: Any, number: int, shown: Iterable[tuple[int, NDArray[Any]]]) -> NDArray[Any]:

@@ -37,9 +37,8 @@ def split_records(X: Any, y: Any, holdout: float, stream: Stream) -> Parts:
         holdout: the part that is scored; 0 for all.
         stream: that the split is drawn from.
     """
-    n = X.shape[0] if getattr(X, "shape", None) else len(X)
-    labels = y if hasattr(y, "__len__") else np.asarray(y)
-    if len(labels) != n:
+    n = _length("X", X)
+    if _length("y", y) != n:
         raise InvalidInput("y", described(y), f"does not have {n} entries", "give one a record")
     held_out = round(holdout * n)
     if holdout > 0.0 and not 0 < held_out < n:
@@ -57,3 +56,11 @@ def split_records(X: Any, y: Any, holdout: float, stream: Stream) -> Parts:
         held_out,
         n,
     )
+
+
+def _length(name: str, values: Any) -> int:
+    """How many records, or labels, there are."""
+    try:
+        return int(values.shape[0] if getattr(values, "shape", None) else len(values))
+    except TypeError:
+        raise InvalidInput(name, described(values), "has no rows", "give one a record") from None

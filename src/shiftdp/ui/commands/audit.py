@@ -78,15 +78,16 @@ def exact(theorem: tuple[str, ...], delta: float, json: bool) -> None:
     "runs",
     type=NUMBER,
     default=4000,
-    help="Trainings on each data set, for each canary; a fifth for estimators.",
+    help="Trainings on each data set, for each canary; a fifth for estimators, so 200 at least.",
 )
 @_CONFIDENCE
 @answer_options("delta")
 def trainer(only: tuple[str, ...], runs: int, confidence: float, delta: float, json: bool) -> None:
     """Train thousands of times on neighbouring data sets, and tell the two apart.
 
-    The loop with each kind of batches, and the public estimators. Each is attacked with the worst
-    records; a test is learned on half of the runs and counted on the other half.
+    The loop with each kind of batches, the public estimators, and each way to train one: with
+    checkpoints, groups, partial_fit and forget. Each is attacked with the worst records; a test is
+    learned on half of the runs and counted on the other half.
     """
     from shiftdp.trials.suite import trainer_audit
 
