@@ -61,21 +61,21 @@ def no_bound(patch: pytest.MonkeyPatch) -> None:
 def same_noise_everywhere(patch: pytest.MonkeyPatch) -> None:
     """One number is drawn a step, and used for every parameter."""
 
-    def draw(noise: Any, numbers: Any, streams: Any, features: int) -> None:
-        for model, stream in zip(noise, streams, strict=True):
+    def add_noise(total: Any, sigma: float, streams: Any, numbers: Any, features: int) -> None:
+        for model, stream in zip(total, streams, strict=True):
             stream.fill(numbers)
-            model[...] = numbers[0]
+            model += sigma * numbers[0]
 
-    patch.setattr(loop, "_draw", draw)
+    patch.setattr(loop, "_add_noise", add_noise)
 
 
 def same_noise_again(patch: pytest.MonkeyPatch) -> None:
     """Every run, and every step of it, draws the same numbers: a generator that is seeded anew."""
 
-    def draw(noise: Any, numbers: Any, streams: Any, features: int) -> None:
-        noise[...] = np.random.default_rng(7).standard_normal(noise.shape[1:])
+    def add_noise(total: Any, sigma: float, streams: Any, numbers: Any, features: int) -> None:
+        total += sigma * np.random.default_rng(7).standard_normal(total.shape[1:])
 
-    patch.setattr(loop, "_draw", draw)
+    patch.setattr(loop, "_add_noise", add_noise)
 
 
 def single_precision(patch: pytest.MonkeyPatch) -> None:

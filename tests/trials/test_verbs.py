@@ -147,10 +147,10 @@ def test_a_person_with_several_records_is_attacked_unless_told_who() -> None:
     ],
 )
 def test_questions_without_sense_are_refused(train: str, change: Any, problem: str) -> None:
-    made = {
+    made: Any = {
         "plan": lambda: plan_of(GD),
         "estimator": lambda: trained("forget")[0],
         "encoder": lambda: PrivateTableEncoder({}),
-    }[train]()
+    }[train]
     with pytest.raises(InvalidInput, match=problem):
-        sdp.audit(made, **{"runs": 40, **change})
+        sdp.audit(made(), **{"runs": 40, **change})

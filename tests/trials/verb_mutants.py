@@ -61,8 +61,8 @@ class VerbMutant:
         return way.guarantee(estimator)
 
 
-def _silent(noise: Any, numbers: Any, sources: Any, features: int) -> None:
-    noise.fill(0.0)
+def _silent(total: Any, *rest: Any) -> None:
+    """No noise is added."""
 
 
 def _instead(patch: pytest.MonkeyPatch, module: Any, draw: Callable[[bool], Any]) -> None:
@@ -72,7 +72,7 @@ def _instead(patch: pytest.MonkeyPatch, module: Any, draw: Callable[[bool], Any]
 
     def descend_on(plan: Any, records: Any, *, start: Any = None, **more: Any) -> Any:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(loop, "_draw", draw(start is not None))
+            inner.setattr(loop, "_add_noise", draw(start is not None))
             return honest(plan, records, start=start, **more)
 
     patch.setattr(module, "descend_on", descend_on)
@@ -83,25 +83,27 @@ def no_noise_in_forgetting(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_noise_in_later_windows(patch: pytest.MonkeyPatch) -> None:
-    honest = loop._draw
+    honest = loop._add_noise
     _instead(patch, streams, lambda goes_on: _silent if goes_on else honest)
 
 
 def same_noise_in_every_window(patch: pytest.MonkeyPatch) -> None:
-    honest, drawn = loop._draw, []
+    honest = loop._add_noise
+    drawn: list[Any] = []
 
     def draw(goes_on: bool) -> Any:
         if not goes_on:
             drawn.clear()
         again = iter(drawn[:])
 
-        def one(noise: Any, numbers: Any, sources: Any, features: int) -> None:
+        def one(total: Any, *rest: Any) -> None:
             known = next(again, None) if goes_on else None
             if known is not None:
-                noise[...] = known
+                total += known
                 return
-            honest(noise, numbers, sources, features)
-            drawn.append(noise.copy())
+            before = total.copy()
+            honest(total, *rest)
+            drawn.append(total - before)
 
         return one
 
@@ -119,11 +121,13 @@ def nothing_done_to_forget(patch: pytest.MonkeyPatch) -> None:
 
 def checkpoints_without_the_last_noise(patch: pytest.MonkeyPatch) -> None:
     """What is shown early is the iterate before the noise of its step was added."""
-    honest_draw, honest, kept = loop._draw, fitting.descend_on, []
+    add_noise, honest = loop._add_noise, loop.descend_on
+    kept: list[Any] = []
 
-    def draw(noise: Any, numbers: Any, sources: Any, features: int) -> None:
-        honest_draw(noise, numbers, sources, features)
-        kept[:] = [noise]  # which the loop scales in place, and takes off
+    def draw(total: Any, *rest: Any) -> None:
+        before = total.copy()
+        add_noise(total, *rest)
+        kept[:] = [total - before]  # which the loop takes off
 
     def descend_on(plan: Any, records: Any, *, checkpoints: Any, **more: Any) -> Any:
         def shown(step: int, released: Any) -> None:
@@ -132,7 +136,7 @@ def checkpoints_without_the_last_noise(patch: pytest.MonkeyPatch) -> None:
 
         return honest(plan, records, checkpoints=shown, **more)
 
-    patch.setattr(loop, "_draw", draw)
+    patch.setattr(loop, "_add_noise", draw)
     patch.setattr(fitting, "descend_on", descend_on)
 
 
