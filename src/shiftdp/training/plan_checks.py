@@ -112,7 +112,7 @@ def _check_noise(plan: Plan) -> None:
             "give noise to the last step",
         )
     noise = plan.run.noise
-    if isinstance(noise, float):
+    if isinstance(noise, float) or not has_releases(plan.run):
         return
     for step in release_steps(plan.run):
         if not noise[step - 1] > 0.0:

@@ -224,7 +224,7 @@ def _with_least_noise(plan: Plan, problem: Problem, placed: bool) -> Plan:
     aim = problem.epsilon
     for _ in range(3):
         run = plan.run
-        if placed and isinstance(run, NoisyCGD):
+        if placed and run.cyclic:
             run = placed_noise(run, plan.geometry, epsilon=aim, delta=problem.delta)
         else:
             run = calibrate_noise(
