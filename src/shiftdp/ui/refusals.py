@@ -79,7 +79,7 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     else:
         subject = typed(ctx, names[0], value)
     # 'fixed' or 'shuffled' are typed without quotes
-    remedy = re.sub(r"(?<![\w=])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
+    remedy = re.sub(r"(?<![\w=\[])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
     return Refused(f"{subject}: {_optioned(ctx, error.problem, values=False)}; {remedy}", ctx)
 
 
