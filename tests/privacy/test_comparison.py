@@ -209,3 +209,14 @@ def test_random_batches_have_a_lower_bound_at_the_delta_of_the_comparison() -> N
     )["lower bound"]
     assert swept.epsilon[0] == pytest.approx(point.epsilon(1e-6), rel=1e-9)
     assert 0.0 < swept.epsilon[1] < swept.epsilon[0]
+
+
+def test_a_note_names_what_is_not_constant() -> None:
+    shape: dict[str, Any] = {"n": 9, "steps": 2}
+    for name, run in (
+        ("noise", NoisyGD(**shape, learning_rate=0.4, noise=[0.7, 0.8])),
+        ("learning_rate", NoisyGD(**shape, learning_rate=[0.4, 0.3], noise=0.7)),
+    ):
+        rows = {row.name: row for row in compare(run, Geometry(**CLASS), delta=1e-5)}
+        prior = rows["prior Renyi"]
+        assert f"{name}='<one a step>' is not constant" in f"{prior.bound} {prior.note}"

@@ -159,9 +159,9 @@ def test_a_value_of_a_frontier_is_taken_as_it_is_typed() -> None:
     best = said(f"frontier epochs {MNIST} --values 2.5,2:3:3 --curves best --json")
     assert best["values"] == [2.5, 2, 3]
     line = refused(f"frontier epochs {MNIST} --values 2.51")
-    assert line.startswith("--values 2.51: of epochs is not a whole number of steps")
+    assert line.startswith("--values 2.51: is not a whole number of steps")
     line = refused(f"frontier batch_size {MNIST} --values 1500.5")
-    assert line.startswith("--values 1500.5: of batch_size is not a whole number")
+    assert line.startswith("--values 1500.5: is not a whole number")
 
 
 def test_a_frontier_of_random_batches_is_joined_from_its_values() -> None:

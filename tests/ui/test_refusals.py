@@ -230,3 +230,24 @@ def test_what_is_no_model_is_told_who_writes_one(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(table(20))
     line = refused(f"inspect {tmp_path / 'd.csv'}")
     assert line.endswith("is no model file; give what `shiftdp train` or save_model wrote")
+
+
+def test_what_is_wrong_in_a_file_is_said_of_the_file(tmp_path: Path) -> None:
+    shiftdp(f"account {MNIST} --save {tmp_path / 'run.json'}")
+    text = (tmp_path / "run.json").read_text()
+    (tmp_path / "edited.json").write_text(text.replace("0.01", "0.02"))
+    result = shiftdp(f"verify {tmp_path / 'edited.json'}")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{tmp_path / 'edited.json'}: the proof in it does not hold")
+    (tmp_path / "d.csv").write_text(table(60))
+    for field, said in (
+        ('kind = "nmber"', "columns.height.kind nmber is no known kind; give one of number"),
+        ('kind = "number"\nlow = 5', "columns.height.low, high are half a range; give both"),
+    ):
+        (tmp_path / "s.toml").write_text(f'target = "y"\n[columns.height]\n{field}\n')
+        line = refused(
+            f"train {tmp_path / 'd.csv'} --schema {tmp_path / 's.toml'} --epsilon 1 "
+            f"-o {tmp_path / 'm.shiftdp'}"
+        )
+        assert line.startswith("--schema ")
+        assert f": {said}" in line

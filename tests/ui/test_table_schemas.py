@@ -211,3 +211,15 @@ def test_a_mistyped_target_beside_a_schema_is_guessed(folder: Path) -> None:
     line = refused("train", "people.csv", *words, "--epsilon", "1", "-o", "m.shiftdp")
     assert line.startswith("--target boughtt: is no column of people.csv")
     assert "is nearly this one" in line
+
+
+def test_entries_that_do_not_fit_the_schema_are_said_of_the_table(folder: Path) -> None:
+    Path("wrong.toml").write_text(PEOPLE.replace('kind = "category"', 'kind = "true_false"'))
+    words = ("--schema", "wrong.toml", "--classes", "no,yes", "--epsilon", "1", "-o", "m.shiftdp")
+    line = refused("train", "people.csv", *words)
+    assert line == (
+        "DATA people.csv: column city has entries that are not true or false; in wrong.toml, "
+        "declare its words, as true=['on'] and false=['off'], or it as a category"
+    )
+    for city in ("Berlin", "Delhi"):
+        assert city not in line

@@ -288,7 +288,8 @@ def prior_rho(run: Run, geometry: Geometry) -> float:
             )
         return prior_rho(one_record(run), scaled_losses(geometry, people(run)))
     if not (isinstance(run.learning_rate, float) and isinstance(run.noise, float)):
-        raise UnmetHypothesis("learning_rate", "<many>", "is not constant", "use Theorem B1")
+        name = "noise" if isinstance(run.learning_rate, float) else "learning_rate"
+        raise UnmetHypothesis(name, "<one a step>", "is not constant", "use Theorem B1")
     eta, sd = run.learning_rate, run.learning_rate * run.noise
     c = geometry.contraction(eta)
     if run.full_batches:

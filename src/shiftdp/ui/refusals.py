@@ -59,6 +59,11 @@ def typed(ctx: click.Context, name: str, value: object) -> str:
 
 def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     """What the library refuses, in the words of the command line."""
+    schema = ctx.params.get("schema")
+    if schema is not None and error.name.startswith("columns."):
+        asked = "" if isinstance(error.value, tuple) else f" {shown(error.value)}"
+        problem = f"{error.name}{asked} {error.problem}"
+        return Refused(f"{typed(ctx, 'schema', schema)}: {problem}; {error.remedy}", ctx)
     names = [name.strip() for name in error.name.split(",")]
     value = error.value
     if names == ["steps"] and ctx.params.get("steps") is None and ctx.params.get("epochs") == value:
@@ -79,7 +84,7 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     else:
         subject = typed(ctx, names[0], value)
     # 'fixed' or 'shuffled' are typed without quotes
-    remedy = re.sub(r"(?<![\w=])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
+    remedy = re.sub(r"(?<![\w=\[])'(\w+)'", r"\1", _optioned(ctx, error.remedy))
     return Refused(f"{subject}: {_optioned(ctx, error.problem, values=False)}; {remedy}", ctx)
 
 

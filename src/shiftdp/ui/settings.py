@@ -197,7 +197,7 @@ def read_certificate(path: str) -> AnyCertificate:
     Of a pipeline it is the certificate of all of its steps: the model's alone would leave out what
     its preparation learnt.
     """
-    from shiftdp._errors import InvalidInput
+    from shiftdp._errors import InvalidInput, VerificationFailed
     from shiftdp.privacy.selection.kinds import certificate_in
 
     if is_archive(path):
@@ -214,7 +214,11 @@ def read_certificate(path: str) -> AnyCertificate:
         raise InvalidInput("certificate", path, error.problem, _READS) from error
     except UnicodeDecodeError as error:
         raise InvalidInput("certificate", path, "is not text", _READS) from error
-    certificate.verify()
+    try:
+        certificate.verify()
+    except VerificationFailed as error:
+        problem = f"{path}: the proof in it does not hold, so it was changed or is damaged: {error}"
+        raise VerificationFailed(problem) from error
     return certificate
 
 

@@ -193,7 +193,7 @@ def _numbers(raw: RawColumn, name: str, missing: frozenset[str]) -> Floats:
         good = good and number is not None
         found[i] = np.nan if number is None else number
     if not good:
-        raise _refused(name, raw, "numbers", "declare it as a category, or its words as missing")
+        raise _refused(name, raw, "numbers", _NUMBERS_REMEDY)
     return found
 
 
@@ -231,7 +231,7 @@ def _truths(raw: RawColumn, column: Boolean, name: str, missing: frozenset[str])
         good = good and truth is not None
         found[i] = 0.0 if truth is None else truth
     if not good:
-        raise _refused(name, raw, "true or false", "declare its words, or it as a category")
+        raise _refused(name, raw, "true or false", _WORDS_REMEDY)
     return found
 
 
@@ -253,6 +253,12 @@ def _plain(entry: Any) -> bool:
 
 def _absent(entry: Any) -> bool:
     return entry is None or type(entry).__name__ in ("NAType", "NaTType")
+
+
+_NUMBERS_REMEDY = (
+    "declare it as a category, or words that mean that an entry is missing, as missing=['NA']"
+)
+_WORDS_REMEDY = "declare its words, as true=['on'] and false=['off'], or it as a category"
 
 
 def _refused(name: str, raw: RawColumn, wanted: str, remedy: str) -> InvalidInput:

@@ -144,7 +144,7 @@ def _of_values(error: InvalidInput, parameter: str, options: Mapping[str, Any]) 
     values: Values | None = options["values"]
     if error.name != parameter or values is None or error.value not in values.numbers(True):
         return error
-    return InvalidInput("values", error.value, f"of {parameter} {error.problem}", "give others")
+    return InvalidInput("values", error.value, error.problem, "give others")
 
 
 def _beginning(parameter: str, values: Values) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def fit(
     from shiftdp.privacy import Ledger
     from shiftdp.sklearn import LargeDeltaWarning, PrivacyLeakWarning, WeakSignalWarning
 
-    problem = None
     account = None
+    columns = _columns(options.get("schema"))
     if options["ledger"] is not None:
         account = CompletedLater(Ledger(options["ledger"]))
         model.set_params(ledger=account)
@@ -54,13 +54,18 @@ def fit(
     with waiting("training"), warnings.catch_warnings(record=True) as said:
         for kind in kinds:
             warnings.simplefilter("always", kind)
-        X, y, *groups = table()
         try:
-            model.fit(X, y, *groups)
-        except InvalidInput:
-            raise
-        except ValueError as error:  # `training.inputs` sees to it that it quotes no entry
-            problem = str(error).splitlines()[0]
+            problem = _complaint(model, *table())
+        except InvalidInput as error:
+            if error.name not in columns:
+                raise
+            column = InvalidInput(
+                "data",
+                shown(options["data"]),
+                f"column {error.name} {error.problem}",
+                f"in {options['schema']}, {error.remedy}",
+            )
+            raise column from None
     if problem is not None:
         raise InvalidInput(
             "data", shown(options["data"]), f"cannot be used: {problem}", "mend the table"
@@ -69,6 +74,26 @@ def fit(
         print_warning(ctx, text)
     model.set_params(ledger=options["ledger"])
     return account
+
+
+def _complaint(model: Any, *table: Any) -> str | None:
+    """Fit the model; what scikit-learn has against the table, if anything."""
+    try:
+        model.fit(*table)
+    except InvalidInput:
+        raise
+    except ValueError as error:  # `training.inputs` sees to it that it quotes no entry
+        return str(error).splitlines()[0]
+    return None
+
+
+def _columns(schema: str | None) -> tuple[str, ...]:
+    """The columns of a schema: what is wrong with one is said of the table."""
+    if schema is None:
+        return ()
+    from shiftdp.training.preparation.schema import read_schema
+
+    return tuple(read_schema(schema).columns)
 
 
 def require_signal(ctx: click.Context, found: Forecast, options: dict[str, Any]) -> None:
