@@ -315,3 +315,16 @@ def test_every_calibrator_answers_with_the_argument_that_it_changed() -> None:
     page = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
     assert all(f"`{name}`" in page for name in found)
     assert of_losses < found.keys()
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "random_allocation"])
+def test_random_sizes_that_any_length_can_afford_are_counted_to_the_end(sampling: Any) -> None:
+    """No bound is for every length, since every batch cap is passed some day."""
+    geometry = Geometry(strong_convexity=0.5, smoothness=1, sensitivity=1, adjacency="zero_out")
+    length: dict[str, Any] = {"steps": 100} if sampling == "poisson" else {"epochs": 5}
+    run = NoisySGD(
+        n=12_000, batch_size=600, learning_rate=0.1, noise=1 / 200, sampling=sampling, **length
+    )
+    found = calibrate_epochs(run, geometry, epsilon=1.0, delta=1e-5)
+    assert found.steps == (2**53 // run.batches * run.batches if run.in_epochs else 2**53)
+    assert certify(found, geometry).epsilon(1e-5) <= 1.0

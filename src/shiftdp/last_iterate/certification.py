@@ -35,6 +35,7 @@ ROUNDING = 1e-11
 """Two ways to the same mu are rounded up by different amounts; both are far below this part."""
 
 _DECIDING_DELTA = 1e-6  # at which bounds that are not Gaussian are compared
+_TIED, _DEEPER = 1e-4, 1e-4  # epsilons so close are told apart at this part of delta
 _CLOSE = 0.05, 0.02  # estimates nearer than this part, or this much, are decided by certified ones
 
 _FAMILIES: dict[str, tuple[Family, ...]] = {
@@ -291,7 +292,7 @@ def tightest(
 def _tightest_composed(
     found: Sequence[Bound], run: Run, geometry: Geometry, delta: float, accuracy: float | None
 ) -> Bound:
-    """Only those whose estimates are close are composed; on a tie the simpler theorem is named."""
+    """Only those whose estimates are close are composed; a tie is decided at a smaller delta."""
     guesses = [bound.f.epsilon(delta) if bound.guess is None else bound.guess for bound in found]
     part, much = _CLOSE
     limit = min(guesses) * (1.0 + part) + much
@@ -300,9 +301,15 @@ def _tightest_composed(
         close = [_composed_to(bound, run, geometry, accuracy) for bound in close]
     epsilons = [bound.f.epsilon(delta) for bound in close]
     least = min(epsilons)
-    best = [bound for bound, epsilon in zip(close, epsilons, strict=True) if epsilon == least]
+    alike = least * (1.0 + _TIED)
+    best = [bound for bound, epsilon in zip(close, epsilons, strict=True) if epsilon <= alike]
+    if len(best) == 1:
+        return best[0]
+    if least > 0.0:
+        deeper = max(delta * _DEEPER, LEAST_DELTA)
+        return min(best, key=lambda bound: bound.f.epsilon(deeper))
     # bounds so good that epsilon is 0 differ in their advantage, which is costly as well
-    return best[0] if len(best) == 1 else min(best, key=lambda bound: bound.f.advantage())
+    return min(best, key=lambda bound: bound.f.advantage())
 
 
 def _composed_to(bound: Bound, run: Run, geometry: Geometry, accuracy: float) -> Bound:

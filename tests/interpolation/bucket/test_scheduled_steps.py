@@ -9,6 +9,7 @@ import pytest
 
 from shiftdp.interpolation.bucket.equal_steps import Bucket
 from shiftdp.interpolation.bucket.law import bucket_law, grid_for
+from shiftdp.interpolation.bucket.scheduled_steps import _joined
 from tests.interpolation.bucket.patterns import scheduled
 
 
@@ -56,3 +57,26 @@ def test_blocks_are_short_where_payments_might_find_nothing() -> None:
     steps = 1000
     bucket = scheduled(0.001, [1.0] * steps, [1.0] * steps, [1.0] * steps, 0.1, math.inf)
     assert max(bucket.usual_blocks()) <= steps // 90
+
+
+def one_by_one(size: np.ndarray, width: np.ndarray, part: np.ndarray, most: int) -> list[int]:
+    """Steps join a block as long as none of its limits is passed."""
+    blocks, first = list[int](), 0
+    for k in range(len(size)):
+        own = size[first : k + 1]
+        full = k - first >= most or own.max() - own.min() > width[k]
+        if not blocks or full or part[first : k + 1].sum() > 0.01:
+            blocks.append(0)
+            first = k
+        blocks[-1] += 1
+    return blocks
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_are_those_that_are_found_step_by_step(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    steps, most = int(rng.integers(1, 900)), int(rng.integers(1, 300))
+    size = np.cumsum(rng.normal(size=steps)) * 0.02
+    part = rng.dirichlet(np.ones(steps))
+    width = rng.uniform(0.05, 0.4, steps)
+    assert _joined(size, width, part, most) == one_by_one(size, width, part, most)

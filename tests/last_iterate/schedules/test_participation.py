@@ -92,3 +92,51 @@ def test_no_steps_are_left_out_of_a_run_that_contracts() -> None:
     verify_participation(RUN, walk, step_arrays(RUN, walk), **shape, law=law, grid=grid)
     with pytest.raises(VerificationFailed, match="left out"):
         verify_participation(RUN, GEOMETRY, step_arrays(RUN, GEOMETRY), **shape, law=law, grid=grid)
+
+
+def allocated(epochs: int) -> sdp.NoisySGD:
+    return sdp.NoisySGD(
+        n=16, batch_size=4, epochs=epochs, learning_rate=1.0, noise=1.0,
+        sampling="random_allocation",
+    )  # fmt: skip
+
+
+def test_old_epochs_of_an_allocation_are_counted_though_not_listed() -> None:
+    geometry = sdp.Geometry(
+        strong_convexity=0.3, smoothness=1.0, sensitivity=6.0, adjacency="zero_out"
+    )
+    shape: dict[str, Any] = {"contracting": True, "delta": 1e-12}
+    laws = list[ParticipationLaw]()
+    for run in map(allocated, (2, 10, 10**9)):
+        steps, shape["followed"] = step_arrays(run, geometry), run.steps
+        law, grid = participation_law(run, geometry, steps, **shape)
+        laws.append(law)
+    few, some, many = (law.mean for law in laws)
+    assert few < 0.99 * some
+    assert many == pytest.approx(some, rel=1e-2)
+    verify_participation(run, geometry, steps, **shape, law=laws[-1], grid=grid)
+    smaller = replace(laws[-1], mu=tuple(0.999 * mu for mu in laws[-1].mu))
+    with pytest.raises(VerificationFailed):
+        verify_participation(run, geometry, steps, **shape, law=smaller, grid=grid)
+
+
+def test_what_is_revealed_is_compared_tail_by_tail() -> None:
+    steps = step_arrays(RUN, GEOMETRY)
+    shape: dict[str, Any] = {"contracting": True, "followed": 30, "delta": 1e-12}
+    law, grid = participation_law(RUN, GEOMETRY, steps, **shape)
+    verify_participation(RUN, GEOMETRY, steps, **shape, law=law, grid=grid)
+    with pytest.raises(VerificationFailed, match="only prove"):
+        verify_participation(RUN, GEOMETRY, steps, **shape, law=law, grid=grid, revealed=True)
+    law, grid = participation_law(RUN, GEOMETRY, steps, **shape, revealed=True)
+    verify_participation(RUN, GEOMETRY, steps, **shape, law=law, grid=grid, revealed=True)
+
+
+def test_a_law_for_less_noise_does_not_pass_in_another_scale() -> None:
+    """Values over the noise are the same, but the order of Theorem C8 is not."""
+    steps = step_arrays(RUN, GEOMETRY)
+    shape: dict[str, Any] = {"contracting": True, "followed": 30, "delta": 1e-12}
+    louder = sdp.NoisySGD(**{**vars(RUN), "noise": 4.0})
+    law, grid = participation_law(louder, GEOMETRY, step_arrays(louder, GEOMETRY), **shape)
+    scaled = replace(law, mu=tuple(4.0 * mu for mu in law.mu))
+    with pytest.raises(VerificationFailed, match="only prove"):
+        verify_participation(RUN, GEOMETRY, steps, **shape, law=scaled, grid=grid)

@@ -308,3 +308,19 @@ def test_epochs_so_old_that_their_clocks_stand_are_certified_and_verified() -> N
     certificate = sdp.certify(run, geometry)
     assert certificate.bound == "Theorem B7"
     certificate.verify()
+
+
+@pytest.mark.parametrize("sampling", ["without_replacement", "poisson"])
+def test_one_certificate_serves_smaller_deltas(sampling: Any) -> None:
+    adjacency: Any = "zero_out" if sampling == "poisson" else "replace_one"
+    geometry = sdp.Geometry(
+        strong_convexity=0.0, smoothness=1.0, sensitivity=40.0, adjacency=adjacency
+    )
+    run = sdp.NoisySGD(
+        n=500, batch_size=10, steps=100, learning_rate=0.05, noise=1.0, sampling=sampling
+    )
+    usual, composed = sdp.certify(run, geometry), sdp.certify(run, geometry, bounds="composition")
+    for delta in (1e-9, 1e-12):
+        made_for_it = sdp.certify(run, geometry, delta=delta).epsilon(delta)
+        assert usual.epsilon(delta) <= 1.02 * made_for_it
+        assert usual.epsilon(delta) <= composed.epsilon(delta)

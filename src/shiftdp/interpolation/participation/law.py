@@ -230,7 +230,7 @@ def resolution_for(ages: Ages) -> Resolution:
     needed = math.ceil(rough_sum(ages) / float(np.max(ages.jump)))  # levels, if jumps are one
     if not equal_jumps(ages):
         classes = _FOR_A_FACTOR * math.log(float(ages.clock[-1] / ages.clock[0]))
-        fewest, cells = (_FEWEST_DENSE, 1300) if many(ages) > _DENSE else (_FEWEST, 1800)
+        fewest, cells = (_FEWEST_DENSE, 1300) if many(ages) > _DENSE else (_FEWEST, 2200)
         finest = Resolution(_FINEST, levels=1800, values=60, rung=_WIDE_RUNG, cells=cells)
         return _with_classes(ages, finest, most=round(min(max(classes, fewest), _MOST)))
     if needed > _MANY_LEVELS:

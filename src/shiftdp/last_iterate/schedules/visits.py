@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -130,6 +131,7 @@ def schedule_of(
     return Schedule(c, visited, sd, geometry.diameter)
 
 
+@lru_cache(maxsize=1)
 def table_of(run: BatchRun, geometry: Geometry) -> StepTable:
     require_short(run.steps)
     return step_table(*step_constants(run, geometry, run.steps), run.batches, geometry.diameter)
