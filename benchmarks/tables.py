@@ -16,7 +16,7 @@ statistics, and the difference with its standard error. Ways:
   somebody declares who knows that positives are few.
 
 `--hindsight` adds the best of 35 other reaches and clips around the plan of each pipeline, chosen
-on the runs that it is measured on: what no planner could exceed with runs of this shape. `--write`
+on the runs that it is measured on, with noise of their own. `--write`
 puts the other columns into docs/tables.md in place of those that are there.
 """
 
