@@ -2,9 +2,9 @@
 
 - **mixed** and **skewed** are those of `tests/training/preparation/raw_tables.py`. On the first the
   bound on rows was chosen, on both the parts of the budget that preparations get.
-- **stays** is a law of hospital stays on which nothing was chosen: costs and values of the
-  laboratory over several powers of ten, counts that are mostly 0, a column that is nearly
-  constant, 12 departments, a fifth of one column missing.
+- **stays** is a law of hospital stays on which nothing about declared ranges was chosen: costs
+  and values of the laboratory over several powers of ten, counts that are mostly 0, a column that
+  is nearly constant, 12 departments, a fifth of one column missing.
 - **wide**, **normal** and **loans** have numbers only, of which nothing is declared: long tails
   over many powers of ten; normal columns of all sizes, some far from 0; and loans, with a column
   that is often 0. They are for `learnt_ranges.py`.
