@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,10 +148,11 @@ def test_a_person_with_several_records_is_attacked_unless_told_who() -> None:
     ],
 )
 def test_questions_without_sense_are_refused(train: str, change: Any, problem: str) -> None:
-    made = {
+    makers: dict[str, Callable[[], Any]] = {
         "plan": lambda: plan_of(GD),
         "estimator": lambda: trained("forget")[0],
         "encoder": lambda: PrivateTableEncoder({}),
-    }[train]()
+    }
+    made = makers[train]()
     with pytest.raises(InvalidInput, match=problem):
         sdp.audit(made, **{"runs": 40, **change})

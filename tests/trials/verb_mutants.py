@@ -88,7 +88,7 @@ def no_noise_in_later_windows(patch: pytest.MonkeyPatch) -> None:
 
 
 def same_noise_in_every_window(patch: pytest.MonkeyPatch) -> None:
-    honest, drawn = loop._draw, []
+    honest, drawn = loop._draw, list[Any]()
 
     def draw(goes_on: bool) -> Any:
         if not goes_on:
@@ -119,7 +119,7 @@ def nothing_done_to_forget(patch: pytest.MonkeyPatch) -> None:
 
 def checkpoints_without_the_last_noise(patch: pytest.MonkeyPatch) -> None:
     """What is shown early is the iterate before the noise of its step was added."""
-    honest_draw, honest, kept = loop._draw, fitting.descend_on, []
+    honest_draw, honest, kept = loop._draw, loop.descend_on, list[Any]()
 
     def draw(noise: Any, numbers: Any, sources: Any, features: int) -> None:
         honest_draw(noise, numbers, sources, features)
