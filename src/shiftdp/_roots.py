@@ -193,9 +193,9 @@ def regula_falsi(
         active = ~(at_low | lost) & (high - low > relative * high)
         if not active.any():
             break
-        share = np.where(active, above / np.where(active, above - below, 1.0), 0.5)
-        # not nearer to an end than what is asked for: the end may be the answer
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # of those that are not active
+            share = np.where(active, above / np.where(active, above - below, 1.0), 0.5)
+            # not nearer to an end than what is asked for: the end may be the answer
             inset = np.where(active, 0.25 * relative * high / (high - low), 0.5)
         inset = np.minimum(inset, 0.5)
         middle = low + np.clip(share, inset, 1.0 - inset) * (high - low)

@@ -27,7 +27,8 @@ HEAD = struct.Struct("<QQQ")
 
 _IDLE = 900.0  # seconds, by any clock, that a child may take longer than it was given
 _PAUSE = 0.02  # seconds between two looks at a child
-_CORPUS = 32  # random inputs that libFuzzer begins from, where there are no valid files
+_CORPUS = 32  # random inputs that libFuzzer begins from, where there are no valid files ...
+_SHORT, _FEW = 2.0, 2  # ... and so many where it has less than so many seconds: all are tried first
 
 
 class Job(NamedTuple):
@@ -167,7 +168,8 @@ def _follow(job: Job, target: Any, attempt: Callable[[bytes], None]) -> None:
     import atheris
 
     rng = random.Random(job.seed)
-    seeds = target.seeds() if target.seeds else [rng.randbytes(target.size) for _ in range(_CORPUS)]
+    number = _FEW if job.seconds < _SHORT else _CORPUS
+    seeds = target.seeds() if target.seeds else [rng.randbytes(target.size) for _ in range(number)]
     with TemporaryDirectory(prefix="shiftdp-corpus-") as folder:
         for number, seed in enumerate(seeds):
             (Path(folder) / f"{number:04}").write_bytes(seed)

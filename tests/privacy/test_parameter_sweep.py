@@ -20,6 +20,7 @@ from shiftdp import (
     NoisyCGD,
     NoisyGD,
     NoisySGD,
+    NoisyStream,
     certify,
     compare,
 )
@@ -225,3 +226,24 @@ def test_values_that_are_no_list_are_refused() -> None:
     geometry = Geometry(strong_convexity=0.3, smoothness=2.0, sensitivity=1.0)
     with pytest.raises(InvalidInput, match="values=True is no list"):
         frontier(run, geometry, parameter="noise", values=True, delta=1e-5)  # type: ignore[arg-type]
+
+
+def test_a_number_where_a_list_of_values_should_be_is_refused() -> None:
+    """Found by fuzzing: an array without dimensions is iterable by its type."""
+    run = NoisyGD(n=10, steps=2, learning_rate=0.1, noise=1.0)
+    geometry = Geometry(strong_convexity=0.1, smoothness=1.0, sensitivity=1.0)
+    with pytest.raises(InvalidInput, match="is no list"):
+        frontier(run, geometry, parameter="noise", values=np.array(0.5), delta=1e-5)
+
+
+def test_a_curve_of_mixtures_may_end_where_nothing_leaks() -> None:
+    """Found by fuzzing: the method that solves for all points at once took inf - inf of one."""
+    stream = NoisyStream(
+        batch_size=19, batches_per_release=11, learning_rate=0.02568, noise=0.002, order="shuffled"
+    )
+    geometry = Geometry(
+        strong_convexity=0.002, smoothness=0.0215, sensitivity=1.0, diameter=6.658740352512469
+    )
+    found = frontier(stream, geometry, parameter="sensitivity", values=[33, 8, 0], delta=1e-5)
+    (best,) = (curve for curve in found.curves if curve.name == "best")
+    assert best.epsilon[0] >= best.epsilon[1] > best.epsilon[2] == 0.0

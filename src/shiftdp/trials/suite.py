@@ -49,6 +49,8 @@ _PARAMETERS: dict[str, Any] = {
     "epsilon": _EPSILON, "delta": 1e-5, "algorithm": "cgd", "batch_size": 10, "epochs": 3,
     "learning_rate": 0.5, "noise": 0.15, "l2": 0.1, "fit_intercept": False,
 }  # fmt: skip
+# Two batches of 25, in the second of which a canary moves a step by 4/3 of its noise.
+_HALVES: dict[str, Any] = {"order": "fixed", "batch_size": 25, "noise": 0.06, "epsilon": _LARGE}
 _FULL = NoisyGD(n=20, steps=10, learning_rate=0.5, noise=0.2)  # mu = 1.6
 _LONG = NoisyGD(n=20, steps=30, learning_rate=0.5, noise=0.3)  # the set is felt
 _RADIUS = 0.2  # of that set, about a deviation of the noise of one step
@@ -98,8 +100,7 @@ _ESTIMATORS: dict[str, Callable[[], Any]] = {
 
 def _in_turn(**choices: Any) -> Callable[[], Any]:
     """A regressor whose two batches come in turn, so that the canary is in every other step."""
-    shape: dict[str, Any] = {"order": "fixed", "batch_size": 25, "noise": 0.06, "epsilon": _LARGE}
-    return lambda: _estimator("PrivateHuberRegressor", **{**shape, **choices})
+    return lambda: _estimator("PrivateHuberRegressor", **{**_HALVES, **choices})
 
 
 # the other ways to train an estimator, and what the audit is told of them

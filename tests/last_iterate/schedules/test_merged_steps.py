@@ -118,3 +118,9 @@ def test_a_record_that_is_never_used_costs_nothing() -> None:
     table = step_table(np.ones(4), np.ones(4), np.ones(4), 2, math.inf)
     for schedule in visited_each_epoch(table, [range(1, 1)]):
         assert optimal_shifts(schedule).mu == 0.0
+
+
+def test_an_epoch_of_more_batches_than_memory_holds_is_refused() -> None:
+    """Found by fuzzing: nine steps of an epoch of 10^14."""
+    with pytest.raises(UnmetHypothesis, match="are too many for a table of 9 steps"):
+        step_table(np.ones(9), np.ones(9), np.ones(9), 10**14, math.inf)

@@ -32,6 +32,7 @@ from shiftdp._errors import UnmetHypothesis
 from shiftdp._rounding import NOT_ZERO, UNIT
 from shiftdp.interpolation.schedule import Schedule
 
+_MOST_LACKING = 10**7  # steps of an unfinished epoch, which do nothing and take 240 MB
 _OTHERS = 20.0  # roundings beside those of products and sums along an epoch
 
 
@@ -62,6 +63,13 @@ def step_table(c: Array, s: Array, sd: Array, batches: int, diameter: float) -> 
            [3., 0.]])
     """
     lacking = -c.size % batches
+    if lacking > _MOST_LACKING:
+        raise UnmetHypothesis(
+            "batch_size",
+            batches,
+            f"batches an epoch are too many for a table of {c.size} steps",
+            "rely on composition, or give larger batches",
+        )
     rows = (np.pad(x, (0, lacking), constant_values=f) for x, f in ((c, 1.0), (s, 0.0), (sd, 0.0)))
     c, s, sd = (row.reshape(-1, batches) for row in rows)
     return StepTable(c, s, sd, diameter)

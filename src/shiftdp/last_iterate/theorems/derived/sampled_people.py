@@ -137,7 +137,7 @@ def summed_law(mu: Sequence[float], weight: Sequence[float], k: int) -> Law:
         return tuple(mu), tuple(weight)
     unit = largest / _CELLS
     cell = np.ceil(np.asarray(mu) / unit * (1.0 - THREE_ROUNDINGS)).astype(np.int64)
-    one: Array = np.bincount(cell, np.asarray(weight), _CELLS + 1).astype(float)
+    one: Array = np.bincount(cell, np.asarray(weight), _CELLS + 1).astype(np.float64)
     density = np.ones(1)
     for _ in range(k):
         density = _convolved(density, one)
