@@ -8,10 +8,10 @@
 - **wide**, **normal** and **loans** have numbers only, of which nothing is declared: long tails
   over many powers of ten; normal columns of all sizes, some far from 0; and loans, with a column
   that is often 0. They are for `learnt_ranges.py`.
-- **German credit** is `german_raw.csv`: 700 records of 1,000 for training, declared ranges as the
-  description of the data has them, and all categories that it lists.
+- **German credit** is `german_raw.csv`: 700 records of 1,000 for training, ranges that somebody
+  might guess, and as declared categories all that occur in the table.
 
-All laws have a `level` that scores start from, which sets how many records are positive.
+The `level` of a law is what scores start from, which sets how many records are positive.
 """
 
 from __future__ import annotations
