@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -131,8 +131,13 @@ def schedule_of(
     return Schedule(c, visited, sd, geometry.diameter)
 
 
-@lru_cache(maxsize=1)
 def table_of(run: BatchRun, geometry: Geometry) -> StepTable:
+    """All steps; those of the last run that was asked for are kept, for its other positions."""
+    return _table_of(cast(Any, run), geometry)
+
+
+@lru_cache(maxsize=1)
+def _table_of(run: Any, geometry: Geometry) -> StepTable:
     require_short(run.steps)
     return step_table(*step_constants(run, geometry, run.steps), run.batches, geometry.diameter)
 
