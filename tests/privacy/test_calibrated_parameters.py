@@ -323,7 +323,7 @@ def test_random_sizes_that_any_length_can_afford_are_counted_to_the_end(sampling
     geometry = Geometry(strong_convexity=0.5, smoothness=1, sensitivity=1, adjacency="zero_out")
     length: dict[str, Any] = {"steps": 100} if sampling == "poisson" else {"epochs": 5}
     run = NoisySGD(
-        n=12_000, batch_size=600, learning_rate=0.1, noise=1 / 200, sampling=sampling, **length
+        n=24_000, batch_size=600, learning_rate=0.1, noise=1 / 200, sampling=sampling, **length
     )
     found = calibrate_epochs(run, geometry, epsilon=1.0, delta=1e-5)
     assert found.steps == (2**53 // run.batches * run.batches if run.in_epochs else 2**53)

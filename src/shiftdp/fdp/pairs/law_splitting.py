@@ -58,8 +58,9 @@ def split_law(mu: Sequence[float], weight: Sequence[float], most: int) -> Law:
     """A law with at most so many values, at least the given one in the sense of Theorem C8.
 
     That is up to roundings, which change a tail by a part of 1e-12: whoever needs more raises the
-    tails before. Both parts of the theorem apply. 300 values cost a part of 1e-4 of epsilon at
-    most, at deltas from 1e-5 to 1e-12, for laws that runs have.
+    tails before. Both parts of the theorem apply. 300 values cost a part of 2.5e-4 of epsilon or
+    less, at deltas from 1e-5 to 1e-12, in the 15 laws of runs that were measured; the smaller
+    direction of a zero-out up to 9e-4.
 
     Args:
         mu: values >= 0 that rise.

@@ -38,7 +38,7 @@ from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD
 from shiftdp.last_iterate.theorems.sampled.shifts import StepArrays
 
-_VALUES = 400  # of the law in a certificate: they cost a part of 2e-4 of epsilon at most
+_VALUES = 400  # of the law in a certificate: they cost about a part of 2e-4 of epsilon
 _TAIL = 1e-12  # a delta for which every law is made, if not for a smaller one
 _ROOM = 1e-6  # by which a law is larger than computed, as a part of each tail ...
 _ROOM_BELOW = 1e-4  # ... and as a part of delta
