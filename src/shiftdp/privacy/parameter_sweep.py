@@ -213,7 +213,8 @@ def frontier(
     delta = delta_in(delta)
     own = own_theorems(theorems)
     wanted = tuple(choice("curves", name, CURVES) for name in curves)
-    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+    listed: Any = values
+    if not isinstance(listed, Iterable) or getattr(listed, "ndim", 1) == 0:
         raise InvalidInput("values", values, "is no list", f"give some values of {parameter}")
     points = [_value(parameter, value) for value in values]
     if not points:
