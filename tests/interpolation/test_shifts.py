@@ -296,3 +296,9 @@ class TestEdges:
             same = Schedule([0.9] * 5, [1.0] * 5, [1.0] * 5, 2.0)
             mu = optimal_shifts(same).mu
             assert optimal_shifts(schedule).mu == pytest.approx(mu, rel=EXACT)
+
+
+def test_noise_at_the_end_of_the_floats_has_shifts() -> None:
+    """Found by fuzzing: the power of two above it is no float."""
+    found = optimal_shifts(Schedule([0.5, 0.5], [1.0, 1.0], [1.7e308, 1.7e308], math.inf))
+    assert 1e-308 < found.mu < 1e-100  # rounded up

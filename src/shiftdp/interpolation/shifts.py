@@ -164,7 +164,7 @@ class _Clock:
 def _clock(schedule: Schedule, end: int) -> _Clock:
     """Weights through sums of logarithms, cut where the clock is negligible or c = 0."""
     # A power of two: changing units and back must not move the diameter by a rounding error.
-    scale = 2.0 ** math.frexp(float(np.max(schedule.noise)))[1]
+    scale = 2.0 ** min(math.frexp(float(np.max(schedule.noise)))[1], sys.float_info.max_exp - 1)
     zeros = np.flatnonzero(schedule.contraction[:end] == 0.0)
     lead = int(zeros[-1]) if zeros.size else 0
     c, s, sd = schedule.window(lead, end)
