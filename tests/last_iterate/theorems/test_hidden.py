@@ -324,3 +324,17 @@ def test_one_certificate_serves_smaller_deltas(sampling: Any) -> None:
         made_for_it = sdp.certify(run, geometry, delta=delta).epsilon(delta)
         assert usual.epsilon(delta) <= 1.02 * made_for_it
         assert usual.epsilon(delta) <= composed.epsilon(delta)
+
+
+def test_gradients_that_are_all_the_same_are_certified() -> None:
+    """Theorem B6, which is about how far a record moves something, is no rival there."""
+    run = sdp.NoisySGD(
+        n=1000, batch_size=1, steps=99, learning_rate=0.1, noise=1e-3, sampling="poisson"
+    )
+    geometry = sdp.Geometry(
+        strong_convexity=0.5, smoothness=1.0, sensitivity=0.0, gradient_bound=1.0
+    )
+    certificate = sdp.certify(run, geometry)
+    certificate.verify()
+    composed = sdp.certify(run, geometry, bounds="composition")
+    assert certificate.epsilon(delta=1e-5) <= composed.epsilon(delta=1e-5)

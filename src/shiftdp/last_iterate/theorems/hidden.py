@@ -168,7 +168,9 @@ class _TheoremB7(OnSampled):
         self.require(run, geometry)
         cap, left = left_by_cap(run, geometry, delta)
         steps = step_arrays(run, geometry, cap)
-        if geometry.bounded or not steps.equal or not 0.0 < float(steps.c) <= 1.0 or not steps.s:
+        if geometry.bounded or not geometry.sensitivity:
+            return Prospect.OPEN
+        if not steps.equal or not 0.0 < float(steps.c) <= 1.0:
             return Prospect.OPEN
         ages = equal_ages(steps.p, float(steps.c), float(steps.s), float(steps.sd), steps.steps)
         if ages.mean >= _SEVERAL * float(steps.s):  # what is rarer is no matter of means
