@@ -149,8 +149,8 @@ def test_a_template_of_guesses_says_so_and_replaces_no_file(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ('"number"', '"numbr"', "columns.age.kind numbr: is no known kind; give one of number"),
-        ("low = 18", "low = 101", "columns.age.low, high 101.0,100.0: is no range"),
+        ('"number"', '"numbr"', "columns.age.kind numbr is no known kind; give one of number"),
+        ("low = 18", "low = 101", "columns.age.low, high 101.0,100.0 is no range"),
         ("columns.city", "columns.town", "DATA people.csv: has no column 'town'; give a table"),
     ],
 )

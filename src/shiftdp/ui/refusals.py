@@ -61,7 +61,8 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
     """What the library refuses, in the words of the command line."""
     schema = ctx.params.get("schema")
     if schema is not None and error.name.startswith("columns."):
-        asked = "" if isinstance(error.value, tuple) else f" {shown(error.value)}"
+        half = isinstance(error.value, tuple) and None in error.value
+        asked = "" if half else f" {shown(error.value)}"
         problem = f"{error.name}{asked} {error.problem}"
         return Refused(f"{typed(ctx, 'schema', schema)}: {problem}; {error.remedy}", ctx)
     names = [name.strip() for name in error.name.split(",")]
