@@ -87,3 +87,10 @@ def test_releases_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -
 def test_a_factor_below_one_is_refused() -> None:
     with pytest.raises(sdp.InvalidInput, match=r"most=0\.5"):
         sdp.calibrate_cooldown(RUN, GEOMETRY, epsilon=1.0, delta=1e-5, most=0.5)
+
+
+def test_a_budget_of_delta_alone_is_met() -> None:
+    run = sdp.NoisySGD(n=500, batch_size=10, steps=50, learning_rate=0.1, noise=1.0)
+    geometry = sdp.Geometry(strong_convexity=0, smoothness=1, sensitivity=2)
+    found = sdp.calibrate_cooldown(run, geometry, epsilon=0.0, delta=1e-5)
+    assert sdp.certify(found, geometry).epsilon(delta=1e-5) == 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from shiftdp._checks import number_in
 from shiftdp._errors import InvalidInput
 from shiftdp._roots import sign_change
+from shiftdp._rounding import NOT_ZERO
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import NoisySGD, has_releases
@@ -115,7 +116,7 @@ def _just_enough(run: NoisySGD, geometry: Geometry, epsilon: float, delta: float
 
     def excess(x: float) -> float:
         found = hidden_estimate(scaled(run, "noise", x), geometry, delta)
-        return math.log(max(found, math.ulp(0.0)) / epsilon)
+        return math.log(max(found, NOT_ZERO)) - math.log(max(epsilon, NOT_ZERO))
 
     found = sign_change(excess, 1.0, *_RANGE, slope=-1.0, relative=_CLOSE)
     return scaled(run, "noise", found.meets or _RANGE[1])

@@ -338,3 +338,22 @@ def test_gradients_that_are_all_the_same_are_certified() -> None:
     certificate.verify()
     composed = sdp.certify(run, geometry, bounds="composition")
     assert certificate.epsilon(delta=1e-5) <= composed.epsilon(delta=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "adjacency", "noise"),
+    [("without_replacement", "replace_one", 0.06), ("poisson", "zero_out", 0.05)],
+)
+def test_values_so_large_that_their_density_vanishes_are_verified(
+    sampling: Any, adjacency: Any, noise: float
+) -> None:
+    geometry = sdp.Geometry(
+        strong_convexity=0.3, smoothness=0.5, sensitivity=4.0, adjacency=adjacency
+    )
+    run = sdp.NoisySGD(
+        n=1000, batch_size=4, steps=100, learning_rate=0.1, noise=noise, sampling=sampling
+    )
+    certificate = sdp.certify(run, geometry)
+    (proof,) = HiddenProof.among(certificate.proofs)
+    assert proof.mu[-1] > 40.0
+    certificate.verify()

@@ -1,8 +1,8 @@
 """The last iterate of random batches, when it stays secret which of them a record was in.
 
 [Theorem B7] The record's pattern of participation V is secret, and mu(V) is the value that
-Theorem B1 would have for it. W is any law that is stochastically at least mu(V). Then the last
-iterate is bounded
+Theorem B1 would have for it. W is any law that is stochastically at least mu(V), or at least
+mu(V) in the order of Theorem C8 (`pairs.law_splitting`). Then the last iterate is bounded
 
 - with batches drawn without replacement, one record being exchanged, by `HiddenExchange`;
 - with Poisson batches or random allocation, one record being there or not, by `HiddenZeroOut`;

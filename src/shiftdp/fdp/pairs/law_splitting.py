@@ -24,8 +24,9 @@ a half-line, and what it reaches depends on W by P(W + Z > x) alone, in which it
 and to a otherwise. Then the first integrals are never negative, and 0 at a and b; a function u as
 in part 1 is replaced by its chord between a and b, as a function of Phi(m). So the cost is of
 second order in the width of a cell: 300 values cost what tens of thousands would if each went to
-the next larger one. The second integrals fall a little below 0 within a cell. For them some of the
-smallest values, which matter least, are moved up as far as is needed.
+the next larger one. Values of a cell that ends beyond 30 do go there: 1 - Phi has few digits left.
+The second integrals fall a little below 0 within a cell. For them some of the smallest values,
+which matter least, are moved up as far as is needed.
 
 *Which cells.* With a density w and cells of width d the cost is the integral of w k d^2 with some
 k(m), and the integral of 1/d is the number of cells: so d is proportional to (w k)^(-1/3), and all
@@ -49,6 +50,9 @@ from shiftdp.fdp.pairs.value_cost import value_costs
 _BACKWARD = 0.3  # how much the other direction of a zero-out counts, as a part
 _CLOSE = 1e-3  # logarithms of costs that are so close need not be told apart
 _CHEAPEST = 1e-40  # part of the cost of a single cell: below all that matters
+# 1 - Phi of a value beyond which nothing is shared: floats lose its digits soon, and whoever checks
+# the order compares tails one by one
+_VANISHED = float(scipy.special.ndtr(-29.9))
 
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and weights."""
@@ -103,7 +107,8 @@ def _nodes(
     def price(a: int, b: int) -> float:
         """Of all values between a and b, on the chord instead of the curve."""
         inside, width = mass[a + 1] - mass[b], q[a] - q[b]
-        up = (q[a] * inside - (gone[a + 1] - gone[b])) / width if width > 0.0 else inside
+        shared = q[b] >= _VANISHED
+        up = (q[a] * inside - (gone[a + 1] - gone[b])) / width if shared and width > 0.0 else inside
         chord = u[a] * inside + (u[b] - u[a]) * up - (paid[a + 1] - paid[b])
         return float(chord + abs(v[a] * inside + (v[b] - v[a]) * up - (got[a + 1] - got[b])))
 
@@ -139,8 +144,8 @@ def _shares(nodes: NDArray[np.int64], beyond: Array, weights: Array) -> tuple[Ar
     cell = np.minimum(np.searchsorted(nodes, index, side="right") - 1, len(nodes) - 2)
     a, b = nodes[cell], nodes[cell + 1]
     width = beyond[a] - beyond[b]
-    # where 1 - Phi is no number any more, all of it goes up
-    up = np.where(width > 0.0, (beyond[a] - beyond) / np.maximum(width, NOT_ZERO), 1.0)
+    shared = (beyond[b] >= _VANISHED) & (width > 0.0)
+    up = np.where(shared, (beyond[a] - beyond) / np.maximum(width, NOT_ZERO), 1.0)
     up[nodes[:-1]], up[nodes[-1]] = 0.0, 1.0
     above = np.bincount(cell + 1, weights * up, len(nodes))
     down = weights * (1.0 - up)

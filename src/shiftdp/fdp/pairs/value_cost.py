@@ -56,7 +56,8 @@ def value_costs(values: Array, weights: Array) -> tuple[Array, Array]:
         there = there + factor * (power + _INVERSE_SQRT_2PI * np.maximum(values - x, 0.0))
     felt = np.minimum(backward.epsilon, INVERTIBLE_EXPONENT).tolist()
     for y, e, factor in zip(backward.x.tolist(), felt, _scales(backward, epsilon), strict=True):
-        back = back - factor * math.exp(e) * scipy.special.ndtr(-y - values)
+        large = min(factor * math.exp(e), 1.0 / NOT_ZERO)  # where epsilon is, beyond all use
+        back = back - large * scipy.special.ndtr(-y - values)
     return np.maximum.accumulate(there), np.maximum.accumulate(back)
 
 

@@ -1,7 +1,8 @@
 """Theorem B7: NoisySGD where nobody learns in which steps a record took part. Nothing is composed.
 
 Let mu(v) be what Theorem B1 gives for a record that takes part in the steps of the pattern v, and W
-any law that is stochastically at least mu(V). The last iterate is f-DP with
+any law that is stochastically at least mu(V), or in the order of Theorem C8. The last iterate is
+f-DP with
 
     without replacement, replace_one   f = HiddenExchange(W), or everything revealed: E G(W)
     Poisson, zero_out                  f = the worse direction of HiddenZeroOut(W)

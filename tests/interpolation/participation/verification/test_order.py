@@ -78,9 +78,15 @@ def test_far_out_tails_are_compared_one_by_one() -> None:
 
 
 def test_no_more_values_than_certificates_have() -> None:
-    many = ParticipationLaw(tuple(np.linspace(4.0, 5.0, 401)), (1.0 - 400e-6, *([1e-6] * 400)))
-    with pytest.raises(VerificationFailed, match="law is none"):
-        require_dominated(AT, TAIL, many, 1.0)
+    """400 are stated; 1,000 were, and are read still."""
+
+    def law(values: int) -> ParticipationLaw:
+        rest = [1e-6] * (values - 1)
+        return ParticipationLaw(tuple(np.linspace(4.0, 5.0, values)), (1.0 - sum(rest), *rest))
+
+    require_dominated(AT, TAIL, law(1000), 1.0)
+    with pytest.raises(VerificationFailed, match="the law has 1001 values, more than 1000"):
+        require_dominated(AT, TAIL, law(1001), 1.0)
 
 
 def test_what_is_no_number_proves_nothing() -> None:

@@ -18,7 +18,7 @@ from shiftdp._errors import VerificationFailed
 from shiftdp.interpolation.participation.law import ParticipationLaw
 
 _WHOLE = 1e-12  # by which the weights of a claim may miss 1: a sum of floats
-_MOST_VALUES = 400  # of a claimed law
+_MOST_VALUES = 1000  # of a claimed law: 400 are stated now, and were so many before Theorem C8
 _FARTHEST = 30.0  # a value beyond which tails are compared one by one: the density vanishes
 _ROUNDINGS = 1e-9  # of an integral: a sum of terms >= 0, each a difference of two rates ...
 _RATES = 1e-12  # ... which are off by less than this part of themselves
@@ -28,7 +28,9 @@ _FALLEN = 1.0 - 1e-6  # a tail that is larger is not told from 1: honest claims 
 def claimed_tail(law: ParticipationLaw) -> tuple[Array, Array]:
     """The values of a claim, and the weight of each and those above it, 0 being the last one."""
     mu, weight = np.array(law.mu), np.array(law.weight)
-    sound = 0 < len(mu) == len(weight) <= _MOST_VALUES and bool(np.all(np.diff(mu) > 0.0))
+    if len(mu) > _MOST_VALUES:
+        raise VerificationFailed(f"the law has {len(mu)} values, more than {_MOST_VALUES}")
+    sound = 0 < len(mu) == len(weight) and bool(np.all(np.diff(mu) > 0.0))
     sound = sound and bool(np.all(weight >= 0.0)) and float(mu[0]) >= 0.0
     if not sound or abs(math.fsum(weight) - 1.0) > _WHOLE:
         raise VerificationFailed("the law is none: values have to rise, and weights to add up to 1")
@@ -88,10 +90,12 @@ def _require_integrals(edges: Array, proved: Array, claimed: Array) -> None:
     ours, theirs = (np.cumsum((part * width)[::-1])[::-1] for part in (proved, claimed))
     enough = ours[some] * (1.0 + _ROUNDINGS) + error <= theirs[some]
     fallen = int(np.argmax(proved < _FALLEN))
+    if fallen > first:
+        _refuse(float(edges[first]), float(claimed[first]), float(proved[first]))
     gained = np.cumsum(((claimed - proved) * width)[fallen:])
     enough &= gained[np.arange(first, last + 1) - fallen] >= _RATES * beyond[fallen]
-    if fallen > first or not enough.all():
-        n = first if fallen > first else first + int(np.argmin(enough))
+    if not enough.all():
+        n = first + int(np.argmin(enough))
         _refuse(float(edges[n]), float(claimed[n]), float(proved[n]))
 
 
