@@ -85,7 +85,7 @@ def test_declared_ranges_that_are_standardised_are_told_with_the_way_to_avoid_it
 
 def test_what_is_advised_with_a_schema_can_be_followed(folder: Path) -> None:
     words = ("train", "people.csv", *TRAIN, "--epsilon", "0.001", "-o", "m.shiftdp")
-    Path("people.toml").write_text(PEOPLE.replace("[columns.city]\nkind = \"category\"\n", ""))
+    Path("people.toml").write_text(PEOPLE.replace('[columns.city]\nkind = "category"\n', ""))
     line = refused(*words)
     assert "or fewer columns in the schema, or" in line
     assert "feature-bound" not in line

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import click
 
-from shiftdp.ui.refusals import Refused, spelled, typed
-from shiftdp.ui.types import READ, InData, InFile, OutFile
+from shiftdp.ui.refusals import READ, Refused, spelled, typed
+from shiftdp.ui.types import InData, InFile, OutFile
 
 _MODELS = (".shiftdp", ".skops")
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp._files import write_file
-from shiftdp.ui.refusals import Refused, shown, typed
-from shiftdp.ui.types import NUMBER, NUMBERS, READ, ParamType
+from shiftdp.ui.refusals import READ, Refused, shown, typed
+from shiftdp.ui.types import NUMBER, NUMBERS, ParamType
 
 if TYPE_CHECKING:
     from shiftdp.last_iterate import Geometry

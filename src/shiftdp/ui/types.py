@@ -19,8 +19,6 @@ else:  # neither is generic in older releases of click
     ParamType, Choice = click.ParamType, click.Choice
 
 FORMATS = ("png", "svg", "pdf")
-READ = "shiftdp.read"
-"""Where a context keeps the files that numbers were read from, by the name of the option."""
 _MOST_VALUES = 10_000  # of a range
 
 
