@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("statement m.shiftdp -o m.shiftdp", "--output m.shiftdp: is the file of FILE too"),
         ("account --config r.toml --save r.toml", "--save r.toml: is the file of --config too"),
         (f"account {RUN} --noise noise.csv --save noise.csv", "is the file of --noise too"),
-        (f"account {MNIST} --save m.shiftdp", "is there already, and a model would be lost"),
+        (f"account {MNIST} --save m.shiftdp", "is there already, and by its name a model"),
     ],
 )
 def test_files_that_would_be_lost_are_refused(here: Path, line: str, named: str) -> None:
@@ -55,3 +55,9 @@ def test_other_files_are_replaced_as_before(here: Path) -> None:
     prose(f"account {MNIST} --save run.json")
     prose(f"account {MNIST} --save run.json")
     prose(f"account {MNIST} --save /dev/null")
+
+
+def test_what_is_no_table_in_a_folder_of_them_is_replaced(here: Path) -> None:
+    (here / "parts" / "run.json").write_text("{}")
+    prose(f"{TRAIN.replace('d.csv', 'parts')} --dry-run --anyway --save parts/run.json")
+    assert (here / "parts" / "run.json").read_text() != "{}"

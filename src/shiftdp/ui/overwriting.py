@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import click
 
+from shiftdp._errors import InvalidInput
 from shiftdp.ui.refusals import READ, Refused, spelled, typed
 from shiftdp.ui.types import InData, InFile, OutFile
 
@@ -41,7 +42,7 @@ def refuse_overwriting(ctx: click.Context) -> None:
                 raise Refused(f"{subject}: {problem}; give another name", ctx)
         ending = os.path.splitext(path)[1].lower()
         if "shiftdp" not in parameter.type.suffixes and ending in _MODELS and os.path.isfile(path):
-            problem = "is there already, and a model would be lost"
+            problem = "is there already, and by its name a model, which would be lost"
             raise Refused(f"{subject}: {problem}; give another name", ctx)
         seen.append(_Named(parameter, path))
 
@@ -60,11 +61,15 @@ def _read(ctx: click.Context) -> Iterator[_Named]:
             yield _Named(parameter, tables[name])
 
 
-def _parts(path: str) -> list[str]:
+def _parts(path: str) -> Sequence[str]:
     if not os.path.isdir(path):
         return [path]
-    inside = (os.path.join(path, name) for name in os.listdir(path))
-    return [file for file in inside if os.path.isfile(file)]
+    from shiftdp.training.table_files.parts import parts_of
+
+    try:
+        return parts_of([path])
+    except InvalidInput:  # the command says what is wrong with the folder
+        return []
 
 
 def _same(one: str, other: str) -> bool:
