@@ -142,6 +142,8 @@ def test_a_person_with_several_records_is_attacked_unless_told_who() -> None:
         ("encoder", {"verb": "forget"}, "is nothing that PrivateTableEncoder does"),
         ("estimator", {"groups": [[1]]}, "is not one whole number or word a record"),
         ("estimator", {"verb": "forget", "forget_epsilon": -1.0}, "forget_epsilon=-1"),
+        ("estimator", {"forget_epsilon": 1.0}, "is of forget, and verb='fit' forgets nothing"),
+        ("no ridge", {"verb": "forget"}, "forget_epsilon=2.0 is not reached"),
         ("estimator", {"verb": "forget", "method": "one_run"}, "is about one record of fit"),
         ("estimator", {"groups": [1, 2], "data": PAIR}, "for each of 50 records"),
     ],
@@ -151,6 +153,9 @@ def test_questions_without_sense_are_refused(train: str, change: Any, problem: s
         "plan": lambda: plan_of(GD),
         "estimator": lambda: trained("forget")[0],
         "encoder": lambda: PrivateTableEncoder({}),
+        "no ridge": lambda: PrivateHuberRegressor(
+            epsilon=4.0, algorithm="gd", epochs=2, l2=0.0, fit_intercept=False
+        ),
     }[train]
     with pytest.raises(InvalidInput, match=problem):
         sdp.audit(made(), **{"runs": 40, **change})

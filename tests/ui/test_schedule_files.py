@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import shiftdp as sdp
 from shiftdp.ui.refusals import Refused
 from shiftdp.ui.schedule_files import PER_STEP, _toml, has_steps, write_run
-from tests.ui.shell import refused
+from tests.ui.shell import MNIST, refused
 
 GEOMETRY = sdp.Geometry(strong_convexity=0.5, smoothness=2.0, sensitivity=1.0)
 RUN = sdp.NoisyCGD(
@@ -74,3 +74,12 @@ def test_one_number_a_line_is_enough(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there() -> None:
     assert refused("account gd --noise none.csv") == "--noise none.csv: there is no such file"
+
+
+def test_a_file_with_too_few_steps_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("n.csv").write_text("noise\n" + "0.01\n" * 3)
+    line = refused(f"account {MNIST.replace('--noise 0.01', '--noise n.csv')}")
+    assert line.startswith("--noise n.csv (3 entries): does not have one entry a step (2000); ")

@@ -32,6 +32,7 @@ def test_a_template_is_made_of_names_alone(folder: Path) -> None:
     Path("other.csv").write_text("age,city,member,bought\nsecret,1,2,3\n")
     assert prose("schema", "other.csv", *words) == text
     assert "# low = 0" in text
+    assert '# scale = "range"' in text
     prose("schema", "people.csv", *words, "-o", "made.toml")
     assert [c.kind for c in read_schema("made.toml").columns.values()] == [
         "number",

@@ -67,6 +67,32 @@ def test_training_by_a_schema_states_the_cost_of_everything(folder: Path) -> Non
     assert "categories of city, with noise" in text
 
 
+def test_declared_ranges_that_are_standardised_are_told_with_the_way_to_avoid_it(
+    folder: Path,
+) -> None:
+    words = ("train", "people.csv", *TRAIN, "--dry-run")
+    dear = ("--epsilon", "3")
+    text = prose(*words, *dear)
+    assert "for what is learnt:" in text
+    assert "moments of age in its declared range, with noise" in text
+    assert 'standardised by these means and deviations; scale = "range"' in text
+    ranged = PEOPLE.replace("high = 100", 'high = 100\nscale = "range"')
+    Path("people.toml").write_text(ranged)
+    text = prose(*words, *dear)
+    assert "for what the schema leaves to be learnt:" in text
+    assert "declared range" not in text
+
+
+def test_what_is_advised_with_a_schema_can_be_followed(folder: Path) -> None:
+    words = ("train", "people.csv", *TRAIN, "--epsilon", "0.001", "-o", "m.shiftdp")
+    Path("people.toml").write_text(PEOPLE.replace('[columns.city]\nkind = "category"\n', ""))
+    line = refused(*words)
+    assert "or fewer columns in the schema, or" in line
+    assert "feature-bound" not in line
+    Path("people.toml").write_text(PEOPLE[: PEOPLE.index("[columns.city]")])
+    assert "fewer" not in refused(*words)
+
+
 def test_target_and_classes_may_stand_in_the_schema(folder: Path) -> None:
     declared = Schema(
         {"age": read_schema("people.toml").columns["age"]}, target="bought", classes=("no", "yes")

@@ -149,6 +149,19 @@ def threshold_for(noise: float, failure: float) -> float:
     return float(1.0 - noise * ndtri(allowed) * (1.0 + 8 * AMPLE))
 
 
+def of_declared_ranges(sums: Sequence[NoisySum]) -> tuple[NoisySum, ...]:
+    """The moments within ranges that were declared: of columns that have no histogram.
+
+    >>> age = NoisySum(kind="moments", column="age", noise=10.0)
+    >>> of_declared_ranges([age]) == (age,)
+    True
+    >>> of_declared_ranges([NoisySum(kind="histogram", column="age", noise=10.0), age])
+    ()
+    """
+    learnt = {one.column for one in sums if one.kind == "histogram"}
+    return tuple(one for one in sums if one.kind == "moments" and one.column not in learnt)
+
+
 def sums_tradeoff(sums: Sequence[NoisySum], *, n: int, adjacency: Adjacency) -> TradeoffFunction:
     """What all of these sums cost together: G(mu), failing with the probability of Theorem S2.
 

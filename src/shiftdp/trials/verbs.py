@@ -63,13 +63,20 @@ class Way:
         before = _shown(model) if self.verb == "forget_others" else ()
         stay = everybody
         stay[self._forgotten(len(X))] = False
-        model.forget(
-            X[stay],
-            y[stay],
-            epsilon=self.forget_epsilon,
-            delta=model.delta,
-            **self._people(stay),
-        )
+        try:
+            model.forget(
+                X[stay],
+                y[stay],
+                epsilon=self.forget_epsilon,
+                delta=model.delta,
+                **self._people(stay),
+            )
+        except InvalidInput as error:
+            if error.name != "epsilon":
+                raise
+            raise InvalidInput(
+                "forget_epsilon", error.value, error.problem, error.remedy
+            ) from error
         return (*before, model.coef_, model.intercept_)
 
     def guarantee(self, model: Any) -> Any:
@@ -125,6 +132,13 @@ def way_of(
     if not hasattr(estimator, method):
         raise InvalidInput(
             "verb", verb, f"is nothing that {type(estimator).__name__} does", 'give verb="fit"'
+        )
+    if forget_epsilon is not None and method != "forget":
+        raise InvalidInput(
+            "forget_epsilon",
+            forget_epsilon,
+            f"is of forget, and verb={verb!r} forgets nothing",
+            'give verb="forget" or verb="forget_others", or leave it out',
         )
     k = getattr(estimator, "records_per_person", 1)
     people = None if groups is None else np.asarray(groups)

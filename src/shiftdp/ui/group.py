@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shiftdp._errors import InvalidInput, ShiftdpError
+from shiftdp.ui.overwriting import refuse_overwriting
 from shiftdp.ui.progress import began
 from shiftdp.ui.refusals import WIDTH, folded, line_of, refusal
 
@@ -68,10 +69,11 @@ class _WithExamples(click.Command):
 
 
 class Command(_WithExamples):
-    """A command whose refusals name its options."""
+    """A command whose refusals name its options, and which writes over no file that it reads."""
 
     def invoke(self, ctx: click.Context) -> Any:
         began()
+        refuse_overwriting(ctx)
         try:
             return super().invoke(ctx)
         except InvalidInput as error:

@@ -12,6 +12,8 @@ from shiftdp._errors import InvalidInput
 
 WIDTH = 100
 """Of help, and of examples in it."""
+READ = "shiftdp.read"
+"""Where a context keeps the files that numbers were read from, by the name of the option."""
 
 _RENAMED = {
     "run": ("kind",),
@@ -74,6 +76,9 @@ def refusal(ctx: click.Context, error: InvalidInput) -> Refused:
         names = known[:1] or names
     if names[0] in ("X", "y") and _parameter(ctx, "data") is not None:
         names, value = ["data"], ctx.params.get("data")  # the table, by its file
+    file = ctx.meta.get(READ, {}).get(names[0])
+    if file is not None and isinstance(value, str) and value.startswith("<"):
+        value = f"{file} ({value.strip('<>')})"
     if len(names) > 1:
         options = [_parameter(ctx, name) for name in names]
         subject = ", ".join(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shiftdp._files import write_file
-from shiftdp.ui.refusals import Refused, shown, typed
+from shiftdp.ui.refusals import READ, Refused, shown, typed
 from shiftdp.ui.types import NUMBER, NUMBERS, ParamType
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class _PerStep(ParamType):
         subject = shown(value) if ctx is None else typed(ctx, name, value)
         if not os.path.isfile(value):
             raise Refused(f"{subject}: there is no such file", ctx)
+        if ctx is not None:
+            ctx.meta.setdefault(READ, {})[name] = value
         try:
             return _column(value, name)
         except (ValueError, csv.Error, click.UsageError) as error:

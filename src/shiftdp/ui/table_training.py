@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftdp._errors import InvalidInput
+from shiftdp.privacy.noisy_sums import of_declared_ranges
 from shiftdp.training.table_files.labels import BadLabels, Labels
 from shiftdp.training.table_files.parts import (
     Paths,
@@ -207,8 +208,16 @@ def _print_parts(
         say("  the preparation is public: everything is declared, and it costs nothing")
     else:
         prepared = up(document["preparation"]["epsilon"])
-        say(f"  the preparation alone {prepared}, for what the schema leaves to be learnt:")
+        declared = of_declared_ranges(certificate.sums)
+        why = "is learnt" if declared else "the schema leaves to be learnt"
+        say(f"  the preparation alone {prepared}, for what {why}:")
         for one in certificate.sums:
-            say(f"    {one.kind} of {one.column}, with noise of {one.noise:.4g}")
+            where = " in its declared range" if one in declared else ""
+            say(f"    {one.kind} of {one.column}{where}, with noise of {one.noise:.4g}")
+        if declared:
+            say(
+                "    Declared ranges are standardised by these means and deviations;"
+                ' scale = "range" in the schema avoids it.'
+            )
     model = document["model"]
     say(f"  the model alone {up(model['epsilon'])}, by {model['bound']}")

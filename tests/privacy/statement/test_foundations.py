@@ -73,3 +73,9 @@ def test_other_releases_come_from_the_ledger(tmp_path: Path) -> None:
     assert "not among the entries below" not in text
     assert f'<data value="{ledger.epsilon()!r}">' in text
     assert "No ledger was given" in html()
+
+
+def test_declared_ranges_that_were_standardised_are_told() -> None:
+    words = "standardised by a mean and a deviation"
+    assert words in html("pipeline")
+    assert words not in html("gd")

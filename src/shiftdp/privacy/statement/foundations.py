@@ -6,6 +6,7 @@ from shiftdp.last_iterate.assumptions import LOOP_ASSUMPTIONS
 from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.runs import Run, has_releases, people
 from shiftdp.last_iterate.theorems.registry import THEOREMS
+from shiftdp.privacy.noisy_sums import of_declared_ranges
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.kinds import AnyCertificate
 from shiftdp.privacy.selection.score_certificate import ScoreCertificate
@@ -220,7 +221,13 @@ def _sums(statement: Statement) -> tuple[Section, ...]:
     columns = ("Sum", "Column", "Noise", "Released from")
     prepared = isinstance(whole, PipelineCertificate)
     heading = "What the preparation learnt, with noise" if prepared else "Scores, with noise"
-    return (Section(heading, (Grid(columns, rows),)),)
+    if not (prepared and of_declared_ranges(sums)):
+        return (Section(heading, (Grid(columns, rows),)),)
+    text = (
+        "Moments of a column without a histogram are of a range that was declared: it was "
+        "standardised by a mean and a deviation that were learnt within it."
+    )
+    return (Section(heading, (Grid(columns, rows), Note(line(text)))),)
 
 
 def _selection(statement: Statement) -> Section:

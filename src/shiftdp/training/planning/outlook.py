@@ -181,11 +181,20 @@ class Outlook:
     @property
     def cure(self) -> str:
         """What to do, in words."""
+        return self.cured("fewer features with a smaller feature_bound")
+
+    def cured(self, fewer: str | None) -> str:
+        """What to do, in words.
+
+        Args:
+            fewer: how the model gets fewer features, which only those who make them can say; None
+                if it cannot.
+        """
         if self.chosen.noise is not None:
             return "leave the noise to the planner"
         ways = ways_out(self.epsilon, self.records)
-        if self.problem.features > 1:
-            ways.append("fewer features with a smaller feature_bound")
+        if self.problem.features > 1 and fewer is not None:
+            ways.append(fewer)
         given = "give " + ", or ".join(ways or ["more records"])
         chosen = [name for name in vars(self.chosen) if getattr(self.chosen, name) is not None]
         if self.epsilon is None and self.records is None and chosen:

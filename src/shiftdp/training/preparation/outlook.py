@@ -146,14 +146,22 @@ class PipelineOutlook:
     def cure(self) -> str:
         """What to do, in words."""
         if self.learnable(self.n, self.given) and self._cured_alone:
-            return self.model.cure
+            return self._cure_of_model
         declared = "declare the ranges of numbers in a schema (low and high, or within)"
         ways = ways_out(self.epsilon, self.records)
         if self.model.worthwhile:
             return ", or ".join([declared, *(f"give {way}" for way in ways)])
         if ways:  # declared ranges alone might not be enough
             return f"give {', or '.join(ways)}"
-        return f"{declared}, and {self.model.cure}"
+        return f"{declared}, and {self._cure_of_model}"
+
+    @property
+    def _cure_of_model(self) -> str:
+        """That of the model; rows that an encoder makes have no bound for anybody to choose."""
+        if self.layout is None:
+            return self.model.cure
+        several = len(self.layout.names) > 1
+        return self.model.cured("fewer columns in the schema" if several else None)
 
     @property
     def _cured_alone(self) -> bool:

@@ -54,7 +54,8 @@ DATA: dict[str, dict[str, Any]] = {
     "schema": {
         "type": InFile(),
         "help": "What is public about the columns (TOML or JSON; shiftdp schema writes one): "
-        "ranges, categories, missing entries. What it leaves out is learnt within the budget.",
+        "ranges, categories, missing entries. What it leaves out is learnt within the budget, and "
+        'so are mean and deviation in declared ranges without scale = "range", if it is enough.',
     },
     "features": {
         "type": NUMBER,

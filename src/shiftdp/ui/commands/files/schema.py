@@ -20,6 +20,7 @@ _HINTS = {
     "number": (
         "low = 0     # the range, if it is public; without it, it is learnt and paid for",
         "high = 100",
+        'scale = "range"     # else a declared range may be standardised, for a part of the budget',
     ),
     "category": (
         'categories = ["a", "b"]     # if they are public; without them, frequent ones are learnt',
