@@ -154,8 +154,8 @@ def test_it_says_where_it_is_proved_and_what_it_is_about() -> None:
 
 def test_the_longest_name_and_citation_are_read_back() -> None:
     longest = Fixed(0.01, "n" * 200)
+    longest.citation = "c" * 3000
     with pytest.raises(sdp.InvalidInput) as refused:
-        longest.citation = "c" * 3000
         own_theorems([longest])
     longest.citation = "c" * int(refused.value.remedy.split("1 to ")[1].split()[0])
     mine = sdp.certify(GD, FLAT, theorems=[longest])
