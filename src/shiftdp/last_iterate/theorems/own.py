@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from shiftdp._errors import InvalidInput
 from shiftdp._strict_json import mismatch, parse
@@ -53,20 +53,22 @@ def own_theorems(theorems: Iterable[Theorem]) -> tuple[Theorem, ...]:
     return own
 
 
-def own_bound(theorem: Theorem, bound: Bound) -> Bound:
+def own_bound(theorem: Theorem, given: Any) -> Bound:
     """What a user's theorem gives, if it is a bound by that theorem; the library's as they are."""
     from shiftdp.last_iterate.theorems.registry import proof_types
 
+    bound: Bound = given
     if theorem.family != "user":
         return bound
-    if not isinstance(bound, Bound) or not isinstance(bound.f, TradeoffFunction):
-        shown = bound.f if isinstance(bound, Bound) else bound
-        raise _no_bound(theorem, f"{type(shown).__name__} where a Bound is needed")
+    f: Any = given.f if isinstance(given, Bound) else None
+    if not isinstance(f, TradeoffFunction):
+        kind = type(given if f is None else f).__name__
+        raise _no_bound(theorem, f"{kind} where a Bound is needed")
     if bound.theorem is not theorem:
         other = getattr(bound.theorem, "name", bound.theorem)
         raise _no_bound(theorem, f"a bound in the name of {other!r}")
-    kinds = proof_types([theorem])
-    if not isinstance(bound.proofs, tuple) or any(type(item) not in kinds for item in bound.proofs):
+    kinds, proofs = proof_types([theorem]), given.proofs
+    if not isinstance(proofs, tuple) or any(type(item) not in kinds for item in proofs):
         raise InvalidInput(
             "theorems",
             theorem.name,
@@ -131,7 +133,7 @@ def _require_theorem(theorem: Any) -> None:
         raise InvalidInput("runs", runs, f"of {name!r} is no tuple of classes", remedy)
 
 
-def _is_line(text: Any) -> bool:
+def _is_line(text: Any) -> TypeGuard[str]:
     """Whether it is one line that can be printed, with something in it."""
     return isinstance(text, str) and text.isprintable() and bool(text.strip())
 
