@@ -88,7 +88,8 @@ def proved_by(kind: Any, name: str = "Proved", proofs: Any = ()) -> Theorem:
         (None, "gives NoneType where a Bound"),
         (0.001, "gives float where a Bound"),
         (TINY, "gives GaussianTradeoff where a Bound"),
-        (Bound(Fixed(0.001), 0.001), "gives float where a Bound"),  # type: ignore[arg-type]
+        (Bound(Fixed(0.001), 0.001), "gives a Bound whose f is float"),  # type: ignore[arg-type]
+        (Bound(Fixed(0.001), None), "gives a Bound whose f is NoneType"),  # type: ignore[arg-type]
     ],
 )
 def test_it_gives_a_bound_by_itself(given: Any, said: str) -> None:

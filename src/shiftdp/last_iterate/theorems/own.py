@@ -60,14 +60,16 @@ def own_bound(theorem: Theorem, given: Any) -> Bound:
     bound: Bound = given
     if theorem.family != "user":
         return bound
-    f: Any = given.f if isinstance(given, Bound) else None
+    if not isinstance(given, Bound):
+        raise _no_bound(theorem, f"{type(given).__name__} where a Bound is needed")
+    f: Any = given.f
     if not isinstance(f, TradeoffFunction):
-        kind = type(given if f is None else f).__name__
-        raise _no_bound(theorem, f"{kind} where a Bound is needed")
+        raise _no_bound(theorem, f"a Bound whose f is {type(f).__name__}")
     if bound.theorem is not theorem:
         other = getattr(bound.theorem, "name", bound.theorem)
         raise _no_bound(theorem, f"a bound in the name of {other!r}")
-    kinds, proofs = proof_types([theorem]), given.proofs
+    kinds = proof_types([theorem])
+    proofs: Any = given.proofs
     if not isinstance(proofs, tuple) or any(type(item) not in kinds for item in proofs):
         raise InvalidInput(
             "theorems",
