@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import shiftdp as sdp
+from tests.last_iterate.theorems.fixed import Fixed
 from tests.ui.shell import CONFIG, MNIST, refused, shiftdp, table
 
 
@@ -251,3 +253,20 @@ def test_what_is_wrong_in_a_file_is_said_of_the_file(tmp_path: Path) -> None:
         )
         assert line.startswith("--schema ")
         assert f": {said}" in line
+
+
+@pytest.mark.parametrize("proofs", ["[]", '[{"reasons": 100}]'])
+def test_a_theorem_of_the_author_is_no_damage(tmp_path: Path, proofs: str) -> None:
+    run = sdp.NoisyGD(n=100, steps=20, learning_rate=1.5, noise=0.05)
+    losses = sdp.Geometry(strong_convexity=1, smoothness=1, sensitivity=5)
+    text = sdp.certify(run, losses, theorems=[Fixed(0.01)]).to_json()
+    path = tmp_path / "mine.json"
+    path.write_text(text.replace('"proofs": []', f'"proofs": {proofs}'))
+    for line in ("verify", "account --certificate", "risk --certificate", "statement"):
+        result = shiftdp(f"{line} {path}")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr == (
+            f"{path}: it rests on a theorem of its author's, 'Fixed', which can be checked in "
+            "Python only; ask its author for it, then "
+            "Certificate.from_json(text, theorems=[...]).verify(theorems=[...])\n"
+        )

@@ -24,6 +24,7 @@ from shiftdp.last_iterate.schedules.segments import segment_schedules
 from shiftdp.last_iterate.schedules.visits import Visits, schedules_of
 from shiftdp.last_iterate.theorems.derived.unlearning import AfterTraining
 from shiftdp.last_iterate.theorems.descent import solve
+from shiftdp.last_iterate.theorems.own import own_bound, own_theorems
 from shiftdp.last_iterate.theorems.registry import THEOREMS, family_of
 from shiftdp.last_iterate.theorems.released.joint import joint_mu
 from shiftdp.last_iterate.theorems.sampled.shifts import refuse_adjacency
@@ -70,8 +71,9 @@ def bound_by(theorem: Theorem, run: Run, geometry: Geometry, delta: float) -> Bo
             "run", type(run).__name__, f"is not what {theorem.name} is about", "use another theorem"
         )
     if run.endless:
-        return theorem.for_every_length(stand_in(run, geometry), geometry, delta)
-    return theorem.bound(run, geometry, delta)
+        shown = stand_in(run, geometry)
+        return own_bound(theorem, theorem.for_every_length(shown, geometry, delta))
+    return own_bound(theorem, theorem.bound(run, geometry, delta))
 
 
 def _known(run: Run, bounds: Bounds) -> list[Theorem]:
@@ -110,7 +112,7 @@ def _tried(
                 break
             if hope == Prospect.HOPELESS or (found and hope == Prospect.CONTAINED):
                 continue
-            found.append(apply(run, geometry, delta))
+            found.append(own_bound(theorem, apply(run, geometry, delta)))
             unbeaten = hope == Prospect.UNBEATEN
         except UnmetHypothesis as unmet:
             refused[theorem.name] = unmet
@@ -150,7 +152,7 @@ def certify(
     ('Theorem B1', 0.992, 4.339)
     """
     _check(run, geometry, bounds)
-    own = [item for item in own_theorems(theorems) if item.applies_to(run)] if theorems else []
+    own = [item for item in own_theorems(theorems) if item.applies_to(run)]
     if bounds != "composition" and not run.one_draw:
         given.require_contractive(run.learning_rate, geometry)
     delta = number_in("delta", delta, LEAST_DELTA, 1.0, open_high=True)
@@ -176,9 +178,10 @@ def certify(
             )
         raise refused[-1][1]
     bound = rivals[0] if len(rivals) == 1 else min(rivals, key=lambda each: each.f.epsilon(delta))
-    bound = bound.theorem.proved(bound, shown, geometry, endless=endless)
+    theorem = bound.theorem
+    bound = own_bound(theorem, theorem.proved(bound, shown, geometry, endless=endless))
     if endless:
-        bound.theorem.require_forgotten(shown, geometry, bound.proofs)
+        theorem.require_forgotten(shown, geometry, bound.proofs)
     return certificate_of(bound, run, geometry)
 
 
@@ -187,7 +190,7 @@ def certificate_of(bound: Bound, run: Run, geometry: Geometry) -> Certificate:
     theorem, proofs = bound.theorem, bound.proofs
     shown = stand_in(run, geometry) if run.endless else run
     hypotheses = theorem.hypotheses(shown, geometry, proofs)
-    if theorem not in THEOREMS:
+    if family_of(theorem.name) == "user":
         hypotheses += (given.trusted_theorem(theorem.name, theorem.citation),)
     return Certificate(run, geometry, theorem.name, bound.f, hypotheses, proofs)
 
@@ -316,26 +319,6 @@ def _composed_to(bound: Bound, run: Run, geometry: Geometry, accuracy: float) ->
     if bound.guess is None:
         return bound
     return replace(bound, f=bound.theorem.rebuild(run, geometry, bound.proofs, accuracy))
-
-
-def own_theorems(theorems: Iterable[Theorem]) -> tuple[Theorem, ...]:
-    """The user's theorems, which must not pass for others."""
-    names = {theorem.name for theorem in THEOREMS}
-    own = tuple(theorems)
-    for theorem in own:
-        if not isinstance(theorem, Theorem):
-            raise InvalidInput(
-                "theorems", theorem, "is not a Theorem", "give objects of subclasses of it"
-            )
-        if theorem.name in names or theorem.family != "user":
-            raise InvalidInput(
-                "theorems",
-                theorem.name,
-                "has the name or the family of a theorem of the library",
-                'give it another name, and leave family="user"',
-            )
-        names.add(theorem.name)
-    return own
 
 
 def require_run(run: object) -> None:

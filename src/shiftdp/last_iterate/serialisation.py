@@ -26,6 +26,7 @@ from shiftdp.last_iterate.runs import (
     Unlearning,
     stated,
 )
+from shiftdp.last_iterate.theorems.own import own_theorems, require_written
 from shiftdp.last_iterate.theorems.registry import proof_from_dict
 from shiftdp.last_iterate.theorems.theorem import Theorem
 from shiftdp.last_iterate.training_record import TrainingRecord
@@ -48,7 +49,10 @@ _RUNS: dict[str, type] = {
 
 def dumps(certificate: Certificate, indent: int | None = None) -> str:
     """The certificate as one JSON object; infinities are written as the string "inf"."""
-    return json.dumps(document_of(certificate), indent=indent, allow_nan=False)
+    document = document_of(certificate)
+    if certificate.kind == CONDITIONAL:
+        require_written(certificate.bound, certificate.proofs, document["proofs"], SCHEMA)
+    return json.dumps(document, indent=indent, allow_nan=False)
 
 
 def document_of(certificate: Certificate) -> dict[str, Any]:
@@ -76,7 +80,7 @@ def loads(text: str, theorems: Iterable[Theorem] = ()) -> Certificate:
     The text is held to `certificate_schema` before anything is made of it. `theorems` are a user's
     own, whose proofs may have forms of their own.
     """
-    own = tuple(theorems)
+    own = own_theorems(theorems)
     known = schema(own) if own else SCHEMA
     try:
         document = parse(text)

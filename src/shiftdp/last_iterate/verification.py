@@ -17,7 +17,8 @@ from shiftdp.last_iterate.certificate import Certificate
 from shiftdp.last_iterate.endless import stand_in
 from shiftdp.last_iterate.runs import Run
 from shiftdp.last_iterate.theorems.checks import require
-from shiftdp.last_iterate.theorems.registry import THEOREMS, theorem_of
+from shiftdp.last_iterate.theorems.own import own_theorems
+from shiftdp.last_iterate.theorems.registry import family_of, theorem_of
 from shiftdp.last_iterate.theorems.theorem import Claim, Theorem
 from shiftdp.last_iterate.training_record import verify_training
 
@@ -27,8 +28,9 @@ def verify_certificate(certificate: Certificate, theorems: Iterable[Theorem] = (
 
     The theorem that it names checks the proof; the hypotheses must be those of that theorem.
     """
+    own = own_theorems(theorems)
     try:
-        _verify(certificate, tuple(theorems))
+        _verify(certificate, own)
     except VerificationFailed:
         raise
     except Exception as error:
@@ -56,7 +58,7 @@ def _verify(certificate: Certificate, own: tuple[Theorem, ...]) -> None:
         theorem.require_forgotten(shown, geometry, proofs)
     theorem.check(Claim(shown, geometry, certificate.f, proofs, endless))
     needed = theorem.hypotheses(shown, geometry, proofs)
-    if theorem not in THEOREMS:
+    if family_of(theorem.name) == "user":
         needed += (given.trusted_theorem(theorem.name, theorem.citation),)
     # what is assumed of a loop that is not ours only weakens the promise
     about_loop = LOOP_ASSUMPTIONS.values()

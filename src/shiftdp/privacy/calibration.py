@@ -149,12 +149,8 @@ def calibrate_epochs(
     """
     require_run(run)
     if run.streams:
-        raise InvalidInput(
-            "run",
-            type(run).__name__,
-            "has no end: it costs the same however long it is",
-            "calibrate the noise",
-        )
+        problem = "has no end: it costs the same however long it is"
+        raise InvalidInput("run", type(run).__name__, problem, "calibrate the noise")
     _own(run, "steps", "is not run in steps", "calibrate the geometry")
     name = "epochs" if run.in_epochs else "steps"
     refuse_schedules(run, name)

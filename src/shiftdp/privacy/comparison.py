@@ -21,7 +21,7 @@ from shiftdp.last_iterate.attained import (
     lower_bound_of,
 )
 from shiftdp.last_iterate.certificate import Certificate
-from shiftdp.last_iterate.certification import bound_by, certify, evaluate, own_theorems, tightest
+from shiftdp.last_iterate.certification import bound_by, certify, evaluate, tightest
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.last_batch import warn_of_last_batch
 from shiftdp.last_iterate.runs import (
@@ -35,6 +35,7 @@ from shiftdp.last_iterate.runs import (
 )
 from shiftdp.last_iterate.schedules.releases import number_of_releases
 from shiftdp.last_iterate.theorems.derived.people import scaled_losses
+from shiftdp.last_iterate.theorems.own import own_theorems
 from shiftdp.last_iterate.theorems.registry import THEOREMS
 from shiftdp.last_iterate.theorems.theorem import Bound, Theorem
 from shiftdp.privacy.prior_deletion import deletion_rho

@@ -21,9 +21,9 @@ from shiftdp.fdp.functions.mixture import is_gaussian_mixture, mixture_epsilons
 from shiftdp.fdp.pairs.gaussian_arrays import gaussian_epsilon_array
 from shiftdp.fdp.pairs.gaussian_profile import RELATIVE_ERROR
 from shiftdp.fdp.renyi.conversions import zcdp_epsilons
-from shiftdp.last_iterate.certification import own_theorems
 from shiftdp.last_iterate.geometry import Geometry
 from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.theorems.own import own_theorems
 from shiftdp.last_iterate.theorems.theorem import Theorem
 from shiftdp.privacy.comparison import ATTAINED_DOWN, CURVES, Compared, Point, kind_of
 from shiftdp.privacy.parameters import parameters_of, with_parameter

@@ -198,7 +198,7 @@ def read_certificate(path: str) -> AnyCertificate:
     its preparation learnt.
     """
     from shiftdp._errors import InvalidInput, VerificationFailed
-    from shiftdp.privacy.selection.kinds import certificate_in
+    from shiftdp.privacy.selection.kinds import certificate_in, only_in_python
 
     if is_archive(path):
         found = read_model_file(path)
@@ -209,7 +209,11 @@ def read_certificate(path: str) -> AnyCertificate:
         return found.whole
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = certificate_in(file.read())
+            text = file.read()
+        unknown = only_in_python(text)
+        if unknown is not None:
+            raise VerificationFailed(f"{path}: {unknown}")
+        certificate = certificate_in(text)
     except InvalidInput as error:
         raise InvalidInput("certificate", path, error.problem, _READS) from error
     except UnicodeDecodeError as error:

@@ -76,7 +76,7 @@ def test_it_has_a_name_of_its_own() -> None:
     for name in ("Theorem B1", "Thm gd (composition)"):
         with pytest.raises(sdp.InvalidInput, match="name or the family"):
             sdp.certify(GD, FLAT, theorems=[Fixed(0.01, name)])
-    with pytest.raises(sdp.InvalidInput, match="name or the family"):
+    with pytest.raises(sdp.InvalidInput, match="is there twice"):
         sdp.certify(GD, FLAT, theorems=[Fixed(0.01), Fixed(0.02)])
     with pytest.raises(sdp.InvalidInput, match="is not a Theorem"):
         sdp.certify(GD, FLAT, theorems=["Theorem B1"])  # type: ignore[list-item]

@@ -62,10 +62,16 @@ def forged() -> str:
     return json.dumps(document)
 
 
+def of_an_author() -> str:
+    document: dict[str, Any] = json.loads(json_of("fixed"))
+    return json.dumps({**document, "kind": "conditional", "bound": "Mine"})
+
+
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
         (sent(forged()), "the proof in the file does NOT hold"),
+        (sent(of_an_author()), "it rests on a theorem of its author's, 'Mine', which can be"),
         (sent("{}"), "is not a certificate"),
         (sent('{"format": {}}'), "is not a certificate"),
         (sent("no JSON"), "is not a certificate"),

@@ -148,7 +148,9 @@ class Theorem(ABC):
 
     def for_every_length(self, run: Run, geometry: Geometry, delta: float) -> Bound:
         """What it gives for the stand-in and every longer run, or `UnmetHypothesis`."""
-        bound = self.bound(run, geometry, delta)
+        from shiftdp.last_iterate.theorems.own import own_bound
+
+        bound = own_bound(self, self.bound(run, geometry, delta))
         self.require_forgotten(run, geometry, bound.proofs)
         return bound
 

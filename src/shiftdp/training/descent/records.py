@@ -3,9 +3,8 @@
 Features are kept as they are given, float32 or float64, dense or sparse. What the products see are
 blocks in float64, each row at most `bound` long: rows above it are scaled down when a block is
 taken. Norms are upper bounds, computed without overflow from the very entries that the products
-will use. Sparse features have one canonical form (`sparse`).
-
-Features in a mapped file stay there, and what is computed of each row is in files then, too.
+will use. Sparse features have one canonical form (`sparse`). Features in a mapped file stay there,
+and what is computed of each row is in files then, too.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from shiftdp._errors import ShiftdpError
 from shiftdp._printed import percent, up
 from shiftdp.last_iterate import Certificate
 from shiftdp.privacy.comparison import Row
-from shiftdp.privacy.selection.kinds import WHOLE, AnyCertificate, certificate_in
+from shiftdp.privacy.selection.kinds import WHOLE, AnyCertificate, certificate_in, only_in_python
 from shiftdp.ui.explorer import parts
 from shiftdp.ui.explorer.answers import Certified, certified, curve_of, numbers_of
 from shiftdp.ui.explorer.figures import tradeoff_figure
@@ -62,7 +62,11 @@ def certificate_of(name: str, contents: str) -> AnyCertificate:
             f"{name}: is an archive, perhaps a model file; check that by `shiftdp verify FILE`"
         )
     try:
-        found = certificate_in(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
+        unknown = only_in_python(text)
+        if unknown is not None:
+            raise Unreadable(f"{name}: {unknown}")
+        found = certificate_in(text)
     except UnicodeDecodeError:
         raise Unreadable(f"{name}: is not text; give what --save wrote") from None
     except ShiftdpError as error:
