@@ -112,6 +112,7 @@ def allowed_distance(run: Any, geometry: Geometry) -> float:
     It is in one batch of each epoch. Which is the worst depends on the rates: of equal ones that
     contract it is the last. In a random order it may be another in each epoch.
 
+    >>> from shiftdp.last_iterate.runs import NoisyGD
     >>> run = NoisyGD(n=10, steps=3, learning_rate=0.5, noise=1.0)
     >>> allowed_distance(run, Geometry(strong_convexity=1.0, smoothness=1.0, sensitivity=2.0))
     0.175

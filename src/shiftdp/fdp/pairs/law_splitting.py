@@ -73,7 +73,7 @@ def split_law(mu: Sequence[float], weight: Sequence[float], most: int) -> Law:
 
     >>> values, weights = split_law((0.0, 1.0, 1.001, 1.002), (0.9, 0.05, 0.03, 0.02), 3)
     >>> values, [round(w, 6) for w in weights]
-    ((0.0, 1.0, 1.002), (0.9, 0.064985, 0.035015))
+    ((0.0, 1.0, 1.002), [0.9, 0.05, 0.05])
     """
     most = count("most", most, 2)
     if len(mu) <= most:

@@ -41,7 +41,7 @@ def value_costs(values: Array, weights: Array) -> tuple[Array, Array]:
 
     >>> there, back = value_costs(np.array([0.0, 1.0]), np.array([0.9, 0.1]))
     >>> there.round(2).tolist(), back.round(2).tolist()
-    ([0.19, 0.53], [-0.54, -0.19])
+    ([0.24, 20.7], [-2.12, -0.06])
     """
     law, deltas = _rough(values, weights), np.array(_DELTAS)
     # decides where nothing else does

@@ -45,6 +45,7 @@ _LEAST_MU = 1e-290  # far above where products underflow, far below what anybody
 def largest_distance(training: Training, losses: Geometry) -> float:
     """z of one record, without a projection, rounded up.
 
+    >>> from shiftdp.last_iterate.runs import NoisyGD
     >>> descent = NoisyGD(n=10, steps=3, learning_rate=1.0, noise=1.0)
     >>> round(
     ...     largest_distance(descent, Geometry(strong_convexity=-1, smoothness=1, sensitivity=1)), 9
