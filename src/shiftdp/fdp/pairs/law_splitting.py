@@ -50,9 +50,9 @@ from shiftdp.fdp.pairs.value_cost import value_costs
 _BACKWARD = 0.3  # how much the other direction of a zero-out counts, as a part
 _CLOSE = 1e-3  # logarithms of costs that are so close need not be told apart
 _CHEAPEST = 1e-40  # part of the cost of a single cell: below all that matters
-# 1 - Phi of a value beyond which nothing is shared: floats lose its digits soon, and whoever checks
-# the order compares tails one by one
-_VANISHED = float(scipy.special.ndtr(-29.9))
+# 1 - Phi of a value just below 30, beyond which nothing is shared: floats lose its digits soon, and
+# whoever checks the order compares tails one by one
+_VANISHED = 1e-196
 
 Law = tuple[tuple[float, ...], tuple[float, ...]]
 """Values and weights."""
