@@ -79,7 +79,7 @@ def rows(
     limit = "" if passes is None else f", {passes} passes"
     print(f"\n{task.name} (n = {task.n}, {task.adjacency}), epsilon = {epsilon:g}{limit}, "
           f"{len(seeds)} seeds")  # fmt: skip
-    planned = plan_for(task.problem(epsilon), Overrides(epochs=passes))
+    planned = plan_for(task.problem(epsilon), Overrides(epochs=passes, centre=None))
     facts = planned.choices()
     what = f"{facts['algorithm']}, batches of {facts['batch_size']}, {facts['epochs']:g} passes"
     own = of_plan(task, planned.plan)
@@ -181,7 +181,7 @@ def accuracies(
     task: Task, epsilon: float, screen: int, seeds: range, grid: Grid
 ) -> dict[str, Result]:
     """Our default, our best in hindsight, and the best of every other way in hindsight."""
-    planned = plan_for(task.problem(epsilon), Overrides())
+    planned = plan_for(task.problem(epsilon), Overrides(centre=None))
     facts, own = planned.choices(), of_plan(task, planned.plan)
     what = f"{facts['algorithm']}, {facts['epochs']:g} passes, public numbers only"
     found = {DEFAULT: Result(what, tuple(own(s) for s in seeds))}

@@ -86,9 +86,9 @@ def test_an_estimator_is_planned_once_for_all_of_its_fits(monkeypatch: pytest.Mo
 
     planned: list[int] = []
 
-    def counting(self: Any, n: int, features: int, outputs: int = 1) -> Any:
+    def counting(self: Any, n: int, *given: Any, **named: Any) -> Any:
         planned.append(n)
-        return plan(self, n, features, outputs)
+        return plan(self, n, *given, **named)
 
     plan = PrivateLogisticRegression.plan
     monkeypatch.setattr(PrivateLogisticRegression, "plan", counting)

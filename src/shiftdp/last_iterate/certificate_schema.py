@@ -207,6 +207,7 @@ _TRAINING = fields_of(
         "projection_parameters": _NAMED_NUMBERS,
         "prox": WORD,
         "prox_parameters": _NAMED_NUMBERS,
+        "centred": BOOLEAN,
         "features": either(COUNT, NULL),
         "oversized": {"enum": ["scale", "refuse"]},
         "noise_source": WORD,
@@ -216,7 +217,7 @@ _TRAINING = fields_of(
         "version": WORD,
         "date": WORD,
     },
-    optional=("prox", "prox_parameters"),
+    optional=("prox", "prox_parameters", "centred"),
 )
 
 

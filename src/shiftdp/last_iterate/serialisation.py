@@ -157,6 +157,8 @@ def _training_out(record: TrainingRecord) -> dict[str, Any]:
     fields = dict(vars(record))
     if record.prox is None:
         del fields["prox"], fields["prox_parameters"]
+    if not record.centred:
+        del fields["centred"]
     for name in _NAMED:
         if name in fields:
             fields[name] = dict(fields[name])

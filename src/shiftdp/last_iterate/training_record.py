@@ -30,6 +30,7 @@ class TrainingRecord:
         slope, curvature: the Lipschitz constant and the smoothness of the loss in the scores.
         feature_bound, intercept, l2: as in `Plan`.
         clipping, clip, projection, prox, features, oversized: as in `Plan`.
+        centred: whether the first two steps measure the rows, to centre and to scale them.
         noise_source: where the randomness came from.
         private: whether that source is secret; a seed is not.
         arithmetic: how sums were computed, and what that adds to the sensitivity.
@@ -51,6 +52,7 @@ class TrainingRecord:
     projection_parameters: Parameters = ()
     prox: str | None = None
     prox_parameters: Parameters = ()
+    centred: bool = False
     features: int | None
     oversized: str
     noise_source: str
@@ -69,6 +71,8 @@ class TrainingRecord:
         bound = f"features within {self.feature_bound:g} ({self.oversized})"
         parts = [_called(self.loss, self.loss_parameters), bound, f"l2={self.l2:g}"]
         parts.append("with an intercept" if self.intercept else "without an intercept")
+        if self.centred:
+            parts.append("rows centred and scaled by two noisy sums, which are the first two steps")
         if self.clip is not None:
             parts.append(f"clipping={self.clipping} at {self.clip:g}")
         if self.projection is not None:
@@ -94,6 +98,8 @@ def _called(name: str, parameters: Parameters) -> str:
     return f"{name}({', '.join(f'{key}={value:g}' for key, value in parameters)})"
 
 
+MEASURING = 2
+"""Steps that measure the rows before those that move the model. [docs/theory.md, Theorem P2]"""
 _PROJECTIONS = ("Ball", "Box", "Simplex")
 _PROXES = ("L1", "ElasticNet")
 _SOURCES = {"System": True, "Aes": True, "Seeded": False}
@@ -141,6 +147,9 @@ def verify_training(
         enough = Fraction(geometry.gradient_bound) ** 2 >= (1 + rounding) ** 2 * G2
         _require(enough, "gradient_bound")
     _require_arithmetic(record, rounding / times, Fraction(geometry.sensitivity) ** 2 / G2, times)
+    if record.centred:
+        own_steps = run.window.full_batches and run.window.steps > MEASURING
+        _require(own_steps and not contracts and record.intercept, "centring")
     if contracts:
         monotone = record.clipping in ("none", "envelope") or record.outputs <= 2
         _require(monotone or not acts, "clipping")

@@ -62,6 +62,8 @@ class Plan:
         projection: the set that holds the iterates: Ball, Box or Simplex.
         prox: a penalty that each step ends with: L1 or ElasticNet, beside the ridge `l2`, which is
             part of the gradient.
+        centred: whether the first two steps of a composed run of full batches measure where the
+            rows lie, so that the others train on their distances from there (Theorem P2).
         adjacency: which data sets are neighbours, `replace_one` or `zero_out`.
         oversized: what happens to rows above the bound: `scale` or `refuse`.
         features: how many there are, if it matters (Box) or is to be checked.
@@ -95,6 +97,7 @@ class Plan:
     clip: float | None = None
     projection: Projection | None = None
     prox: Prox | None = None
+    centred: bool = False
     adjacency: Adjacency = "replace_one"
     oversized: Oversized = "scale"
     features: int | None = None
@@ -110,12 +113,14 @@ class Plan:
             require_kind("projection", self.projection, (Projection,))
         if self.prox is not None:
             require_kind("prox", self.prox, (Prox,))
+        require_kind("centred", self.centred, (bool, np.bool_))
         checked = {
             "feature_bound": magnitude(
                 "feature_bound", self.feature_bound, DATA_LEAST, DATA_GREATEST
             ),
             "l2": magnitude("l2", self.l2, greatest=RIDGE_GREATEST, zero=True),
             "intercept": bool(self.intercept),
+            "centred": bool(self.centred),
             "clipping": choice("clipping", self.clipping, get_args(Clipping)),
             "adjacency": choice("adjacency", self.adjacency, get_args(Adjacency)),
             "oversized": choice("oversized", self.oversized, get_args(Oversized)),
@@ -163,9 +168,10 @@ class Plan:
     def geometry(self) -> Geometry:
         """What is proved of the losses that the loop uses. [docs/losses.md, Theorem 1]
 
-        Of softmax as plainly clipped nothing is known but the sensitivity: composition remains.
+        Of softmax as plainly clipped, and of steps that measure rows, nothing is known but the
+        sensitivity: composition remains.
         """
-        if self.plainly_clipped:
+        if self.plainly_clipped or self.centred:
             return replace(self._ideal, strong_convexity=-math.inf, smoothness=math.inf)
         return self._ideal
 
@@ -275,6 +281,7 @@ class Plan:
             projection_parameters=numbers_of(self.projection),
             prox=None if self.prox is None else type(self.prox).__name__,
             prox_parameters=numbers_of(self.prox),
+            centred=self.centred,
             features=self.features,
             oversized=self.oversized,
             noise_source=type(self.entropy).__name__,

@@ -10,6 +10,7 @@ import numpy as np
 from shiftdp._errors import InvalidInput, UnmetHypothesis
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import release_steps
+from shiftdp.training.centring import require_centrable
 from shiftdp.training.losses.base import Loss
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ _NORMAL = 9.0  # no normal number of the loop is larger
 def require_sound(plan: Plan) -> None:
     """Refuse a plan that no theorem covers, or whose iterates may leave the range of floats."""
     _check_prox(plan)
+    if plan.centred:
+        require_centrable(plan)
     _check_clipping(plan)
     _check_theorem(plan)
     _check_noise(plan)

@@ -174,12 +174,12 @@ def planned_once(model: Any, plans: dict[Any, Any]) -> Any:
     def once(name: str) -> Callable[..., Any]:
         made = getattr(model, name)
 
-        def known(*given: Any) -> Any:
-            key = (name, hasattr(model, "coef_"), given)
+        def known(*given: Any, **named: Any) -> Any:
+            key = (name, hasattr(model, "coef_"), given, *named.items())
             if name == "_state" and hasattr(model, "stream_"):
-                return made(*given)  # the stream that goes on, and not the first call's
+                return made(*given, **named)  # the stream that goes on, and not the first call's
             if key not in plans:
-                plans[key] = made(*given)
+                plans[key] = made(*given, **named)
             return plans[key]
 
         return known

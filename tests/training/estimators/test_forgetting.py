@@ -149,14 +149,20 @@ def test_what_cannot_be_forgotten_is_refused_and_leaves_the_model_as_it_was() ->
         clipped.forget(X[:-1], three[:-1], epsilon=0.5, delta=1e-5)
 
 
+def test_what_was_centred_cannot_be_forgotten() -> None:
+    model = PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], centre=True).fit(X, Y)
+    with pytest.raises(InvalidInput, match=r"centred rows.*fit with centre=False and a ridge"):
+        model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
+
+
 @pytest.mark.parametrize("chosen", [{}, {"algorithm": "cgd"}, {"l2": 0.001, "algorithm": "gd"}])
 def test_a_model_that_cannot_forget_says_in_a_sentence_what_to_fit_instead(
     chosen: dict[str, Any],
 ) -> None:
     with pytest.raises(InvalidInput, match=r"^epsilon=0\.5 is not reached") as caught:
-        PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], **chosen).fit(X, Y).forget(
-            X[:-3], Y[:-3], epsilon=0.5, delta=1e-5
-        )
+        PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], centre=False, **chosen).fit(
+            X, Y
+        ).forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
     assert len(str(caught.value)) < 400
     assert "nearest possible" not in str(caught.value)
     advised = re.search(r"l2=([0-9.]+) and learning_rate=([0-9.]+),", caught.value.remedy)

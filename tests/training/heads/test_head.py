@@ -54,8 +54,9 @@ def test_a_head_is_the_estimator_with_the_same_seed(chosen: dict[str, Any], bias
 
     X, y = tensors(Softmax(classes=3))
     common = {"epsilon": 4.0, "feature_bound": 2.0, "random_state": SEED, **chosen}
-    model = PrivateLogisticRegression(**common, classes=[0, 1, 2], fit_intercept=bias)
-    model.fit(X.numpy(), y.numpy())
+    model = PrivateLogisticRegression(
+        **common, classes=[0, 1, 2], fit_intercept=bias, centre=False
+    ).fit(X.numpy(), y.numpy())
     head = PrivateHead(**common, classes=3, bias=bias)
     layer = head.fit(X, y)
     assert head.plan_.plan == model.plan_.plan

@@ -30,7 +30,9 @@ def records(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = records(1_500, 0)
-PARAMETERS: dict[str, Any] = {"feature_bound": 3.0, "random_state": 0, "algorithm": "gd"}
+PARAMETERS: dict[str, Any] = {
+    "feature_bound": 3.0, "random_state": 0, "algorithm": "gd", "centre": False
+}  # fmt: skip
 MODEL = PrivateLogisticRegression(classes=[0, 1], epsilon=5.0, epochs=10, **PARAMETERS).fit(X, Y)
 LINE = PrivateHuberRegressor(epsilon=5.0, epochs=20, **PARAMETERS).fit(X, X[:, 0])
 MANY = records(200_000, 1)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -22,7 +22,7 @@ from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp._rounding import ULP
 from shiftdp.training.losses.base import Floats
 
-Role = Literal["noise", "batches"]
+Role = Literal["noise", "batches", "rows"]
 Draw = Callable[[int], bytes]
 
 _SEEDS = 2**31 - 1  # that a `random_state` draws from, as scikit-learn's estimators do
@@ -115,7 +115,7 @@ class Seeded(Entropy):
         return [self, *(Seeded(int(seed)) for seed in others)]
 
     def open(self, role: Role) -> Stream:
-        return _SeededStream(self.seed, ("noise", "batches").index(role))
+        return _SeededStream(self.seed, get_args(Role).index(role))
 
 
 def entropy_of(random_state: Any) -> Entropy:

@@ -4,7 +4,8 @@ and those that the run releases beside it.
     w <- Proj(prox(w - eta (sum of clipped gradients / b + l2 w + Z))),   Z ~ N(0, sigma^2 I),
 
 from w = 0 (projected): this is `iterates`. In a step without noise, sigma = 0, none is drawn. What
-is released is rounded to the plan's public grid. Nothing else is shown to anybody: progress is a
+is released is rounded to the plan's public grid. A plan that is `centred` first measures where the
+rows lie, and trains on their distances from there. Nothing else is shown to anybody: progress is a
 step count, an error carries the name of its type and the step, and an interrupted run releases
 nothing.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from itertools import islice, repeat
 from typing import Any
 
@@ -23,11 +25,18 @@ from shiftdp._checks import count
 from shiftdp._errors import InvalidInput, ShiftdpError
 from shiftdp.last_iterate.runs import PerStep
 from shiftdp.last_iterate.schedules.releases import release_steps
+from shiftdp.last_iterate.training_record import MEASURING
+from shiftdp.training.centring import (
+    Centre,
+    measured,
+    refuse_to_centre,
+    without_sums,
+)
 from shiftdp.training.descent.batches import batches
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.reading import announced
-from shiftdp.training.descent.records import prepare
+from shiftdp.training.descent.records import moved, prepare
 from shiftdp.training.descent.resume import Kept, kept_in
 from shiftdp.training.descent.source import Elsewhere, Source
 from shiftdp.training.descent.state_file import EncryptedState
@@ -189,6 +198,8 @@ def descend(
     """
     _require_callable(progress=progress, checkpoints=checkpoints)
     records = certified_records(plan, X, y)
+    if plan.centred and state is not None:
+        raise refuse_to_centre("a run that is kept in a state")
     with nullcontext() if state is None else kept_in(state, plan, records) as kept:
         return descend_on(plan, records, progress=progress, checkpoints=checkpoints, kept=kept)
 
@@ -200,8 +211,13 @@ def certified_records(plan: Plan, X: Any, y: Any) -> Source:
     """
     require_certified(plan)
     if isinstance(X, Elsewhere):
+        if plan.centred:
+            raise refuse_to_centre("rows that are elsewhere")
         return X.source(plan)
-    return LocalSource(prepare(plan, X, y))
+    source = LocalSource(prepare(plan, X, y))
+    if plan.centred and source.records.rows.sparse:
+        raise refuse_to_centre("rows that are sparse")
+    return source
 
 
 def require_certified(plan: Plan) -> None:
@@ -275,7 +291,8 @@ def descend_stacked(
             "give the plan entropy=Seeded(...), which says that nothing here is private",
         )
     sources = plan.entropy.several(runs)
-    stacks = [[source] for source in sources] if plan.run.secret_batches else [sources]
+    alone = plan.run.secret_batches or plan.centred
+    stacks = [[source] for source in sources] if alone else [sources]
     records = certified_records(plan, X, y)
     models = []
     for k, stack in enumerate(stacks):
@@ -287,7 +304,7 @@ def descend_stacked(
 
 
 def _counted(progress: Progress, before: int, total: int) -> Progress:
-    """Progress of one of several runs, told as steps of all of them, `before` being done."""
+    """Progress of a part of all steps, told as theirs, `before` being done."""
     return lambda done, steps: progress(before + done, total)
 
 
@@ -304,6 +321,49 @@ def _require_callable(**given: object) -> None:
 
 
 def _run(
+    plan: Plan,
+    records: Source,
+    sources: Sequence[Entropy],
+    progress: Progress | None,
+    checkpoints: Checkpoints | None = None,
+    start: NDArray[Any] | None = None,
+    kept: Kept | None = None,
+) -> NDArray[Any]:
+    """All steps of a stack of models, and their release; on centred rows if the plan says so."""
+    if not plan.centred:
+        return _steps(plan, records, sources, progress, checkpoints, start, kept)
+    if start is not None or kept is not None or not isinstance(records, LocalSource):
+        raise refuse_to_centre("a run that goes on from another")
+    steps = plan.run.steps
+    centre, near = _centred(plan, records, sources[0])
+    if progress is not None:
+        progress(MEASURING, steps)
+    moves = replace(plan, centred=False, run=without_sums(plan.run))
+    counted = None if progress is None else _counted(progress, MEASURING, steps)
+    released = _steps(moves, near, sources, counted)
+    given_back = centre.given_back(released, plan.feature_bound)
+    _show(checkpoints, steps, given_back)
+    return given_back
+
+
+def _centred(plan: Plan, records: LocalSource, source: Entropy) -> tuple[Centre, LocalSource]:
+    """Where the rows lie, measured with noise, and the records as distances from there."""
+    stopped: type[BaseException] | None = None
+    try:
+        with np.errstate(all="ignore"):
+            centre = measured(plan, records.records.rows, source.open("rows"))
+            near = moved(plan, records.records, centre)
+    except BaseException as error:
+        stopped = type(error)
+    if stopped is None:
+        return centre, replace(records, records=near)
+    del records
+    if not issubclass(stopped, Exception):
+        raise stopped
+    raise TrainingStopped(f"{stopped.__name__} before the first step; nothing was released")
+
+
+def _steps(
     plan: Plan,
     records: Source,
     sources: Sequence[Entropy],

@@ -25,6 +25,7 @@ from shiftdp.training.descent.sparse import canonical, csr, rows_of_csr
 from shiftdp.training.losses.base import Floats, described
 
 if TYPE_CHECKING:
+    from shiftdp.training.centring import Centre
     from shiftdp.training.plan import Plan
 
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
@@ -194,6 +195,18 @@ def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
             'rescale it, or give the plan oversized="scale"',
         )
     return Records(rows, targets, _limits(plan, rows))
+
+
+def moved(plan: Plan, records: Records, centre: Centre) -> Records:
+    """The records with their rows as distances from a centre, within the bound. Theorem P2"""
+    n, d = records.rows.shape
+    dtype = records.rows.features.dtype
+    rows = on_disk((n, d), dtype) if records.rows.mapped else np.empty((n, d), dtype)
+    for part in blocks(n, 8 * d):
+        rows[part] = centre.moved(records.rows.take(part), plan.feature_bound)
+        _let_go(part, rows)
+    bounded = bounded_rows(rows, plan.feature_bound)
+    return Records(bounded, records.targets, _limits(plan, bounded))
 
 
 def _targets(plan: Plan, y: Any, mapped: bool) -> NDArray[Any]:

@@ -80,6 +80,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
     average: int | None
     checkpoints: Any
     noise: float | None
+    centre: bool | None
     adjacency: Any
     fit_intercept: bool
     oversized: Any
@@ -110,19 +111,22 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     # --- before a run ---
 
-    def plan(self, n: int, features: int, outputs: int = 1) -> Planned:
+    def plan(self, n: int, features: int, outputs: int = 1, *, dense: bool = True) -> Planned:
         """What `fit` would run on so many records, without any data.
 
         Args:
             n: how many records.
             features: how many features.
             outputs: scores a record has: the number of classes where it is above 2, else 1.
+            dense: whether the rows are an array, which can be centred, and not sparse or on a
+                cluster.
         """
         if self._releases_several:
             refuse_unproved(self)
+        open_to_it = dense and self.penalty == "l2" and self.records_per_person == 1
         planned = plan_for(
             self._problem(n, features, outputs),
-            self._overrides(),
+            self._overrides(centre=None if open_to_it else False),
             entropy=entropy_of(self.random_state),
             oversized=self.oversized,
         )
@@ -135,8 +139,12 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """Whether other models than the last one are asked for."""
         return self.checkpoints is not None or self.average is not None
 
-    def _overrides(self) -> Overrides:
-        return Overrides(**{name: getattr(self, name) for name in _CHOICES})
+    def _overrides(self, centre: bool | None = False) -> Overrides:
+        """What the user has chosen; `centre` is what holds where nothing is said of it."""
+        chosen = {name: getattr(self, name) for name in _CHOICES}
+        if self.centre is None:
+            chosen["centre"] = centre
+        return Overrides(**chosen)
 
     def _problem(self, n: int, features: int, outputs: int) -> Problem:
         return Problem(

@@ -30,6 +30,13 @@ def refuse_stream(model: Any, groups: Any = None) -> None:
     )
     _refuse_people(model, groups, "in partial_fit", remedy)
     _refuse_prox(model, "in partial_fit", "partial_fit")
+    if model.centre:
+        raise InvalidInput(
+            "centre",
+            model.centre,
+            "is not covered in partial_fit: rows are centred before a run of full batches",
+            "leave centre out, or use fit",
+        )
     _refuse_chosen(model, "partial_fit")
     if "deletions_" in vars(model):
         raise InvalidInput(
@@ -60,6 +67,13 @@ def refuse_forgetting(model: Any) -> None:
             f"after {before}",
             "is not covered: deletion is proved where the last model alone was released",
             "train anew without the records",
+        )
+    if model.plan_.plan.centred:
+        raise InvalidInput(
+            "forget",
+            "after a fit with centred rows",
+            "is not covered: the centre that was learnt first has the records in it as well",
+            "fit with centre=False and a ridge, such as l2=0.01",
         )
     if vars(model).get("_prepared", False):
         raise InvalidInput(

@@ -14,6 +14,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.training.assumed_bound import warn_of_assumed_bound
+from shiftdp.training.centring import refuse_to_centre
 from shiftdp.training.cluster.fitting import fit_collection, refuse_people
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.records import is_collection
@@ -154,7 +155,8 @@ class Fitting(PrivateLinearModel):
         leaks = uncovered(charged=self.ledger is not None)
         warn_of(leaks)
         X, targets, outputs, people = self._of_people(records, groups)
-        planned = self.plan(X.shape[0], X.shape[1], outputs)
+        dense = isinstance(X, np.ndarray) and state is None
+        planned = self.plan(X.shape[0], X.shape[1], outputs, dense=dense)
         warn_if_hopeless(planned, self._overrides())
         warn_of_large_delta(self.delta, X.shape[0], stacklevel=3)
         if self.feature_bound is None:
@@ -167,6 +169,8 @@ class Fitting(PrivateLinearModel):
         checked = certified_records(plan, X, targets)
         shown: list[tuple[int, NDArray[Any]]] = []
         several = has_releases(plan.run)
+        if plan.centred and state is not None:
+            raise refuse_to_centre("a run that is kept in a state")
         with nullcontext() if state is None else kept_in(state, plan, checked) as kept:
             certificate = certificate if kept is None else kept.dated(certificate)
             with self._charged(certificate, plan.entropy, type(self).__name__, kept):

@@ -85,6 +85,13 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "`coef_` is the mean of the models after so many last passes. It costs what releasing each "
         "of them does, and they are in `releases_` too.",
     ),
+    "centre": (
+        "bool",
+        "Whether a tenth of the budget at most finds out with noise where the rows of X lie, so "
+        "that the model is trained on their distances from there; `coef_` is for X as it is. None: "
+        "where public numbers say that it pays, if rows are dense and here, and neither rates nor "
+        "batches are given (Theorem P2).",
+    ),
     "records_per_person": (
         "int",
         "How many records one person may have, who is protected as a whole; `fit` is then given "

@@ -41,7 +41,7 @@ from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import COMPUTE, Algorithm, Overrides, Problem
 
-_CHOICES = tuple(Overrides.__dataclass_fields__)
+_CHOICES = tuple(name for name in Overrides.__dataclass_fields__ if name != "centre")
 _DELTA = 1e-5  # unless another is given, as for the estimators
 _COMPARED = 64  # records by which ranks that hold the same ones are found
 _MOST_NUMBERS = 10**9  # of a head: 8 GB, and as much again for its gradient

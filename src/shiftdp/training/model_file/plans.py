@@ -1,7 +1,7 @@
 """Plans as JSON: each class by its name in a closed list, with exactly the fields that it has.
 
 A class that gets another field makes another format: raise the number in `FORMAT` then, and say
-here what files without the field mean.
+here what files without the field mean; or list it in `_LATER` with what it is in them.
 
 Whether a certificate is that of a plan is asked here too.
 """
@@ -38,6 +38,8 @@ _CLASSES: dict[str, Any] = {
         System, Aes, Seeded,
     )
 }  # fmt: skip
+_LATER: dict[str, dict[str, Any]] = {"Plan": {"centred": False}, "Overrides": {"centre": False}}
+"""Fields that are written only where they have another value: files from before lack them."""
 _DEEPEST = 10  # levels of a plan within a plan: more than there are, and few enough to recurse
 _MOST_STEPS, _MOST_BATCHES = 10**10, 10**7  # beyond, no such run ends, and its proof is too long
 
@@ -123,8 +125,12 @@ def _require_size(planned: Planned) -> None:
 
 def _written(value: Any) -> Any:
     if is_dataclass(value) and _CLASSES.get(type(value).__name__) is type(value):
-        found = {field.name: _written(getattr(value, field.name)) for field in fields(value)}
-        return {"class": type(value).__name__, **found}
+        name = type(value).__name__
+        found = {field.name: getattr(value, field.name) for field in fields(value)}
+        for later, usual in _LATER.get(name, {}).items():
+            if found[later] == usual:
+                del found[later]
+        return {"class": name, **{key: _written(item) for key, item in found.items()}}
     if isinstance(value, tuple):
         return [_written(item) for item in value]
     if isinstance(value, dict):
@@ -155,7 +161,10 @@ def _read(value: Any, depth: int = 0) -> Any:
             found[pair[0]] = _read(pair[1], depth + 1)
         return found
     kind = _CLASSES.get(str(value.get("class")))
-    if kind is None or list(value) != ["class", *(field.name for field in fields(kind))]:
+    later = _LATER.get(str(value.get("class")), {})
+    names = [] if kind is None else [field.name for field in fields(kind)]
+    expected = [name for name in names if name not in later or name in value]
+    if kind is None or list(value) != ["class", *expected]:
         raise Damaged("has a plan with fields that are missing, or not expected")
     parts = {name: _read(item, depth + 1) for name, item in value.items() if name != "class"}
     return kind(**parts)

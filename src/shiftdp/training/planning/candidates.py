@@ -105,6 +105,8 @@ class Candidates:
         chosen, n = self.chosen, self.problem.n
         if chosen.algorithm is not None:
             return (chosen.algorithm,)
+        if chosen.centre:
+            return ("gd",)
         if chosen.named:
             return tuple(chosen.named)
         if chosen.batch_size is not None:

@@ -196,7 +196,7 @@ class Outlook:
         if self.problem.features > 1 and fewer is not None:
             ways.append(fewer)
         given = "give " + ", or ".join(ways or ["more records"])
-        chosen = [name for name in vars(self.chosen) if getattr(self.chosen, name) is not None]
+        chosen = [name for name, value in vars(self.chosen).items() if value not in (None, False)]
         if self.epsilon is None and self.records is None and chosen:
             return f"leave {' and '.join(chosen)} to the planner, or {given}"
         return given

@@ -10,17 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from shiftdp._errors import InvalidInput
 from shiftdp._printed import up
 from shiftdp.last_iterate import NoisyCGD, NoisyGD, NoisySGD
 from shiftdp.last_iterate.runs import PerStep, has_releases
 from shiftdp.last_iterate.schedules.releases import number_of_releases
+from shiftdp.last_iterate.training_record import MEASURING
 from shiftdp.privacy.calibration import calibrate_noise
 from shiftdp.privacy.noise_placement import placed_noise
+from shiftdp.training.centring import without_sums
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.entropy import Entropy, System
 from shiftdp.training.plan import Oversized, Plan
 from shiftdp.training.planning.candidates import Candidate, Candidates
+from shiftdp.training.planning.centring import centred_run
 from shiftdp.training.planning.checkpoints import with_checkpoints
 from shiftdp.training.planning.kinds import FEWEST
 from shiftdp.training.planning.problem import Algorithm, Overrides, Problem
@@ -73,12 +78,13 @@ class Planned:
 
     def choices(self) -> dict[str, Any]:
         """What was chosen, by name."""
-        run, plan = self.plan.run, self.plan
+        plan = self.plan
+        run = without_sums(plan.run) if plan.centred else plan.run
         found: dict[str, Any] = {
             "algorithm": self.algorithm,
             "batch_size": run.n if run.full_batches else run.batch_size,
             "epochs": _epochs(run),
-            "steps": run.steps,
+            "steps": plan.run.steps,
             "learning_rate": _ends(run.learning_rate),
             "l2": plan.l2,
             "clipping": plan.clipping,
@@ -96,6 +102,8 @@ class Planned:
             found["noisy_steps"] = sum(sigma > 0.0 for sigma in run.noise)
         if has_releases(run):
             found["releases"] = number_of_releases(run)
+        if plan.centred:
+            found["centred"] = _parts(plan.run)
         return found
 
     def __str__(self) -> str:
@@ -204,6 +212,9 @@ def _calibrated(candidates: Candidates, taken: Candidate) -> Plan:
     if chosen.releases:
         run = with_checkpoints(run, chosen.checkpoints, chosen.average)
     plan = candidates.plan(run, l2, taken.clip, candidates.setting.bounds(run, l2))
+    longer = centred_run(problem, chosen, run, plan.geometry.sensitivity)
+    if longer is not None:
+        plan = replace(candidates.plan(longer, l2, taken.clip, "composition"), centred=True)
     if given is None:
         plan = _with_least_noise(plan, problem, taken.placed)
     spent = plan.certificate.epsilon(problem.delta)
@@ -316,11 +327,14 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
         "last_batch": "a record weighs the same wherever it is",
         "order": "what data loaders do; random order is free (Theorem B4)",
         "sampling": "each record by itself: the cheapest random batches",
+        "centred": "rows count as distances from their noisy mean, measured first (Theorem P2)",
         "noisy_steps": "one at the end of each stage of equal rates hides all of it (Theorem P1)",
     }
     for name in vars(chosen):
         if getattr(chosen, name) is not None:
             why[name] = "given"
+    if plan.centred:
+        why["steps"] = f"the first {MEASURING} of which measure where the rows lie"
     why["releases"] = "the noise is enough for all of them together (Theorem V1)"
     return why
 
@@ -331,6 +345,12 @@ def _epochs(run: TrainingRun) -> float:
     if run.in_turn:
         return run.epochs
     return run.steps * run.batch_size / run.n
+
+
+def _parts(run: TrainingRun) -> str:
+    """Which part of mu^2 the sums have that rows are centred by."""
+    squares = np.asarray(run.noise) ** -2.0
+    return f"for {squares[:MEASURING].sum() / squares.sum():.2%} of mu^2"
 
 
 def _ends(value: PerStep) -> float | tuple[float, float]:

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from shiftdp._checks import (
     DATA_GREATEST,
     DATA_LEAST,
@@ -129,6 +131,8 @@ class Overrides:
             for all of them together (Theorem V1).
         average: the mean of the iterates at the ends of so many last epochs is what is asked for;
             it costs what their release does.
+        centre: whether rows are trained on as distances from their noisy mean (Theorem P2); None
+            where public numbers say that it pays, and nothing that it would change is chosen.
     """
 
     algorithm: Algorithm | None = None
@@ -144,12 +148,18 @@ class Overrides:
     bounds: Bounds | None = None
     checkpoints: Any = None
     average: int | None = None
+    centre: bool | None = False
 
     def __post_init__(self) -> None:
         if self.checkpoints is not None:
             object.__setattr__(self, "checkpoints", checked_checkpoints(self.checkpoints))
         if self.average is not None:
             object.__setattr__(self, "average", count("average", self.average, 1))
+        if self.centre is not None:
+            if not isinstance(self.centre, (bool, np.bool_)):
+                remedy = "give True, False, or None to leave it to the planner"
+                raise InvalidInput("centre", self.centre, "is no truth value", remedy)
+            object.__setattr__(self, "centre", bool(self.centre))
         words = {
             "algorithm": Algorithm,
             "order": Order,
@@ -188,6 +198,13 @@ class Overrides:
                     f"is no choice of algorithm={self.algorithm!r}",
                     "leave one of the two out",
                 )
+        if self.centre and self.noise is not None:
+            raise InvalidInput(
+                "noise",
+                self.noise,
+                "leaves nothing for the sums that centre=True needs",
+                "leave the noise to the planner, or give centre=False",
+            )
         if len(self.named) > 1:
             values = tuple(getattr(self, name) for name in given)
             raise InvalidInput(", ".join(given), values, "exclude each other", "give one")

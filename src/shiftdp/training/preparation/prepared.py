@@ -84,10 +84,11 @@ def certified_pipeline(
         sums = prepared.layout.sums(share, prepared.n, model.adjacency)
         private = entropy_of(prepared.encoder.random_state).private
     made = PipelineCertificate(n=prepared.n, adjacency=model.adjacency, sums=sums, private=private)
+    as_they_are = {} if model.centre is not None else {"centre": False}
     spent = 0.0
     for aim in aims(made.preparation, pipeline.epsilon, pipeline.delta):
         aimed = clone(model).set_params(
-            epsilon=aim(spent), delta=pipeline.delta, feature_bound=prepared.bound
+            epsilon=aim(spent), delta=pipeline.delta, feature_bound=prepared.bound, **as_they_are
         )
         planned = aimed.plan(prepared.n, prepared.features, outputs)
         whole = PipelineCertificate(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.certificate import Certificate
@@ -135,7 +136,8 @@ def certified(
     if isinstance(estimator, PrivatePipeline):
         return Candidate(parameters, estimator, estimator.certificate_for(X, y))
     n, features = X.shape if getattr(X, "shape", None) else np.shape(X)
-    plan = estimator.plan(n, features, outputs_of(estimator, y, n)).plan
+    outputs = outputs_of(estimator, y, n)
+    plan = estimator.plan(n, features, outputs, dense=not issparse(X)).plan
     return Candidate(parameters, estimator, plan.certificate)
 
 

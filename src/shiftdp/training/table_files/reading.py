@@ -48,6 +48,11 @@ def shape_of(paths: Paths, rules: Rules) -> Shape:
     return Shape(n, heads[0].features)
 
 
+def is_sparse(paths: Paths) -> bool:
+    """Whether a table becomes a sparse matrix, and not an array."""
+    return format_of(files_of(paths)[0]) == "svmlight"
+
+
 def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
     """The table itself: the records of the first part, then those of the second, and so on.
 
@@ -59,7 +64,7 @@ def read(paths: Paths, rules: Rules, memory: float = np.inf) -> Table:
             it is refused.
     """
     files = files_of(paths)
-    if format_of(files[0]) == "svmlight":
+    if is_sparse(files):
         return _whole(files, rules, memory)
     for path in files if format_of(files[0]) == "parquet" else ():
         quietly_read(lambda path: require_small_footer(path, memory - WORKING), path)

@@ -109,7 +109,7 @@ def _of_numbers(ctx: click.Context, options: dict[str, Any]) -> None:
             require_in_memory(found.X, options, "with --tune and --private-score")
         X, y = holdout.split(found.X, found.y)
         outputs = outputs_of(estimator, y, X.shape[0])
-        planned = estimator.plan(*X.shape, outputs)
+        planned = estimator.plan(*X.shape, outputs, dense=isinstance(X, np.ndarray))
         require_signal(ctx, outlook_of(planned, estimator._overrides()), options)
         known = () if found.people is None else (found.people,)
         return (X, y, *known)

@@ -138,6 +138,12 @@ PLAN: dict[str, dict[str, Any]] = {
         "help": "Models that are released beside the last one, and paid for: epochs, so many at "
         "equal distances, or epochs with commas between them (5,10). The file holds them.",
     },
+    "centre": {
+        "switch": True,
+        "default": None,
+        "help": "Find out with noise where the rows lie, for a tenth of the budget at most, and "
+        "train on their distances from there, or not; by default where that pays.",
+    },
     "records_per_person": {
         "type": NUMBER,
         "default": 1,

@@ -37,13 +37,14 @@ def rules_of(options: dict[str, Any]) -> Rules:
 
 def plan_by_shape(estimator: Any, options: dict[str, Any]) -> Planned:
     """What `fit` would run, by the shape of the table alone."""
-    from shiftdp.training.table_files.reading import shape_of
+    from shiftdp.training.table_files.reading import is_sparse, shape_of
 
     shape = shape_of(options["data"], rules_of(options))
     features = shape.features - (0 if options.get("groups") is None else 1)
     classes = getattr(estimator, "classes", None)
     outputs = len(classes) if classes is not None and len(classes) > 2 else 1
-    planned: Planned = estimator.plan(shape.n, features, outputs)
+    dense = not is_sparse(options["data"])
+    planned: Planned = estimator.plan(shape.n, features, outputs, dense=dense)
     return planned
 
 
