@@ -9,7 +9,8 @@ limit all runs to so many passes over the data. Every row is printed, also where
 end all of them once more as a table:
 
 - planner: the default call of the estimators, public numbers only;
-- composition: full batches and Poisson batches, of any rate, equal or falling;
+- composition: full batches, also on centred rows (Theorem P2), and Poisson batches, of any rate,
+  equal or falling;
 - placed noise: small batches in turn by their last iterate (Theorem P1);
 - Opacus: Poisson batches with the noise of its PRV accountant, made by the loop here;
 - objective perturbation (Redberg, Koskela and Wang 2023), output perturbation, diffprivlib;
@@ -31,7 +32,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from _families import FULL, QUICK, Grid, full_batches, of_plan, own_multiplier, placed, poisson
+from _families import (
+    FULL,
+    QUICK,
+    Grid,
+    centred,
+    full_batches,
+    of_plan,
+    own_multiplier,
+    placed,
+    poisson,
+)
 from _hindsight import ALL, ROUNDS, Result, best, error, references, rivals
 from _tasks import (
     DELTA,
@@ -66,7 +77,7 @@ CLOSE = 0.7  # points that the planner may be below our own best in hindsight
 LEAST = {("german", 0.1, None): 69.0, ("spam", 3.0, 1): 93.2, ("satellite", 3.0, 1): 81.3}
 """What the planner has to reach, by data, epsilon and passes."""
 
-COMPOSED = ("full batches", "Poisson")
+COMPOSED = ("full batches", "centred", "Poisson")
 OURS = (*COMPOSED, "placed noise")
 
 
@@ -90,6 +101,7 @@ def rows(
         length = passes or (100 if task.n < 50_000 else 50)
         families = {
             "full batches": full_batches(task, epsilon, length, grid),
+            "centred": centred(task, epsilon, length, grid),
             "Poisson": poisson(task, epsilon, passes or 20, grid, own_multiplier),
             "placed noise": placed(task, epsilon, passes or 5, grid),
         }
@@ -149,17 +161,16 @@ SETTING = {"default": DEFAULT, "delta": DELTA, "adjacency": "zero_out"}
 def measured(full: bool, names: Sequence[str] = ()) -> Iterator[list[Score]]:
     """Accuracies for the wall, of one table after the other, each with what it was paid with.
 
-    Four tables, two budgets, small grids and 8 splits; with `full` four budgets, the grids of the
-    other functions here and 20 splits. `names` are the tables to take instead.
+    Six tables, four budgets and 20 splits, with small grids; with `full` those of the other functions
+    here. `names` are the tables to take instead.
     """
-    screen, count, grid = (8, 20, FULL) if full else (8, 8, QUICK)
-    tables = ("ionosphere", "german", "spam", "satellite")
-    budgets = EPSILONS if full else (0.3, 1.0)
+    screen, count, grid = 8, 20, FULL if full else QUICK
+    tables = ("ionosphere", "german", "cancer", "digits", "spam", "satellite")
     seeds = range(screen, screen + count)
     for name in names or tables:
         scores: list[Score] = []
         task = TASKS[name](screen + count)
-        for epsilon in budgets:
+        for epsilon in EPSILONS:
             paid = Guarantee(epsilon, DELTA, task.adjacency)
             pure = replace_guarantee(paid)
             found = accuracies(task, epsilon, screen, seeds, grid)
@@ -185,7 +196,8 @@ def accuracies(
     facts, own = planned.choices(), of_plan(task, planned.plan)
     what = f"{facts['algorithm']}, {facts['epochs']:g} passes, public numbers only"
     found = {DEFAULT: Result(what, tuple(own(s) for s in seeds))}
-    tries = [*full_batches(task, epsilon, 100, grid), *placed(task, epsilon, 5, grid)]
+    tries = [*full_batches(task, epsilon, 100, grid), *centred(task, epsilon, 100, grid)]
+    tries += placed(task, epsilon, 5, grid)
     tries += poisson(task, epsilon, 20, grid, own_multiplier)
     ways: dict[str, Callable[[], Any]] = {"shiftdp, in hindsight": lambda: tries}
     ways |= {f"{name}, in hindsight": listed for name, listed in rivals(task, epsilon, None, grid)}

@@ -140,6 +140,7 @@ def try_descent(data: bytes) -> None:
         clip=choices.mostly(choices.pick((None, None, 0.5)), _ODD),
         projection=_projection(choices),
         prox=choices.mostly(choices.pick((None,) * 5 + (training.L1(0.1),)), _ODD),
+        centred=choices.mostly(choices.pick((False, False, True)), _ODD),
         adjacency=choices.mostly(choices.pick(("replace_one", "zero_out")), _ODD),
         oversized=choices.mostly(choices.pick(("scale", "scale", "refuse")), _ODD),
         bounds=choices.mostly(choices.pick(("best", "best", "composition")), _ODD),
@@ -173,6 +174,7 @@ def try_planning(data: bytes) -> None:
         "batch_size": (1, 10, 200), "epochs": (1, 3, 0.5), "learning_rate": (0.01, 1.0),
         "l2": (0.0, 0.1), "clip": (0.5, 10.0), "noise": (0.1, 1.0), "bounds": ("composition",),
         "last_batch": ("drop", "own_size"), "sampling": ("poisson", "without_replacement"),
+        "centre": (None, True, False),
     }  # fmt: skip
     given: dict[str, Any] = {}
     for _ in range(choices.below(3)):
@@ -199,6 +201,7 @@ def _parameters(choices: Choices) -> dict[str, Any]:
         "penalty": ("l2", "l1", "elasticnet"), "alpha": (0.01, 1.0), "l1_ratio": (0.5, 0.0),
         "compute": (1e6,), "oversized": ("scale", "refuse"), "random_state": (None, 0, 7),
         "classes": ([0, 1],), "class_weight": ("balanced", {0: 1.0, 1: 2.0}),
+        "centre": (True, False),
     }  # fmt: skip
     found: dict[str, Any] = {"compute": choices.pick((1e5, 1e5, 1e5, 1e7))}
     for _ in range(choices.below(5)):

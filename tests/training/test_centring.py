@@ -34,6 +34,7 @@ from shiftdp.training.centring import (
     without_sums,
 )
 from shiftdp.training.descent import loop
+from shiftdp.training.descent import records as records_module
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.loop import descend_stacked
 from shiftdp.training.descent.records import bounded_rows, moved, prepare
@@ -370,7 +371,7 @@ def test_an_interrupted_measurement_releases_nothing(monkeypatch: pytest.MonkeyP
     def broken(*given: Any) -> Any:
         raise ValueError("an entry: 0.123")
 
-    monkeypatch.setattr(loop, "measured", broken)
+    monkeypatch.setattr(records_module, "measured", broken)
     with pytest.raises(loop.TrainingStopped, match="ValueError before the first step") as caught:
         descend(PLAN, rows(), labels())
     assert caught.value.__context__ is None

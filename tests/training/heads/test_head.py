@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from shiftdp import BudgetExceeded, InvalidInput, Ledger
+from shiftdp import BudgetExceeded, InvalidInput, Ledger, UnmetHypothesis
 from shiftdp.last_iterate import Certificate
 from shiftdp.torch import BoundedFeatures, CertifiedLinear, PrivateHead
 from shiftdp.training import Huber, Joint, Logistic, Loss, SmoothedHinge, Softmax, descend
@@ -54,9 +54,8 @@ def test_a_head_is_the_estimator_with_the_same_seed(chosen: dict[str, Any], bias
 
     X, y = tensors(Softmax(classes=3))
     common = {"epsilon": 4.0, "feature_bound": 2.0, "random_state": SEED, **chosen}
-    model = PrivateLogisticRegression(
-        **common, classes=[0, 1, 2], fit_intercept=bias, centre=False
-    ).fit(X.numpy(), y.numpy())
+    model = PrivateLogisticRegression(**common, classes=[0, 1, 2], fit_intercept=bias)
+    model.fit(X.numpy(), y.numpy())
     head = PrivateHead(**common, classes=3, bias=bias)
     layer = head.fit(X, y)
     assert head.plan_.plan == model.plan_.plan
@@ -242,6 +241,25 @@ def test_a_plan_needs_no_data() -> None:
     planned = PrivateHead(1.0, 1e-5, 1.0, classes=10).plan(n=50_000, features=512)
     assert planned.plan.certificate.epsilon(1e-5) <= 1.0
     assert isinstance(planned.plan.loss, Softmax)
+
+
+def test_features_in_this_process_are_centred() -> None:
+    """All positive and close to one another, as those of a network are."""
+    X, y = tensors(Softmax(classes=3))
+    far = 0.2 * X + 1.0
+    fields: dict[str, Any] = {"epsilon": 4.0, "feature_bound": 3.0, "classes": 3}
+    head = PrivateHead(**fields)
+    layer = head.fit(far, y)
+    assert head.plan_.plan.centred
+    assert head.plan_.plan == PrivateHead(**fields).plan(*far.shape).plan
+    assert layer.certificate.epsilon(1e-5) <= 4.0
+    layer.certificate.verify()
+    again = PrivateHead(**fields, backbone=torch.nn.Identity(), cache=False)
+    again.fit(far, y)
+    assert not again.plan_.plan.centred
+    again.centre = True
+    with pytest.raises(UnmetHypothesis, match="computed anew"):
+        again.fit(far, y)
 
 
 def test_two_heads_learn_what_one_learns() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from shiftdp import InvalidInput, NoisyGD
 from shiftdp.last_iterate.sum_rounding import CHUNK
 from shiftdp.training import Logistic, Loss, Softmax, descend
+from shiftdp.training.centring import with_sums
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.descent.disk import on_disk
 from shiftdp.training.descent.gradient import LocalSource
@@ -87,6 +89,17 @@ def test_features_in_a_file_are_sent_block_by_block() -> None:
     assert source.held is None
     kept = last_iterate(plan, LocalSource(prepare(plan, X, y)))
     assert np.abs(last_iterate(plan, source) - kept).max() <= CLOSE
+
+
+def test_a_device_centres_as_the_processor_does() -> None:
+    loss = Softmax(classes=4)
+    X, y = records(loss)
+    run = with_sums(NoisyGD(n=len(X), steps=5, learning_rate=0.5, noise=0.1), 0.2, 0.3)
+    plan = replace(plan_of(run, loss), bounds="composition", centred=True)
+    ours = prepare(plan, X + 0.5, y)
+    found = descend_on(plan, DeviceSource.of(plan, ours, CPU))
+    assert np.abs(found).max() > 0.05
+    assert np.abs(found - descend_on(plan, LocalSource(ours))).max() <= plan.grid
 
 
 def test_on_the_processor_features_stay_where_they_are() -> None:

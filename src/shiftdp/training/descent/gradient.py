@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from queue import SimpleQueue
@@ -22,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
+from shiftdp.training.centring import Centre
+from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.reading import FileGradient
 from shiftdp.training.descent.records import (
     Indices,
     Records,
+    centred,
     length_of,
     let_go_around,
     numbers_at,
@@ -68,6 +71,11 @@ class LocalSource:
     def digest(self) -> bytes:
         """A hash of all records in their order."""
         return self.records.digest
+
+    def centred(self, plan: Plan, stream: Stream) -> tuple[Centre, LocalSource]:
+        """As every `Source` has it."""
+        centre, near = centred(plan, self.records, stream)
+        return centre, replace(self, records=near)
 
     @contextmanager
     def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:

@@ -28,7 +28,6 @@ from shiftdp.last_iterate.schedules.releases import release_steps
 from shiftdp.last_iterate.training_record import MEASURING
 from shiftdp.training.centring import (
     Centre,
-    measured,
     refuse_to_centre,
     without_sums,
 )
@@ -36,9 +35,9 @@ from shiftdp.training.descent.batches import batches
 from shiftdp.training.descent.entropy import Entropy, Seeded, Stream
 from shiftdp.training.descent.gradient import LocalSource
 from shiftdp.training.descent.reading import announced
-from shiftdp.training.descent.records import moved, prepare
+from shiftdp.training.descent.records import prepare
 from shiftdp.training.descent.resume import Kept, kept_in
-from shiftdp.training.descent.source import Elsewhere, Source
+from shiftdp.training.descent.source import CentrableSource, Elsewhere, Source
 from shiftdp.training.descent.state_file import EncryptedState
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -83,6 +82,8 @@ def iterates(
         kept: a state from which the models are: the steps up to it are done. Their batches are
             drawn again, in the same order; their noise is not, but in test mode. [`resume`]
     """
+    if plan.centred:
+        raise refuse_to_centre("steps alone, without the sums before them")
     run, d = plan.run, records.features
     before = 0 if kept is None else kept.step
     again = any(not source.private for source in sources)
@@ -214,10 +215,7 @@ def certified_records(plan: Plan, X: Any, y: Any) -> Source:
         if plan.centred:
             raise refuse_to_centre("rows that are elsewhere")
         return X.source(plan)
-    source = LocalSource(prepare(plan, X, y))
-    if plan.centred and source.records.rows.sparse:
-        raise refuse_to_centre("rows that are sparse")
-    return source
+    return LocalSource(prepare(plan, X, y))
 
 
 def require_certified(plan: Plan) -> None:
@@ -332,8 +330,10 @@ def _run(
     """All steps of a stack of models, and their release; on centred rows if the plan says so."""
     if not plan.centred:
         return _steps(plan, records, sources, progress, checkpoints, start, kept)
-    if start is not None or kept is not None or not isinstance(records, LocalSource):
+    if start is not None or kept is not None:
         raise refuse_to_centre("a run that goes on from another")
+    if not isinstance(records, CentrableSource):
+        raise refuse_to_centre("rows that are elsewhere")
     steps = plan.run.steps
     centre, near = _centred(plan, records, sources[0])
     if progress is not None:
@@ -346,17 +346,16 @@ def _run(
     return given_back
 
 
-def _centred(plan: Plan, records: LocalSource, source: Entropy) -> tuple[Centre, LocalSource]:
+def _centred(plan: Plan, records: CentrableSource, source: Entropy) -> tuple[Centre, Source]:
     """Where the rows lie, measured with noise, and the records as distances from there."""
     stopped: type[BaseException] | None = None
     try:
         with np.errstate(all="ignore"):
-            centre = measured(plan, records.records.rows, source.open("rows"))
-            near = moved(plan, records.records, centre)
+            centre, near = records.centred(plan, source.open("rows"))
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
-        return centre, replace(records, records=near)
+        return centre, near
     del records
     if not issubclass(stopped, Exception):
         raise stopped

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp._rounding import EIGHT_ROUNDINGS, UNIT
+from shiftdp.training.centring import Centre, measured, refuse_to_centre
 from shiftdp.training.descent.disk import blocks, is_mapped, let_go, on_disk, taken
+from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.sparse import canonical, csr, rows_of_csr
 from shiftdp.training.losses.base import Floats, described
 
 if TYPE_CHECKING:
-    from shiftdp.training.centring import Centre
     from shiftdp.training.plan import Plan
 
 _LOST = 2.0**-500  # more than squares below the smallest float can take away from a norm
@@ -182,6 +183,8 @@ def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
         raise InvalidInput(
             "X", described(X), f"does not have the {plan.features} features of the plan", "give it"
         )
+    if plan.centred and rows.sparse:
+        raise refuse_to_centre("rows that are sparse")
     targets = _targets(plan, y, rows.mapped)
     if targets.shape != (n,):
         raise InvalidInput("y", described(targets), f"does not have {n} entries", "give one a row")
@@ -195,6 +198,12 @@ def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
             'rescale it, or give the plan oversized="scale"',
         )
     return Records(rows, targets, _limits(plan, rows))
+
+
+def centred(plan: Plan, records: Records, stream: Stream) -> tuple[Centre, Records]:
+    """Where the rows lie, measured with noise, and the records as distances from there."""
+    centre = measured(plan, records.rows, stream)
+    return centre, moved(plan, records, centre)
 
 
 def moved(plan: Plan, records: Records, centre: Centre) -> Records:

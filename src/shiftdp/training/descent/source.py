@@ -9,8 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from shiftdp.training.centring import Centre
+from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.records import Indices
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -40,6 +42,15 @@ class Source(Protocol):
         Args:
             models: an array in the shape of those that are passed later.
         """
+        ...
+
+
+@runtime_checkable
+class CentrableSource(Source, Protocol):
+    """Records that can be centred: all of them are in this process."""
+
+    def centred(self, plan: Plan, stream: Stream) -> tuple[Centre, Source]:
+        """Where the rows lie, measured with noise, and their distances from there. Theorem P2"""
         ...
 
 

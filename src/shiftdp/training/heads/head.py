@@ -18,6 +18,7 @@ from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import LastBatch, Order, Sampling, has_releases
 from shiftdp.training.assumed_bound import ASSUMED_BOUND, warn_of_assumed_bound
+from shiftdp.training.centring import refuse_to_centre
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.entropy import entropy_of
 from shiftdp.training.descent.loop import descend_on, require_certified
@@ -41,7 +42,7 @@ from shiftdp.training.planning.outlook import warn_if_hopeless
 from shiftdp.training.planning.planner import Planned, plan_for
 from shiftdp.training.planning.problem import COMPUTE, Algorithm, Overrides, Problem
 
-_CHOICES = tuple(name for name in Overrides.__dataclass_fields__ if name != "centre")
+_CHOICES = tuple(Overrides.__dataclass_fields__)
 _DELTA = 1e-5  # unless another is given, as for the estimators
 _COMPARED = 64  # records by which ranks that hold the same ones are found
 _MOST_NUMBERS = 10**9  # of a head: 8 GB, and as much again for its gradient
@@ -108,6 +109,9 @@ class PrivateHead:
             the estimators of `shiftdp.sklearn`.
         batch_size, epochs, learning_rate, l2, clip, noise, bounds: of the run.
         checkpoints, average: which heads are released beside the last one, in `releases_`.
+        centre: whether a tenth of the budget at most finds out with noise where the features lie,
+            so that the head is trained on their distances from there; it is for features as they
+            are. None: where public numbers say that it pays, if all features are in this process.
         compute: how many multiplications a fit may take, those of the backbone apart.
         oversized: what happens to rows above the bound: "scale" or "refuse".
         ledger: charged before each fit.
@@ -149,6 +153,7 @@ class PrivateHead:
     bounds: Bounds | None = None
     checkpoints: Checkpoints = None
     average: int | None = None
+    centre: bool | None = None
     compute: float = COMPUTE
     oversized: Oversized = "scale"
     ledger: Any = None
@@ -159,8 +164,14 @@ class PrivateHead:
     head_: CertifiedLinear = field(init=False, repr=False)
     releases_: tuple[Release, ...] = field(init=False, repr=False)
 
-    def plan(self, n: int, features: int) -> Planned:
-        """What `fit` would run on so many records with so many features, without any data."""
+    def plan(self, n: int, features: int, *, dense: bool = True) -> Planned:
+        """What `fit` would run on so many records with so many features, without any data.
+
+        Args:
+            n: how many records.
+            features: how many features.
+            dense: whether all features are in this process, so that they can be centred.
+        """
         problem = Problem(
             n=n,
             features=features,
@@ -173,7 +184,8 @@ class PrivateHead:
             compute=self.compute,
         )
         entropy = entropy_of(self.random_state)
-        return plan_for(problem, self._overrides(), entropy=entropy, oversized=self.oversized)
+        chosen = self._overrides(centre=None if dense else False)
+        return plan_for(problem, chosen, entropy=entropy, oversized=self.oversized)
 
     def fit(self, data: Any, y: Any = None) -> CertifiedLinear:
         """Release a head that is trained on these records; if it is refused, nothing is.
@@ -195,7 +207,10 @@ class PrivateHead:
         device = ranks.agreed(lambda: usable_device(self.device))
         found = ranks.agreed(lambda: self._read(data, y))
         sizes = self._sizes(ranks, found)
-        planned, certificate = ranks.from_first(lambda: self._certified(sum(sizes), found.features))
+        dense = ranks.number == 1 and found.reader is None
+        planned, certificate = ranks.from_first(
+            lambda: self._certified(sum(sizes), found.features, dense)
+        )
         warn_if_hopeless(planned, self._overrides())
         warn_of_large_delta(self.delta, sum(sizes), stacklevel=2)
         if self.feature_bound is None:
@@ -234,11 +249,17 @@ class PrivateHead:
             )
         return self.loss[0] if len(self.loss) == 1 else Joint(tuple(self.loss))
 
-    def _overrides(self) -> Overrides:
-        return Overrides(**{name: getattr(self, name) for name in _CHOICES})
+    def _overrides(self, centre: bool | None = False) -> Overrides:
+        """What the user has chosen; `centre` is what holds where nothing is said of it."""
+        chosen = {name: getattr(self, name) for name in _CHOICES}
+        if self.centre is None:
+            chosen["centre"] = centre
+        return Overrides(**chosen)
 
-    def _certified(self, n: int, features: int) -> tuple[Planned, Certificate]:
+    def _certified(self, n: int, features: int, dense: bool) -> tuple[Planned, Certificate]:
         """The plan, and its certificate with the name of what was fitted."""
+        if self.centre and not dense:
+            raise refuse_to_centre("features that are computed anew, or on several ranks")
         numbers = self._loss().outputs * (features + 1)
         if numbers > _MOST_NUMBERS:
             raise InvalidInput(
@@ -247,7 +268,7 @@ class PrivateHead:
                 f"makes a head of {numbers:.2g} numbers, more than {_MOST_NUMBERS:.0e}",
                 "give as many classes as there are",
             )
-        planned = self.plan(n, features)
+        planned = self.plan(n, features, dense=dense)
         require_certified(planned.plan)
         certificate = planned.plan.certificate
         if certificate.training is None:

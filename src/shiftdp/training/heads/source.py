@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 
 from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.sum_rounding import CHUNK, THREADS
+from shiftdp.training.centring import Centre
+from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.gradient import LocalSource
-from shiftdp.training.descent.records import BoundedRows, Indices, Records, parts_of
+from shiftdp.training.descent.records import Indices, Records, centred, parts_of
 from shiftdp.training.descent.source import BatchGradient, Source
 from shiftdp.training.losses.base import Floats
 from shiftdp.training.plan import Plan
@@ -74,7 +76,7 @@ class DeviceSource:
     """Records in the memory of a device; features that are in a file are sent there block by block.
 
     Args:
-        rows: where the features are.
+        records: as they are on the processor.
         device: what computes.
         held: the features on the device, as they were given; None if they are in a file.
         factors: of each row on the device, applied one after the other in float64, so that none
@@ -83,7 +85,7 @@ class DeviceSource:
         limits: the norm that the residual of each record is clipped to.
     """
 
-    rows: BoundedRows
+    records: Records
     device: torch.device
     held: torch.Tensor | None
     factors: tuple[torch.Tensor, ...]
@@ -100,7 +102,7 @@ class DeviceSource:
             )
         factors = [part for part in (rows.shrink, rows.scales) if part is not None]
         source = cls(
-            rows,
+            records,
             device,
             None if rows.mapped else _moved(rows.features, device),
             () if rows.mapped else tuple(_moved(part, device) for part in factors),
@@ -125,11 +127,16 @@ class DeviceSource:
 
     @property
     def features(self) -> int:
-        return self.rows.shape[1]
+        return self.records.rows.shape[1]
 
     @property
     def mapped(self) -> bool:
-        return self.rows.mapped
+        return self.records.rows.mapped
+
+    def centred(self, plan: Plan, stream: Stream) -> tuple[Centre, DeviceSource]:
+        """As every source has it whose records are here: on the processor."""
+        centre, near = centred(plan, self.records, stream)
+        return centre, DeviceSource.of(plan, near, self.device)
 
     @contextmanager
     def gradient(self, plan: Plan, models: Floats) -> Iterator[BatchGradient]:
@@ -180,7 +187,7 @@ class DeviceSource:
     def _taken(self, rows: Indices, places: slice | torch.Tensor) -> torch.Tensor:
         """These rows in float64, within the bound."""
         if self.held is None:
-            return torch.from_numpy(self.rows.take(rows)).to(self.device)
+            return torch.from_numpy(self.records.rows.take(rows)).to(self.device)
         X = self.held[places].to(torch.float64)
         for factor in self.factors:
             X = X * factor[places][:, None]
