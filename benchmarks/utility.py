@@ -161,8 +161,8 @@ SETTING = {"default": DEFAULT, "delta": DELTA, "adjacency": "zero_out"}
 def measured(full: bool, names: Sequence[str] = ()) -> Iterator[list[Score]]:
     """Accuracies for the wall, of one table after the other, each with what it was paid with.
 
-    Six tables, four budgets and 20 splits, with small grids; with `full` those of the other functions
-    here. `names` are the tables to take instead.
+    Six tables, four budgets and 20 splits, with small grids; with `full` those of the functions
+    above. `names` are the tables to take instead.
     """
     screen, count, grid = 8, 20, FULL if full else QUICK
     tables = ("ionosphere", "german", "cancer", "digits", "spam", "satellite")
