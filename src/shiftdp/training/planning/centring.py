@@ -1,8 +1,9 @@
 """Whether rows are centred, and what part of the budget that gets, by public numbers alone.
 
-The noise of the mean is a vector of length sqrt(d) s, in the bound on rows. Where even the largest
-part of the budget leaves it longer than rows can be, nothing is learnt of their place. The part is
-no larger than what makes that noise precise enough. docs/planner.md has what this reaches.
+The noise of the mean is a vector of length sqrt(d) s, in the bound on rows. Where the largest part
+of the budget leaves it half as long again as rows can be, nothing is learnt of their place: the
+mean is shrunk by what of it may be noise, so that a little more than their length can be borne. The
+part is no larger than what makes that noise precise enough. docs/planner.md has what this reaches.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ OF_THE_MEAN = 0.8
 """Of that part; the distances get the rest."""
 PRECISE = 0.03
 """Noise of the mean, in the bound on rows, below which less of it gains nothing."""
-LOST = 1.0
+LOST = 1.5
 """The same, above which rows are left as they are."""
 
 _FREE = ("centre", "epochs", "clip", "average", "checkpoints")
