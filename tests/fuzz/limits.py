@@ -22,9 +22,16 @@ import numpy as np
 from shiftdp import ShiftdpError, SmallLastBatch
 from shiftdp.training.assumed_bound import AssumedBoundWarning
 from shiftdp.training.estimators.surroundings import PrivacyLeakWarning
+from shiftdp.training.large_delta import LargeDeltaWarning
 from shiftdp.training.planning import WeakSignalWarning
 
-OURS = (AssumedBoundWarning, SmallLastBatch, PrivacyLeakWarning, WeakSignalWarning)
+OURS = (
+    AssumedBoundWarning,
+    LargeDeltaWarning,
+    PrivacyLeakWarning,
+    SmallLastBatch,
+    WeakSignalWarning,
+)
 
 MEGABYTE = 1 << 20
 

@@ -1,6 +1,7 @@
 """Centred rows: what is measured, what it costs, and what is given back. Theorem P2."""
 
 import math
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from shiftdp import (
     Certificate,
+    Ledger,
     NoisyCGD,
     NoisyGD,
     UnmetHypothesis,
@@ -23,6 +25,7 @@ from shiftdp import (
     audit,
 )
 from shiftdp.last_iterate.geometry import Adjacency
+from shiftdp.sklearn import PrivateLogisticRegression, load_model, save_model
 from shiftdp.training import L1, Aes, Ball, Huber, Logistic, Plan, Seeded, Softmax, System, descend
 from shiftdp.training.centring import (
     Centre,
@@ -35,10 +38,12 @@ from shiftdp.training.centring import (
 )
 from shiftdp.training.descent import loop
 from shiftdp.training.descent import records as records_module
+from shiftdp.training.descent.disk import DiskFull
 from shiftdp.training.descent.entropy import Stream
 from shiftdp.training.descent.loop import descend_stacked
 from shiftdp.training.descent.records import bounded_rows, moved, prepare
 from shiftdp.training.descent.state_file import EncryptedState
+from shiftdp.ui.commands.files.inspect import noise_of, stretched
 
 N, D, BOUND = 60, 3, 2.0
 RUN = NoisyGD(n=N, steps=4, learning_rate=[0.4, 0.3, 0.2, 0.1], noise=[0.5, 0.4, 0.3, 0.2])
@@ -205,6 +210,30 @@ def test_a_mean_that_is_lost_in_its_noise_moves_little() -> None:
     assert np.linalg.norm(found.place) < 0.2 * noise
 
 
+@pytest.mark.parametrize("features", [1, 2])
+def test_a_short_mean_is_not_made_longer(features: int) -> None:
+    """James and Stein shrink from three dimensions on; with fewer their factor is above 1."""
+    tiny = bounded_rows(np.full((N, features), 1e-6), BOUND)
+    quiet = measured(PLAN, tiny, Fixed(0.0))
+    assert np.abs(quiet.place).max() <= 1e-5
+    for seed in range(30):
+        found = measured(PLAN, tiny, Seeded(seed).open("rows"))
+        assert np.linalg.norm(found.place) <= BOUND * (1.0 + 1e-12)
+
+
+def test_one_feature_is_learnt_as_well_as_without_a_centre() -> None:
+    rng = np.random.default_rng(0)
+    right = []
+    for seed in range(10):
+        X = rng.normal(size=(300, 1))
+        y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
+        model = PrivateLogisticRegression(
+            0.5, feature_bound=3.0, classes=[0, 1], centre=True, random_state=seed
+        ).fit(X, y)
+        right.append(model.score(X, y))
+    assert np.mean(right) > 0.85
+
+
 def test_rows_are_held_to_a_distance_that_most_keep_to() -> None:
     """Nine rows of ten are a fifth of the bound away from the centre, the others near the end."""
     axes = np.eye(D)[np.arange(N) % D] * np.where(np.arange(N) % 2, 1.0, -1.0)[:, None]
@@ -271,6 +300,83 @@ def test_regression_is_as_good_as_on_rows_that_lie_around_0() -> None:
     y = X @ [1.0, 2.0, -1.0] + 3.0
     w = descend(plan, X, y)
     assert np.abs(X @ w[:-1] + w[-1] - y).max() < 0.2
+
+
+def test_a_model_says_where_its_rows_lie_and_a_file_holds_it(tmp_path: Path) -> None:
+    X = CENTRE / 2 + 0.05 * np.random.default_rng(0).normal(size=(2_000, D))
+    y = np.arange(2_000) % 2
+    model = PrivateLogisticRegression(3.0, feature_bound=2.0, classes=[0, 1]).fit(X, y)
+    assert np.linalg.norm(model.centre_ - CENTRE / 2) < 0.1
+    assert 0.05 < model.distance_ < 0.5
+    save_model(model, tmp_path / "model.shiftdp")
+    again = load_model(tmp_path / "model.shiftdp")
+    assert again.centre_.tolist() == model.centre_.tolist()
+    assert again.distance_ == model.distance_
+    model.set_params(centre=False).fit(X, y)
+    assert not {"centre_", "distance_"} & set(vars(model))
+
+
+def test_inspect_shows_the_noise_that_coefficients_have() -> None:
+    """Beside the deviation over many fits, of rows that are close to one another."""
+    X = np.array([1.0, 0.0, 0.0]) + 0.02 * np.random.default_rng(0).normal(size=(1_000, 3))
+    y = np.random.default_rng(1).integers(0, 2, 1_000)
+    stated, found = [], []
+    for seed in range(60):
+        model = PrivateLogisticRegression(
+            1.0, feature_bound=1.0, classes=[0, 1], random_state=seed
+        ).fit(X, y)
+        found.append(model.coef_[0])
+        stated.append(noise_of(model.plan_.plan) * stretched(model))
+    assert model.plan_.plan.centred
+    spread = float(np.median(np.abs(found))) / 0.6745
+    assert 0.3 * np.median(stated) < spread < 1.5 * np.median(stated)
+
+
+def test_estimators_from_before_can_be_used() -> None:
+    """What was pickled has no `centre`: it is left to the planner then."""
+    model = PrivateLogisticRegression(1.0, feature_bound=2.0, classes=[0, 1])
+    del model.__dict__["centre"]
+    again = pickle.loads(pickle.dumps(model))
+    assert again.get_params()["centre"] is None
+    assert again.fit(rows(n=300), labels(n=300)).certificate_.epsilon(1e-5) <= 1.0
+
+
+def test_a_disk_without_room_is_said_before_anything_is_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(rows: Any) -> Any:
+        raise DiskFull("no room")
+
+    ledger = Ledger.create(tmp_path / "study", epsilon=9.0, delta=1e-5)
+    model = PrivateLogisticRegression(
+        1.0, feature_bound=2.0, classes=[0, 1], centre=True, ledger=ledger
+    )
+    monkeypatch.setattr(records_module, "_room", full)
+    with pytest.raises(DiskFull, match="no room"):
+        model.fit(rows(), labels())
+    assert not ledger.entries()
+
+
+def test_plans_for_rows_that_cannot_be_centred_are_refused_where_it_is_asked_for() -> None:
+    model = PrivateLogisticRegression(1.0, feature_bound=2.0, classes=[0, 1], centre=True)
+    with pytest.raises(UnmetHypothesis, match="sparse"):
+        model.plan(500, 3, dense=False)
+    with pytest.raises(UnmetHypothesis, match="sparse"):
+        model.fit(sp.csr_array(rows()), labels())
+
+
+def test_progress_that_fails_is_told_as_any_other_step_is() -> None:
+    def boom(at: int) -> Any:
+        def progress(done: int, steps: int) -> None:
+            if done == at:
+                raise ValueError("an entry: 0.123")
+
+        return progress
+
+    with pytest.raises(loop.TrainingStopped, match="ValueError before step 3 of 6"):
+        descend(PLAN, rows(), labels(), progress=boom(2))
+    with pytest.raises(loop.TrainingStopped, match="ValueError after step 4 of 6"):
+        descend(PLAN, rows(), labels(), progress=boom(4))
 
 
 # --- attacks ---
@@ -372,7 +478,7 @@ def test_an_interrupted_measurement_releases_nothing(monkeypatch: pytest.MonkeyP
         raise ValueError("an entry: 0.123")
 
     monkeypatch.setattr(records_module, "measured", broken)
-    with pytest.raises(loop.TrainingStopped, match="ValueError before the first step") as caught:
+    with pytest.raises(loop.TrainingStopped, match="ValueError before step 3 of 6") as caught:
         descend(PLAN, rows(), labels())
     assert caught.value.__context__ is None
     assert "0.123" not in str(caught.value)

@@ -118,6 +118,14 @@ def refuse_released_prox(run: Any, geometry: Geometry) -> None:
         )
 
 
+CENTRED_ROWS = Assumption(
+    "centred rows",
+    "the first two steps are noisy sums over the rows, of vectors no longer than gradients are: "
+    "where rows lie, and how far from there they are; the steps after them see the rows as "
+    "distances from what these released",
+)
+
+
 def seeded_noise() -> Assumption:
     """The stamp on the certificate of a run that anybody can repeat: it is not private."""
     return Assumption(

@@ -16,7 +16,7 @@ from shiftdp.last_iterate.loss_constants import (
     in_range,
     is_known,
 )
-from shiftdp.last_iterate.runs import Run
+from shiftdp.last_iterate.runs import Run, has_releases
 from shiftdp.last_iterate.sum_rounding import residual_error, stated_excess, sum_error
 
 
@@ -149,7 +149,8 @@ def verify_training(
     _require_arithmetic(record, rounding / times, Fraction(geometry.sensitivity) ** 2 / G2, times)
     if record.centred:
         own_steps = run.window.full_batches and run.window.steps > MEASURING
-        _require(own_steps and not contracts and record.intercept, "centring")
+        alone = record.prox is None and record.projection is None and not has_releases(run)
+        _require(own_steps and alone and not contracts and record.intercept, "centring")
     if contracts:
         monotone = record.clipping in ("none", "envelope") or record.outputs <= 2
         _require(monotone or not acts, "clipping")

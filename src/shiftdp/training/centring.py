@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from shiftdp.training.plan import Plan
 
 _GRID = 20  # bits of an entry that go into the mean
-_MOST = 2**32  # records whose sums of so many bits are whole numbers of floats
+MOST = 2**32
+"""Records whose sums are whole numbers of floats."""
 _ROOM = 1.0 + AMPLE  # for the rounding of norms that are held to the bound
 _DISTANCES = np.exp2(np.arange(-24, 1) / 4.0)  # ends of intervals, in the bound
 _HELD = 0.8
@@ -128,7 +129,7 @@ def measured(plan: Plan, rows: BoundedRows, stream: Stream) -> Centre:
     bound, n = plan.feature_bound, rows.shape[0]
     of_sum, of_counts = deviations(plan)
     mean = _released(sum_of(rows, bound), of_sum, stream) / n
-    place = bound * _shrunk(mean, of_sum / n)
+    place = bound * _within(_shrunk(mean, of_sum / n))
     counts = _released(distances_from(place, rows, bound), of_counts, stream)
     return Centre(place, bound * _holding(counts, of_counts, n))
 
@@ -139,7 +140,9 @@ def sum_of(rows: BoundedRows, bound: float) -> Floats:
     for part in blocks(rows.shape[0], 8 * rows.shape[1]):
         block = np.trunc(rows.take(part) * (float(1 << _GRID) / bound))
         total += block.astype(np.int64).sum(axis=0)
-    return total / float(1 << _GRID)
+    found: Floats = total / float(1 << _GRID)
+    total.fill(0)
+    return found
 
 
 def distances_from(place: Floats, rows: BoundedRows, bound: float) -> Floats:
@@ -149,7 +152,9 @@ def distances_from(place: Floats, rows: BoundedRows, bound: float) -> Floats:
         apart = np.linalg.norm(rows.take(part) - place, axis=1) / bound
         interval = np.minimum(np.searchsorted(_DISTANCES, apart), len(_DISTANCES) - 1)
         counts += np.bincount(interval, minlength=len(_DISTANCES))
-    return counts.astype(np.float64)
+    found = counts.astype(np.float64)
+    counts.fill(0)
+    return found
 
 
 def deviations(plan: Plan) -> tuple[float, float]:
@@ -170,12 +175,15 @@ def _noise_of_sums(run: TrainingRun) -> tuple[float, float]:
 
 
 def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
-    """The sums with noise, on a grid of at most 2^-8 of it."""
+    """The sums with noise, on a grid of at most 2^-8 of it. The sums themselves are overwritten."""
     drawn = np.empty(len(sums))
     stream.fill(drawn)
+    drawn *= noise
+    sums += drawn
     grid = 2.0 ** (math.floor(math.log2(noise)) - _FINE)
-    found = np.rint((sums + noise * drawn) / grid) * grid
+    found = np.rint(sums / grid) * grid
     drawn.fill(0)
+    sums.fill(0)
     return np.asarray(found)
 
 
@@ -187,10 +195,19 @@ def _shrunk(mean: Floats, noise: float) -> Floats:
     >>> _shrunk(np.array([3.0, 0.0, 4.0]), 1.0), _shrunk(np.array([0.3, 0.0, 0.4]), 1.0)
     (array([2.88, 0.  , 3.84]), array([0., 0., 0.]))
     """
-    square = float(mean @ mean)
-    if square == 0.0:
-        return mean
-    return np.asarray(mean * max(0.0, 1.0 - (len(mean) - 2) * noise * noise / square))
+    square, excess = float(mean @ mean), max(0, len(mean) - 2) * noise * noise
+    if square <= excess:
+        return np.zeros_like(mean)
+    return np.asarray(mean * (1.0 - excess / square))
+
+
+def _within(mean: Floats) -> Floats:
+    """The same direction, and no further from 0 than rows can be on average: 1.
+
+    >>> _within(np.array([3.0, 4.0])), _within(np.array([0.3, 0.4]))
+    (array([0.6, 0.8]), array([0.3, 0.4]))
+    """
+    return np.asarray(mean / max(1.0, float(np.linalg.norm(mean))))
 
 
 def _holding(counts: Floats, noise: float, n: int) -> float:
@@ -221,7 +238,7 @@ def require_centrable(plan: Plan) -> None:
         "a projection": plan.projection is not None,
         "several releases": has_releases(run),
         "several records a person": people(run) > 1,
-        f"more than {_MOST} records": run.n > _MOST,
+        f"more than {MOST} records": run.n > MOST,
         f"{run.steps} steps, of which {MEASURING} measure": run.steps <= MEASURING,
         "sums without noise": run.steps > MEASURING and not all(_noise_of_sums(run)),
     }
@@ -233,7 +250,7 @@ def require_centrable(plan: Plan) -> None:
 def refuse_to_centre(what: str) -> UnmetHypothesis:
     """The error for a run whose rows cannot be centred."""
     return UnmetHypothesis(
-        "centred", True, f"does not go with {what}: Theorem P2 is about composed runs of "
-        "full batches on dense rows of this process, which begin at 0",
-        "give centred=False (centre=False to an estimator)",
+        "centre", True, f"does not go with {what}: Theorem P2 is about composed runs of full "
+        "batches on dense rows of this process, which begin at 0",
+        "give centre=False, which leaves rows as they are (of a Plan: centred)",
     )  # fmt: skip

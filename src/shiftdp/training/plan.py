@@ -23,7 +23,7 @@ from shiftdp._kinds import Uncertified
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate import Certificate, Geometry, NoisyCGD, NoisyGD, NoisySGD, certify
-from shiftdp.last_iterate.assumptions import seeded_noise
+from shiftdp.last_iterate.assumptions import CENTRED_ROWS, seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.sum_rounding import arithmetic_words, residual_error, sum_error
@@ -258,6 +258,9 @@ class Plan:
             )
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
         certificate = replace(certificate, training=self.training_record())
+        if self.centred:
+            stated = (*certificate.assumptions, CENTRED_ROWS)
+            certificate = replace(certificate, assumptions=stated)
         if self.entropy.private:
             return certificate
         return replace(certificate, assumptions=(seeded_noise(), *certificate.assumptions))

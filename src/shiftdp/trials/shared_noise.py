@@ -131,7 +131,8 @@ def allowed_distance(run: Any, geometry: Geometry) -> float:
             "certificate",
             "<composition>",
             "assumes nothing of how steps contract, so that no distance is too large",
-            "give one whose losses are smooth, or another method",
+            "give one whose losses are smooth (of an estimator with centre=False and bounds other "
+            "than composition), or another method",
         )
     if run.sampled:
         return _farthest(rates, contraction, geometry, np.array([run.batch_size]), False)

@@ -168,6 +168,9 @@ def _optioned(ctx: click.Context, text: str, *, values: bool = True) -> str:
     def option(match: re.Match[str]) -> str:
         parameter = _parameter(ctx, match[1])
         flag = isinstance(parameter, click.Option) and parameter.is_flag
+        off: list[str] = getattr(parameter, "secondary_opts", [])
+        if flag and match[2] == "False" and off:
+            return max(off, key=len)
         value = "" if match[2] == "..." or (flag and match[2] == "True") else match[2]
         return match[0] if parameter is None else f"{spelled(parameter)} {value}".rstrip()
 

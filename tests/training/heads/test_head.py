@@ -206,6 +206,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"classes": 1}, "classes"),
     ({"loss": "logistic"}, "is no loss"),
     ({"loss": [Logistic(), 3]}, "are not losses"),
+    ({"loss": [3]}, "are not losses"),  # found by fuzzing
     ({"classes": 2, "device": "mps"}, "float64"),
     ({"classes": 2, "cache": "cloud"}, "is no place to keep"),
     ({"classes": 2, "cache": np.array([])}, "is no place to keep"),  # these two: found by fuzzing

@@ -83,6 +83,11 @@ def test_passes_clip_and_full_batches_may_be_chosen(chosen: dict[str, Any]) -> N
     assert planned.choices()["steps"] == planned.choices()["epochs"] + 2
 
 
+def test_more_records_than_a_sum_can_count_stay_where_they_are() -> None:
+    many = replace(PROBLEM, n=2**33)
+    assert not plan_for(many, Overrides(algorithm="gd", epochs=3, centre=None)).plan.centred
+
+
 def test_without_an_intercept_rows_stay_where_they_are() -> None:
     assert not plan_for(replace(PROBLEM, intercept=False), OPEN).plan.centred
     with pytest.raises(UnmetHypothesis, match="intercept"):
@@ -92,8 +97,12 @@ def test_without_an_intercept_rows_stay_where_they_are() -> None:
 def test_who_asks_for_centred_rows_gets_full_batches_and_composition() -> None:
     plan = plan_for(PROBLEM, Overrides(centre=True, l2=0.01)).plan
     assert (plan.centred, plan.bounds, plan.l2) == (True, "composition", 0.01)
-    with pytest.raises(UnmetHypothesis, match="batches that are not full"):
-        plan_for(PROBLEM, Overrides(centre=True, algorithm="sgd"))
+    others: list[dict[str, Any]] = [
+        {"algorithm": "sgd"}, {"order": "fixed"}, {"bounds": "best"}, {"sampling": "poisson"},
+    ]  # fmt: skip
+    for other in others:
+        with pytest.raises(InvalidInput, match="does not go with centre=True"):
+            Overrides(centre=True, **other)
     with pytest.raises(InvalidInput, match=r"noise=0\.5 leaves nothing for the sums"):
         Overrides(centre=True, noise=0.5)
     with pytest.raises(InvalidInput, match=r"centre='yes' is no truth value"):

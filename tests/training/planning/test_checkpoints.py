@@ -112,3 +112,9 @@ def test_the_noise_is_enough_for_all_of_them(algorithm: Any) -> None:
     assert "released" in every.certificate.statement()
     if every.run.learning_rate == alone.run.learning_rate and algorithm == "cgd":
         assert every.run.noise > alone.run.noise  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("checkpoints", [np.array([1, 2]), np.array([2.0])])
+def test_arrays_of_epochs_are_lists_of_epochs(checkpoints: Any) -> None:
+    """Found by fuzzing: they were compared with a word."""
+    assert Overrides(checkpoints=checkpoints).checkpoints == tuple(checkpoints.tolist())

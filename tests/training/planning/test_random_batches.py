@@ -104,3 +104,10 @@ def test_a_pass_at_a_small_epsilon_is_made_with_falling_rates_and_certified() ->
     assert isinstance(planned.run, NoisySGD)
     assert isinstance(planned.run.learning_rate, tuple)
     assert planned.plan.certificate.epsilon(SMALL.delta) <= SMALL.epsilon
+
+
+def test_a_budget_that_no_noise_meets_lists_no_random_batches() -> None:
+    """Found by fuzzing: the square of mu over the steps is less than any float."""
+    tiny = replace(SMALL, epsilon=1e-300, delta=1e-290)
+    with pytest.raises(InvalidInput):
+        plan_for(tiny, Overrides(algorithm="sgd"))

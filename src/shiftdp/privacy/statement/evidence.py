@@ -26,7 +26,7 @@ MEANINGS: dict[Standing, str] = {
 """What the evidence for a hypothesis is worth, in words."""
 
 _OF_LOSSES = ("losses", "sensitivity", "constraint")
-_OF_LOOP = ("batches", "last batch", "sampling", "noise", "people", "deletion")
+_OF_LOOP = ("batches", "last batch", "sampling", "noise", "people", "deletion", "centred rows")
 
 
 def standing(item: Assumption, certificate: Certificate) -> Standing:

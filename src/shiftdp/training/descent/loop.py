@@ -48,6 +48,9 @@ Progress = Callable[[int, int], object]
 Checkpoints = Callable[[int, NDArray[Any]], object]
 """Called with each iterate that is released, and the number of its step."""
 
+Located = Callable[[Centre], object]
+"""Called with where the rows lie, as it was measured with noise."""
+
 
 _FUNCTIONS = {
     "progress": "give a function of the steps done and the steps in all",
@@ -172,10 +175,11 @@ def descend(
 
     Args:
         X: n rows of features, an array or a sparse matrix of SciPy. Arrays of float32 and float64
-            are not copied; an `np.memmap` is read block by block, and its memory given back. The
-            loop computes in float64. Without the constant: the loop adds it if the plan has an
-            intercept. Data frames whose columns are nullable, of objects or of Arrow become arrays
-            of objects, which are refused; the estimators read them.
+            are not copied, but for a plan with `centred` rows; an `np.memmap` is read block by
+            block, and its memory given back. The loop computes in float64. Without the constant:
+            the loop adds it if the plan has an intercept. Data frames whose columns are nullable,
+            of objects or of Arrow become arrays of objects, which are refused; the estimators read
+            them.
         y: n labels or numbers, as the loss wants them.
         progress: called with the steps done and the steps in all.
         checkpoints: called with each step whose iterate the run releases, the last one included,
@@ -233,11 +237,13 @@ def descend_on(
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
     kept: Kept | None = None,
+    located: Located | None = None,
 ) -> NDArray[Any]:
     """`descend` on records that were checked, wherever they are. A ledger is charged between the
     check and this.
 
     Args:
+        located: called once the rows are centred, if they are; what it is given was paid for.
         start: parameters to begin from instead of 0, that were released, as `descend` returns them.
         kept: the state of this run, from which it goes on.
     """
@@ -249,7 +255,8 @@ def descend_on(
             return show(step, released[0])
 
     begin = None if start is None else np.asarray(start)[np.newaxis]
-    return np.asarray(_run(plan, records, [plan.entropy], progress, shown, begin, kept)[0])
+    found = _run(plan, records, [plan.entropy], progress, shown, begin, kept, located)
+    return np.asarray(found[0])
 
 
 def descend_stacked(
@@ -326,6 +333,7 @@ def _run(
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
     kept: Kept | None = None,
+    located: Located | None = None,
 ) -> NDArray[Any]:
     """All steps of a stack of models, and their release; on centred rows if the plan says so."""
     if not plan.centred:
@@ -335,23 +343,27 @@ def _run(
     if not isinstance(records, CentrableSource):
         raise refuse_to_centre("rows that are elsewhere")
     steps = plan.run.steps
-    centre, near = _centred(plan, records, sources[0])
-    if progress is not None:
-        progress(MEASURING, steps)
+    centre, near = _centred(plan, records, sources[0], progress)
     moves = replace(plan, centred=False, run=without_sums(plan.run))
     counted = None if progress is None else _counted(progress, MEASURING, steps)
-    released = _steps(moves, near, sources, counted)
+    released = _steps(moves, near, sources, counted, before=MEASURING)
     given_back = centre.given_back(released, plan.feature_bound)
+    if located is not None:
+        located(centre)
     _show(checkpoints, steps, given_back)
     return given_back
 
 
-def _centred(plan: Plan, records: CentrableSource, source: Entropy) -> tuple[Centre, Source]:
+def _centred(
+    plan: Plan, records: CentrableSource, source: Entropy, progress: Progress | None
+) -> tuple[Centre, Source]:
     """Where the rows lie, measured with noise, and the records as distances from there."""
     stopped: type[BaseException] | None = None
     try:
         with np.errstate(all="ignore"):
             centre, near = records.centred(plan, source.open("rows"))
+        if progress is not None:
+            progress(MEASURING, plan.run.steps)
     except BaseException as error:
         stopped = type(error)
     if stopped is None:
@@ -359,7 +371,9 @@ def _centred(plan: Plan, records: CentrableSource, source: Entropy) -> tuple[Cen
     del records
     if not issubclass(stopped, Exception):
         raise stopped
-    raise TrainingStopped(f"{stopped.__name__} before the first step; nothing was released")
+    raise TrainingStopped(
+        f"{stopped.__name__} before step {MEASURING + 1} of {plan.run.steps}; nothing was released"
+    )
 
 
 def _steps(
@@ -370,9 +384,11 @@ def _steps(
     checkpoints: Checkpoints | None = None,
     start: NDArray[Any] | None = None,
     kept: Kept | None = None,
+    before: int = 0,
 ) -> NDArray[Any]:
     """All steps of a stack of models, and their release; if the run stops before its end, its
-    models are overwritten. One that was kept goes on after the last step that was saved."""
+    models are overwritten. One that was kept goes on after the last step that was saved. `before`
+    are the steps that were made before these."""
     models = starting_point(plan, records, len(sources))
     if start is not None:
         models[...] = np.asarray(start, dtype=np.float64).reshape(models.shape)
@@ -414,9 +430,8 @@ def _steps(
     if not issubclass(stopped, Exception):
         raise stopped
     nothing = "nothing more" if checkpoints is not None and early else "nothing"
-    raise TrainingStopped(
-        f"{stopped.__name__} after step {done} of {plan.run.steps}; {nothing} was released"
-    )
+    where = f"step {before + done} of {before + plan.run.steps}"
+    raise TrainingStopped(f"{stopped.__name__} after {where}; {nothing} was released")
 
 
 def _show(checkpoints: Checkpoints | None, step: int, released: NDArray[Any]) -> None:

@@ -136,11 +136,13 @@ class Records:
         rows: the feature vectors, none longer than the plan's bound.
         targets: the labels or numbers, in the form that the loss wants.
         limits: the norm that the residual of each record is clipped to; None without clipping.
+        room: for the rows of a run that centres them, made before anything is charged.
     """
 
     rows: BoundedRows
     targets: NDArray[Any]
     limits: Floats | None
+    room: NDArray[Any] | None = None
 
     @property
     def digest(self) -> bytes:
@@ -197,7 +199,7 @@ def prepare(plan: Plan, X: Any, y: Any, *, part: int | None = None) -> Records:
             f"has a row of norm above feature_bound={plan.feature_bound:g}",
             'rescale it, or give the plan oversized="scale"',
         )
-    return Records(rows, targets, _limits(plan, rows))
+    return Records(rows, targets, _limits(plan, rows), _room(rows) if plan.centred else None)
 
 
 def centred(plan: Plan, records: Records, stream: Stream) -> tuple[Centre, Records]:
@@ -209,13 +211,18 @@ def centred(plan: Plan, records: Records, stream: Stream) -> tuple[Centre, Recor
 def moved(plan: Plan, records: Records, centre: Centre) -> Records:
     """The records with their rows as distances from a centre, within the bound. Theorem P2"""
     n, d = records.rows.shape
-    dtype = records.rows.features.dtype
-    rows = on_disk((n, d), dtype) if records.rows.mapped else np.empty((n, d), dtype)
+    rows = _room(records.rows) if records.room is None else records.room
     for part in blocks(n, 8 * d):
         rows[part] = centre.moved(records.rows.take(part), plan.feature_bound)
         _let_go(part, rows)
     bounded = bounded_rows(rows, plan.feature_bound)
     return Records(bounded, records.targets, _limits(plan, bounded))
+
+
+def _room(rows: BoundedRows) -> NDArray[Any]:
+    """Room for as many rows of the same kind, where they are: in memory, or on disk."""
+    dtype = rows.features.dtype
+    return on_disk(rows.shape, dtype) if rows.mapped else np.empty(rows.shape, dtype)
 
 
 def _targets(plan: Plan, y: Any, mapped: bool) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from shiftdp._checks import choice, count, number_in
 from shiftdp.last_iterate import Certificate
 from shiftdp.training.assumed_bound import ASSUMED_BOUND
+from shiftdp.training.centring import refuse_to_centre
 from shiftdp.training.charging import charged
 from shiftdp.training.descent.disk import is_mapped
 from shiftdp.training.descent.entropy import Entropy, entropy_of
@@ -80,7 +81,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
     average: int | None
     checkpoints: Any
     noise: float | None
-    centre: bool | None
+    centre: bool | None = None  # also of models that were pickled before there was any
     adjacency: Any
     fit_intercept: bool
     oversized: Any
@@ -123,6 +124,8 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         if self._releases_several:
             refuse_unproved(self)
+        if self.centre and not dense:
+            raise refuse_to_centre("rows that are sparse, or elsewhere, or kept in a state")
         open_to_it = dense and self.penalty == "l2" and self.records_per_person == 1
         planned = plan_for(
             self._problem(n, features, outputs),

@@ -14,7 +14,7 @@ from shiftdp._errors import InvalidInput
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.training.assumed_bound import warn_of_assumed_bound
-from shiftdp.training.centring import refuse_to_centre
+from shiftdp.training.centring import Centre
 from shiftdp.training.cluster.fitting import fit_collection, refuse_people
 from shiftdp.training.descent.loop import certified_records, descend_on
 from shiftdp.training.descent.records import is_collection
@@ -31,10 +31,11 @@ from shiftdp.training.planning.outlook import warn_if_hopeless
 if TYPE_CHECKING:
     from shiftdp.privacy.selection.score_certificate import ScoreCertificate
 
-_OF_EARLIER_FITS = (
-    "_prepared", "deletions_", "fit_certificate_", "further_certificate_", "not_covered_",
-    "releases_", "selected_", "stream_",
+OF_EARLIER_FITS = (
+    "_prepared", "centre_", "deletions_", "distance_", "fit_certificate_", "further_certificate_",
+    "not_covered_", "releases_", "selected_", "stream_",
 )  # fmt: skip
+"""What a model may have of a fit that the next one does not set."""
 
 
 class Checkpoint(NamedTuple):
@@ -169,8 +170,7 @@ class Fitting(PrivateLinearModel):
         checked = certified_records(plan, X, targets)
         shown: list[tuple[int, NDArray[Any]]] = []
         several = has_releases(plan.run)
-        if plan.centred and state is not None:
-            raise refuse_to_centre("a run that is kept in a state")
+        places: list[Centre] = []
         with nullcontext() if state is None else kept_in(state, plan, checked) as kept:
             certificate = certificate if kept is None else kept.dated(certificate)
             with self._charged(certificate, plan.entropy, type(self).__name__, kept):
@@ -179,16 +179,19 @@ class Fitting(PrivateLinearModel):
                     checked,
                     checkpoints=(lambda *one: shown.append(one)) if several else None,
                     kept=kept,
+                    located=places.append,
                 )
-        for name in _OF_EARLIER_FITS:
+        for name in OF_EARLIER_FITS:
             self.__dict__.pop(name, None)
         self.plan_ = planned
         self.certificate_ = certificate
         self._cap = None if people is None else int(self.records_per_person)
+        for centre in places:
+            self.centre_, self.distance_ = centre.place, centre.distance
         if leaks:
             self.not_covered_ = leaks
         if several:
             self.releases_ = tuple(Checkpoint(step, *self._parts(one)) for step, one in shown)
-        if self.average is None:
+        if self.average is None or not several:  # the average of the last one alone
             return released
         return average_of(plan.run, self.average, shown)

@@ -123,6 +123,8 @@ ATTRIBUTES = {
     "coef_, intercept_": "The released parameters.",
     "plan_": "What was chosen, and why.",
     "certificate_": "The proved guarantee.",
+    "centre_, distance_": "Of centred rows, where they lie and how far from there most of them "
+    "are, both measured with noise. `coef_` is feature_bound/distance_ times what was trained.",
     "releases_": "With checkpoints or an average, all models that were released, as (step, coef, "
     "intercept).",
     "stream_": "After `partial_fit`, the stream and how many windows it had.",

@@ -95,6 +95,8 @@ class Streaming(PrivateLinearModel):
                 released = descend_on(plan, checked, start=start)
         else:
             released = descend_on(plan, checked, start=start)
+        for name in ("centre_", "distance_"):  # of a fit before
+            self.__dict__.pop(name, None)
         self.plan_, self.certificate_ = replace(state.planned, plan=plan), certificate
         charged = state.charged or self.ledger is not None
         self.stream_ = replace(state, windows=state.windows + 1, charged=charged)

@@ -247,7 +247,8 @@ class PrivateHead:
             raise InvalidInput(
                 "loss", self.loss, "is no loss", "give one of shiftdp.training, or several"
             )
-        return self.loss[0] if len(self.loss) == 1 else Joint(tuple(self.loss))
+        several = Joint(tuple(self.loss))  # refuses what is no loss
+        return several.heads[0] if len(several.heads) == 1 else several
 
     def _overrides(self, centre: bool | None = False) -> Overrides:
         """What the user has chosen; `centre` is what holds where nothing is said of it."""

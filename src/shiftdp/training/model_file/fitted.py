@@ -40,7 +40,7 @@ _CLASSES: dict[str, tuple[type, tuple[type, ...]]] = {
 _COMMON = ("n_features_in_", "feature_names_in_", "coef_", "intercept_")
 _CLASSIFIER = ("classes_", "classes_learnt_")
 _LEAKS = ("not_covered_",)
-_STATES = ("_cap", "releases_")
+_STATES = ("_cap", "releases_", "centre_", "distance_")
 _OPTIONAL = ("feature_names_in_", *_LEAKS, *_STATES)  # which some fitted models have
 _FIELDS = ("class", "parameters", "plan", "attributes")
 
@@ -154,9 +154,19 @@ def _require_shapes(model: Any) -> None:
         and names_fit(getattr(model, "feature_names_in_", None), features)
         and (single or _classes(model, 2 if outputs == 1 else outputs))
         and _texts(getattr(model, "not_covered_", ()))
+        and _located(model)
     )
     if not good:
         raise Damaged("has weights, classes or names that are not those of its plan")
+
+
+def _located(model: Any) -> bool:
+    """Where centred rows lie, and how far from there they are; neither of any others."""
+    place, distance = (getattr(model, name, None) for name in ("centre_", "distance_"))
+    if not model.plan_.plan.centred or (place is None and distance is None):
+        return place is None and distance is None
+    near = type(distance) is float and 0.0 < distance <= model.plan_.plan.feature_bound
+    return near and _weights(place, (model.n_features_in_,))
 
 
 def _weights(array: Any, shape: tuple[int, ...]) -> bool:

@@ -118,8 +118,16 @@ class Candidates:
         for clip in self._clips:
             for listed in self._listed(algorithm, clip):
                 for place, prediction in enumerate(clip.reference.predict(listed.segments)):
-                    if math.isfinite(prediction.total):
+                    if math.isfinite(prediction.total) and self._covered(listed, place):
                         yield Candidate(listed, place, clip, prediction)
+
+    def _covered(self, listed: Listed, place: int) -> bool:
+        """Whether the bounds that were chosen cover full steps of this length: all but composition
+        ask for at most 2/smoothness."""
+        if self.chosen.bounds in (None, "composition") or not listed.run(0).full_batches:
+            return True
+        largest = float(listed.segments.rates[place].max())
+        return largest * (self.setting.smoothness + float(listed.segments.l2[place])) <= 2.0
 
     def _listed(self, algorithm: str, clip: Clip) -> list[Listed]:
         """The runs of the first kind that has any."""

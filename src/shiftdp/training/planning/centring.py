@@ -12,7 +12,7 @@ import math
 
 from shiftdp.fdp import GaussianTradeoff
 from shiftdp.last_iterate import NoisyGD
-from shiftdp.training.centring import refuse_to_centre, with_sums
+from shiftdp.training.centring import MOST, refuse_to_centre, with_sums
 from shiftdp.training.descent.batches import TrainingRun
 from shiftdp.training.planning.problem import Overrides, Problem
 
@@ -72,4 +72,4 @@ def _open(problem: Problem, chosen: Overrides, run: TrainingRun) -> bool:
     given = (name for name in vars(chosen) if name not in _FREE)
     fixed = [name for name in given if getattr(chosen, name) is not None]
     ours = fixed in ([], ["algorithm"]) and not chosen.releases
-    return ours and run.full_batches and problem.intercept
+    return ours and run.full_batches and problem.intercept and problem.n <= MOST

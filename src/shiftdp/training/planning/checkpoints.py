@@ -28,7 +28,7 @@ AnyRun = TypeVar("AnyRun", bound=NoisyGD | NoisyCGD | NoisySGD)
 
 def checked_checkpoints(value: Any) -> Any:
     """What a user gives as checkpoints: `epochs`, a number, or a tuple of epochs; None for none."""
-    if value is None or value == "epochs":
+    if value is None or (isinstance(value, str) and value == "epochs"):
         return value
     if isinstance(value, str):
         raise InvalidInput(

@@ -285,7 +285,10 @@ def random_batches(setting: Setting, clip: Clip) -> Iterator[Listed | None]:
         steps = _drawn_steps(setting, size, SAMPLERS[sampling].in_epochs)
         p = min(1.0, size / n)
         # mu^2 = p^2 t (exp(1/z^2) - 1), z the noise over the sensitivity
-        z = 1.0 / math.sqrt(math.log1p((setting.mu / p) ** 2 / steps))
+        excess = math.log1p((setting.mu / p) ** 2 / steps)
+        if excess == 0.0:  # no float is so much noise
+            continue
+        z = 1.0 / math.sqrt(excess)
         noise = setting.noise(max(z, _LEAST) * clip.sensitivity / size)
         if noise is None:
             continue

@@ -198,6 +198,16 @@ class Overrides:
                     f"is no choice of algorithm={self.algorithm!r}",
                     "leave one of the two out",
                 )
+        own = {"algorithm": "gd", "bounds": "composition"}
+        other = {name for name, value in own.items() if getattr(self, name) not in (None, value)}
+        for name in sorted(other | set(given)) if self.centre else ():
+            raise InvalidInput(
+                name,
+                getattr(self, name),
+                "does not go with centre=True: full batches, by composition, are what rows can be "
+                "centred for",
+                "leave one of the two out",
+            )
         if self.centre and self.noise is not None:
             raise InvalidInput(
                 "noise",

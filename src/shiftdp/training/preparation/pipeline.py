@@ -15,6 +15,7 @@ from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.training.cluster.encoding import fit_pipeline
 from shiftdp.training.descent.records import is_collection
 from shiftdp.training.estimators.base import entropy_of
+from shiftdp.training.estimators.fitting import OF_EARLIER_FITS
 from shiftdp.training.estimators.inputs import outputs_of
 from shiftdp.training.estimators.parameters import with_own_methods
 from shiftdp.training.estimators.scored import PrivatelyScored
@@ -253,10 +254,10 @@ class PrivatePipeline(PrivatelyScored, Pipeline):  # type: ignore[misc]  # not t
         if encoder is not None:
             kept.append((self.steps[-2][1], encoder))
         for step, made in kept:
-            _forget_search(step)
+            for name in OF_EARLIER_FITS:
+                vars(step).pop(name, None)
             parameters = step.get_params(deep=False)
             vars(step).update({k: v for k, v in vars(made).items() if k not in parameters})
-        vars(self.steps[-1][1]).pop("not_covered_", None)
         vars(self.steps[-1][1])["_prepared"] = len(self.steps) > 1
         self.certificate_ = certificate
         self.not_covered_ = leaks

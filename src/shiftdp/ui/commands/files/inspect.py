@@ -39,7 +39,7 @@ def command(model: str, json: bool) -> None:
     weights = np.atleast_2d(last.coef_)
     intercepts = np.atleast_1d(last.intercept_)
     outputs = _outputs(last, len(weights))
-    noise = noise_of(found.planned.plan)
+    noise = noise_of(found.planned.plan) * stretched(last)
     averaged = _averaged(last, found.planned.plan.run)
     if json:
         print_json(
@@ -167,6 +167,12 @@ def _in_units(code: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def stretched(last: Any) -> float:
+    """By what the weights for centred rows were multiplied, to be for rows as they come."""
+    distance = getattr(last, "distance_", None)
+    return 1.0 if distance is None else float(last.plan_.plan.feature_bound / distance)
+
+
 def noise_of(plan: Any) -> float:
     """The deviation of the noise in one coefficient, if the loss leaves the noise as it is.
 
@@ -178,8 +184,12 @@ def noise_of(plan: Any) -> float:
     >>> run = NoisyGD(n=100, steps=4, learning_rate=0.5, noise=2.0)
     >>> noise_of(Plan(run=run, loss=Logistic(), feature_bound=1.0))
     2.0
+
+    Of centred rows it is that of the weights for them, before they are given back.
     """
-    run = plan.run
+    from shiftdp.training.centring import without_sums
+
+    run = without_sums(plan.run) if plan.centred else plan.run
     steps = 1 if math.isinf(run.steps) else int(run.steps)
     rates = np.broadcast_to(np.asarray(run.learning_rate, dtype=np.float64), steps)
     noise = np.broadcast_to(np.asarray(run.noise, dtype=np.float64), steps)
