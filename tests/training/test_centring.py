@@ -203,7 +203,7 @@ def test_moved_rows_take_as_much_memory_as_rows(dtype: Any) -> None:
 
 
 def test_a_mean_that_is_lost_in_its_noise_moves_little() -> None:
-    """The factor of James and Stein: of what is noise alone next to nothing is left."""
+    """Of what is noise alone next to nothing is left."""
     bounded = bounded_rows(np.full((N, 400), 1e-4), BOUND)
     found = measured(PLAN, bounded, Seeded(1).open("rows"))
     noise = deviations(PLAN)[0] / N * BOUND * math.sqrt(400)
@@ -212,7 +212,6 @@ def test_a_mean_that_is_lost_in_its_noise_moves_little() -> None:
 
 @pytest.mark.parametrize("features", [1, 2])
 def test_a_short_mean_is_not_made_longer(features: int) -> None:
-    """James and Stein shrink from three dimensions on; with fewer their factor is above 1."""
     tiny = bounded_rows(np.full((N, features), 1e-6), BOUND)
     quiet = measured(PLAN, tiny, Fixed(0.0))
     assert np.abs(quiet.place).max() <= 1e-5

@@ -188,14 +188,15 @@ def _released(sums: Floats, noise: float, stream: Stream) -> Floats:
 
 
 def _shrunk(mean: Floats, noise: float) -> Floats:
-    """The noisy mean, nearer to 0 the more of it may be noise. [James 1961]
+    """The noisy mean, nearer to 0 the more of it may be noise: Wiener's factor.
 
-    Free, as the law of the noise is public; a mean that is lost in its noise becomes 0.
+    The squared length, less what noise adds to it on average, is that of the mean without noise. So
+    a mean that is lost in its noise becomes 0. Free, as the law of the noise is public.
 
-    >>> _shrunk(np.array([3.0, 0.0, 4.0]), 1.0), _shrunk(np.array([0.3, 0.0, 0.4]), 1.0)
-    (array([2.88, 0.  , 3.84]), array([0., 0., 0.]))
+    >>> _shrunk(np.array([6.0, 8.0]), 1.0), _shrunk(np.array([0.6, 0.8]), 1.0)
+    (array([5.88, 7.84]), array([0., 0.]))
     """
-    square, excess = float(mean @ mean), max(0, len(mean) - 2) * noise * noise
+    square, excess = float(mean @ mean), len(mean) * noise * noise
     if square <= excess:
         return np.zeros_like(mean)
     return np.asarray(mean * (1.0 - excess / square))
