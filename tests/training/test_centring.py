@@ -412,7 +412,8 @@ def test_a_certificate_says_it_and_is_read_again() -> None:
     again = Certificate.from_json(certificate.to_json())
     again.verify()
     assert again == certificate
-    assert "rows centred and scaled by two noisy sums" in certificate.statement()
+    assert "distances from their noisy mean" in certificate.statement()
+    assert "the two noisy sums are released" in certificate.statement()
     uncentred = replace(PRIVATE, centred=False).certificate
     assert "centred" not in uncentred.to_json()
     assert "centred" not in uncentred.statement()

@@ -120,10 +120,21 @@ def refuse_released_prox(run: Any, geometry: Geometry) -> None:
 
 CENTRED_ROWS = Assumption(
     "centred rows",
-    "the first two steps are noisy sums over the rows, of vectors no longer than gradients are: "
-    "where rows lie, and how far from there they are; the steps after them see the rows as "
-    "distances from what these released",
+    "the first two steps measure where the rows lie, and how far from there most of them are: two "
+    "sums over all records with noise, in which a record counts for no more than in a gradient; "
+    "the steps after them see the rows as distances from there",
 )
+_HIDDEN_BESIDE_SUMS = Assumption(
+    "hidden iterates",
+    "only the last iterate and the two noisy sums are released; no earlier iterate leaves the "
+    "process, and none of the parameters were chosen by looking at the data",
+)
+
+
+def of_centred_rows(hypotheses: tuple[Assumption, ...]) -> tuple[Assumption, ...]:
+    """The hypotheses of a composed run whose first two steps are sums that centre the rows."""
+    found = (_HIDDEN_BESIDE_SUMS if one == hidden_iterates() else one for one in hypotheses)
+    return (*found, CENTRED_ROWS)
 
 
 def seeded_noise() -> Assumption:

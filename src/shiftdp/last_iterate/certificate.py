@@ -249,6 +249,14 @@ class Certificate:
         return self.statement()
 
 
+def release_in_words(certificate: Certificate) -> str:
+    """What may be published of a run, in sentences."""
+    record = certificate.training
+    if record is None or not record.centred:
+        return certificate.run.release_in_words
+    return f"{certificate.run.release_in_words} And where the rows lie, as its first steps say."
+
+
 def released_words(run: Run) -> str:
     """What of a run is released, in words."""
     if run.streams:

@@ -72,7 +72,7 @@ class TrainingRecord:
         parts = [_called(self.loss, self.loss_parameters), bound, f"l2={self.l2:g}"]
         parts.append("with an intercept" if self.intercept else "without an intercept")
         if self.centred:
-            parts.append("rows centred and scaled by two noisy sums, which are the first two steps")
+            parts.append("on rows as distances from their noisy mean, measured by two steps first")
         if self.clip is not None:
             parts.append(f"clipping={self.clipping} at {self.clip:g}")
         if self.projection is not None:

@@ -61,7 +61,7 @@ def _verify(certificate: Certificate, own: tuple[Theorem, ...]) -> None:
     if family_of(theorem.name) == "user":
         needed += (given.trusted_theorem(theorem.name, theorem.citation),)
     if certificate.training is not None and certificate.training.centred:
-        needed += (given.CENTRED_ROWS,)
+        needed = given.of_centred_rows(needed)
     # what is assumed of a loop that is not ours only weakens the promise
     about_loop = LOOP_ASSUMPTIONS.values()
     kept = tuple(item for item in stated if item not in about_loop)

@@ -235,7 +235,7 @@ def require_centrable(plan: Plan) -> None:
         "batches that are not full": not run.full_batches,
         f'bounds="{plan.bounds}"': plan.bounds != "composition",
         "a model without an intercept": not plan.intercept,
-        "a prox": plan.prox is not None,
+        "an L1 penalty or the elastic net (a prox)": plan.prox is not None,
         "a projection": plan.projection is not None,
         "several releases": has_releases(run),
         "several records a person": people(run) > 1,
@@ -251,7 +251,6 @@ def require_centrable(plan: Plan) -> None:
 def refuse_to_centre(what: str) -> UnmetHypothesis:
     """The error for a run whose rows cannot be centred."""
     return UnmetHypothesis(
-        "centre", True, f"does not go with {what}: Theorem P2 is about composed runs of full "
-        "batches on dense rows of this process, which begin at 0",
-        "give centre=False, which leaves rows as they are (of a Plan: centred)",
+        "centre", True, f"does not go with {what}: Theorem P2 centres rows for composed runs of "
+        "full batches, of dense rows in this process", "leave them where they are: centre=False",
     )  # fmt: skip

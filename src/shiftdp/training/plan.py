@@ -23,7 +23,7 @@ from shiftdp._kinds import Uncertified
 from shiftdp._rounding import EIGHT_ROUNDINGS
 from shiftdp.fdp import TradeoffFunction
 from shiftdp.last_iterate import Certificate, Geometry, NoisyCGD, NoisyGD, NoisySGD, certify
-from shiftdp.last_iterate.assumptions import CENTRED_ROWS, seeded_noise
+from shiftdp.last_iterate.assumptions import of_centred_rows, seeded_noise
 from shiftdp.last_iterate.certification import Bounds
 from shiftdp.last_iterate.geometry import Adjacency
 from shiftdp.last_iterate.sum_rounding import arithmetic_words, residual_error, sum_error
@@ -259,7 +259,7 @@ class Plan:
         certificate = certify(self.run, self.geometry, bounds=self.bounds)
         certificate = replace(certificate, training=self.training_record())
         if self.centred:
-            stated = (*certificate.assumptions, CENTRED_ROWS)
+            stated = of_centred_rows(certificate.assumptions)
             certificate = replace(certificate, assumptions=stated)
         if self.entropy.private:
             return certificate

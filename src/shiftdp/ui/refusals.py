@@ -56,6 +56,8 @@ def typed(ctx: click.Context, name: str, value: object) -> str:
         value = given  # 99 as it was given, not 99.0 as it was understood
     if ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
         return f"{ctx.params.get('config') or 'config'}: {name} = {shown(value)}"
+    if isinstance(parameter, click.Option) and parameter.is_flag and value is True:
+        return spelled(parameter)
     return f"{spelled(parameter)} {shown(value)}".rstrip()
 
 

@@ -151,7 +151,7 @@ def test_what_cannot_be_forgotten_is_refused_and_leaves_the_model_as_it_was() ->
 
 def test_what_was_centred_cannot_be_forgotten() -> None:
     model = PrivateLogisticRegression(epsilon=1.0, classes=[0, 1], centre=True).fit(X, Y)
-    with pytest.raises(InvalidInput, match=r"centred rows.*fit with centre=False and a ridge"):
+    with pytest.raises(InvalidInput, match=r"centred rows.*train anew, with a ridge"):
         model.forget(X[:-3], Y[:-3], epsilon=0.5, delta=1e-5)
 
 

@@ -68,7 +68,7 @@ def test_a_centre_that_would_be_lost_in_noise_is_not_looked_for() -> None:
     [
         {"learning_rate": 0.1}, {"noise": 50.0}, {"batch_size": 100}, {"algorithm": "cgd"},
         {"l2": 0.01}, {"checkpoints": 3, "algorithm": "gd"}, {"average": 2, "algorithm": "gd"},
-        {"order": "fixed"}, {"sampling": "poisson"},
+        {"order": "fixed"}, {"sampling": "poisson"}, {"batch_size": 9},
     ],
     ids=str,
 )  # fmt: skip
@@ -103,7 +103,7 @@ def test_who_asks_for_centred_rows_gets_full_batches_and_composition() -> None:
     for other in others:
         with pytest.raises(InvalidInput, match="does not go with centre=True"):
             Overrides(centre=True, **other)
-    with pytest.raises(InvalidInput, match=r"noise=0\.5 leaves nothing for the sums"):
+    with pytest.raises(InvalidInput, match=r"noise=0\.5 does not go with centre=True"):
         Overrides(centre=True, noise=0.5)
     with pytest.raises(InvalidInput, match=r"centre='yes' is no truth value"):
         Overrides(centre="yes")  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ def test_who_asks_for_centred_rows_gets_full_batches_and_composition() -> None:
 
 def test_a_plan_says_what_was_paid_for_it() -> None:
     text = str(plan_for(PROBLEM, OPEN))
-    assert "centred       for 10.00% of mu^2" in text
+    assert "centred       for 10.00% of the budget" in text
     assert "the first 2 of which measure where the rows lie" in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from shiftdp.last_iterate.certificate import release_in_words
 from shiftdp.privacy.attack_risk import risk
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.score_certificate import ScoreCertificate
@@ -161,7 +162,7 @@ def _run(statement: Statement) -> Section:
     whole, core = statement.certificate, statement.core
     rows: list[tuple[str, str | Line]] = []
     if core is not None:
-        rows += [("What was run", core.run.in_words), ("Released", core.run.release_in_words)]
+        rows += [("What was run", core.run.in_words), ("Released", release_in_words(core))]
     if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
         rows += rows_of(whole, statement.delta)
     if isinstance(whole, PipelineCertificate):

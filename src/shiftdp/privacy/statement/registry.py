@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shiftdp.last_iterate.certificate import Certificate, release_in_words
 from shiftdp.last_iterate.runs import has_releases
 from shiftdp.privacy.pipeline_certificate import PipelineCertificate
 from shiftdp.privacy.selection.kinds import AnyCertificate
@@ -33,7 +34,7 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
     bound = "Certified upper bound" if certified else "Upper bound that shiftdp has not checked,"
     stream = run is not None and run.streams
     many = stream or has_releases(run)
-    described, released = _done(whole, run)
+    described, released = _done(whole, core)
     mu = whole.mu
     gdp = "" if mu is None else f"mu = {Bound(mu).text} (Gaussian differential privacy). "
     return {
@@ -116,11 +117,11 @@ _NOTHING = ModelFacts("")
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a seed, and whoever knows it can undo it. "
 
 
-def _done(whole: AnyCertificate, run: Any) -> tuple[str, str]:
+def _done(whole: AnyCertificate, core: Certificate | None) -> tuple[str, str]:
     """What was run, and what is released of it."""
     if isinstance(whole, (SelectionCertificate, ScoreCertificate)):
         return what_was_done(whole), what_is_published(whole)
-    return ("", "") if run is None else (run.in_words, run.release_in_words)
+    return ("", "") if core is None else (core.run.in_words, release_in_words(core))
 
 
 def _changes(run: Any) -> str:

@@ -124,7 +124,7 @@ class PrivateLinearModel(Stating, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         if self._releases_several:
             refuse_unproved(self)
-        if self.centre and not dense:
+        if self.centre is True and not dense:
             raise refuse_to_centre("rows that are sparse, or elsewhere, or kept in a state")
         open_to_it = dense and self.penalty == "l2" and self.records_per_person == 1
         planned = plan_for(

@@ -30,7 +30,7 @@ def refuse_stream(model: Any, groups: Any = None) -> None:
     )
     _refuse_people(model, groups, "in partial_fit", remedy)
     _refuse_prox(model, "in partial_fit", "partial_fit")
-    if model.centre:
+    if model.centre is True:
         raise InvalidInput(
             "centre",
             model.centre,
@@ -73,7 +73,7 @@ def refuse_forgetting(model: Any) -> None:
             "forget",
             "after a fit with centred rows",
             "is not covered: the centre that was learnt first has the records in it as well",
-            "fit with centre=False and a ridge, such as l2=0.01",
+            "train anew, with a ridge such as l2=0.01, which leaves rows where they are",
         )
     if vars(model).get("_prepared", False):
         raise InvalidInput(

@@ -87,10 +87,13 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "centre": (
         "bool",
-        "Whether a tenth of the budget at most finds out with noise where the rows of X lie, so "
-        "that the model is trained on their distances from there; `coef_` is for X as it is. None: "
-        "where public numbers say that it pays, if rows are dense and here, and neither rates nor "
-        "batches are given (Theorem P2).",
+        "Whether the model is trained on the distances of rows from their mean, which a tenth of "
+        "the budget at most measures with noise; `coef_` and `intercept_` are for X as it is. It "
+        "pays where rows lie far from 0 and costs a little where they lie around 0 already, as "
+        "after a public standardisation: give False then, or if the model is to `forget`. None: "
+        "where n, the number of features and the budget make that noise small, for dense X and "
+        "one record a person, if of the run no more than epochs, clip or full batches is given "
+        "(Theorem P2).",
     ),
     "records_per_person": (
         "int",

@@ -259,7 +259,7 @@ class PrivateHead:
 
     def _certified(self, n: int, features: int, dense: bool) -> tuple[Planned, Certificate]:
         """The plan, and its certificate with the name of what was fitted."""
-        if self.centre and not dense:
+        if self.centre is True and not dense:
             raise refuse_to_centre("features that are computed anew, or on several ranks")
         numbers = self._loss().outputs * (features + 1)
         if numbers > _MOST_NUMBERS:

@@ -327,7 +327,7 @@ def _reasons(problem: Problem, chosen: Overrides, plan: Plan) -> dict[str, str]:
         "last_batch": "a record weighs the same wherever it is",
         "order": "what data loaders do; random order is free (Theorem B4)",
         "sampling": "each record by itself: the cheapest random batches",
-        "centred": "rows count as distances from their noisy mean, measured first (Theorem P2)",
+        "centred": "of mu^2: trained on distances from the noisy mean; centre=False does not",
         "noisy_steps": "one at the end of each stage of equal rates hides all of it (Theorem P1)",
     }
     for name in vars(chosen):
@@ -350,7 +350,7 @@ def _epochs(run: TrainingRun) -> float:
 def _parts(run: TrainingRun) -> str:
     """Which part of mu^2 the sums have that rows are centred by."""
     squares = np.asarray(run.noise) ** -2.0
-    return f"for {squares[:MEASURING].sum() / squares.sum():.2%} of mu^2"
+    return f"for {squares[:MEASURING].sum() / squares.sum():.2%} of the budget"
 
 
 def _ends(value: PerStep) -> float | tuple[float, float]:

@@ -198,22 +198,15 @@ class Overrides:
                     f"is no choice of algorithm={self.algorithm!r}",
                     "leave one of the two out",
                 )
-        own = {"algorithm": "gd", "bounds": "composition"}
+        own = {"algorithm": "gd", "bounds": "composition", "batch_size": None, "noise": None}
         other = {name for name, value in own.items() if getattr(self, name) not in (None, value)}
         for name in sorted(other | set(given)) if self.centre else ():
             raise InvalidInput(
                 name,
                 getattr(self, name),
-                "does not go with centre=True: full batches, by composition, are what rows can be "
-                "centred for",
+                "does not go with centre=True: rows are centred for composed runs of full batches, "
+                "whose noise is shared between the steps and what is measured before them",
                 "leave one of the two out",
-            )
-        if self.centre and self.noise is not None:
-            raise InvalidInput(
-                "noise",
-                self.noise,
-                "leaves nothing for the sums that centre=True needs",
-                "leave the noise to the planner, or give centre=False",
             )
         if len(self.named) > 1:
             values = tuple(getattr(self, name) for name in given)

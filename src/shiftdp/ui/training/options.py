@@ -141,8 +141,9 @@ PLAN: dict[str, dict[str, Any]] = {
     "centre": {
         "switch": True,
         "default": None,
-        "help": "Find out with noise where the rows lie, for a tenth of the budget at most, and "
-        "train on their distances from there, or not; by default where that pays.",
+        "help": "Train on the distances of rows from their mean, which a tenth of the budget at "
+        "most measures with noise, or on rows as they are. By default where that pays, and never "
+        "with --schema.",
     },
     "records_per_person": {
         "type": NUMBER,

@@ -39,7 +39,9 @@ def command(model: str, json: bool) -> None:
     weights = np.atleast_2d(last.coef_)
     intercepts = np.atleast_1d(last.intercept_)
     outputs = _outputs(last, len(weights))
-    noise = noise_of(found.planned.plan) * stretched(last)
+    own = noise_of(found.planned.plan)
+    noise = own * stretched(last)
+    of_intercept = math.hypot(own, noise * away(last))
     averaged = _averaged(last, found.planned.plan.run)
     if json:
         print_json(
@@ -53,6 +55,7 @@ def command(model: str, json: bool) -> None:
                 },
                 "intercepts": dict(zip(outputs, intercepts.tolist(), strict=True)),
                 "noise": noise,
+                "noise_of_intercept": of_intercept,
                 "average": averaged,
                 "plan": found.planned.choices(),
                 "reasons": found.planned.reasons,
@@ -77,8 +80,12 @@ def command(model: str, json: bool) -> None:
     rows.append(("(intercept)", *(f"{value:.4g}" for value in intercepts)))
     print_table(("coefficient", *outputs), rows, right=tuple(range(1, len(outputs) + 1)))
     if averaged is None:
-        text = f"noise in each of them: a deviation of about {noise:.3g}, less where it is damped"
-        print_text(text)
+        which = "each of them"
+        if of_intercept > noise:
+            which = "each of them but the intercept"
+        print_text(f"noise in {which}: a deviation of about {noise:.3g}, less where it is damped")
+        if of_intercept > noise:
+            print_text(f"noise in the intercept, which makes up for the centre: {of_intercept:.3g}")
     else:
         print_text(
             f"each is the mean of the models at the ends of the last {averaged} epochs "
@@ -171,6 +178,11 @@ def stretched(last: Any) -> float:
     """By what the weights for centred rows were multiplied, to be for rows as they come."""
     distance = getattr(last, "distance_", None)
     return 1.0 if distance is None else float(last.plan_.plan.feature_bound / distance)
+
+
+def away(last: Any) -> float:
+    """How far from 0 the rows were centred."""
+    return float(np.linalg.norm(getattr(last, "centre_", 0.0)))
 
 
 def noise_of(plan: Any) -> float:

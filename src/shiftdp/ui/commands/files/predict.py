@@ -107,7 +107,8 @@ def _features(model: Any, paths: Paths) -> Any:
     if names is None:
         raise InvalidInput(
             "model", f"<{type(first).__name__}>", "was trained on columns without names",
-            "call predict in Python, with the columns in the same order",
+            "call predict in Python, with the columns in the same order, or train with --schema, "
+            "which keeps names",
         )  # fmt: skip
     raw = read_raw(paths, list(names))
     if raw.n == 0:
