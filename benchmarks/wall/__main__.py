@@ -20,7 +20,7 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parents[1]
 sys.path[0] = str(HOME)
 
-from wall.environments import ONE_THREAD  # noqa: E402
+from wall.environments import ONE_THREAD, end_servers  # noqa: E402
 
 os.environ.update(ONE_THREAD)  # before anything loads a BLAS
 
@@ -53,6 +53,8 @@ def main() -> None:
             except ImportError as missing:
                 print(f"{name} is left as it was: {missing}")
                 continue
+            finally:
+                end_servers()
             print(f"{name}: {time.perf_counter() - began:.0f} s\n", flush=True)
             joined = results.updated(rows) if options.timing else results.joined(rows, [name])
             results = Results(described(), joined, results.scores, results.setting)
