@@ -71,6 +71,7 @@ def test_the_numbers_are_those_of_certify_and_nothing_leaves_the_machine(page: P
     assert points["y"] == pytest.approx([1.0 - certificate.tpr(x) for x in points["x"]])
     curve = next(one for one in tradeoff["data"] if one["name"].startswith("this run"))
     assert curve["y"] == pytest.approx(np.asarray(certificate.tradeoff(curve["x"])).tolist())
+    page.until(lambda: bool(page.figure("epochs")["data"]))  # it is drawn by a callback of its own
     epochs = {trace["name"] for trace in page.figure("epochs")["data"]}
     assert epochs == {"our bound", "composition", "prior Rényi", "paper", "lower bound"}
     assert len(page.figure("shifts")["data"][0]["x"]) == 2_000
