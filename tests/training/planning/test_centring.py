@@ -107,6 +107,9 @@ def test_who_asks_for_centred_rows_gets_full_batches_and_composition() -> None:
         Overrides(centre=True, noise=0.5)
     with pytest.raises(InvalidInput, match=r"centre='yes' is no truth value"):
         Overrides(centre="yes")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"centre=<?'?<ndarray>") as caught:
+        Overrides(centre=np.array([0.123, 0.456]))  # type: ignore[arg-type]
+    assert "0.123" not in str(caught.value)  # it may be a mean of the data
 
 
 def test_a_plan_says_what_was_paid_for_it() -> None:

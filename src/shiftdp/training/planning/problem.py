@@ -158,7 +158,9 @@ class Overrides:
         if self.centre is not None:
             if not isinstance(self.centre, (bool, np.bool_)):
                 remedy = "give True, False, or None to leave it to the planner"
-                raise InvalidInput("centre", self.centre, "is no truth value", remedy)
+                known = isinstance(self.centre, (str, float, int))
+                given_as = self.centre if known else f"<{type(self.centre).__name__}>"
+                raise InvalidInput("centre", given_as, "is no truth value", remedy)
             object.__setattr__(self, "centre", bool(self.centre))
         words = {
             "algorithm": Algorithm,
